@@ -48,7 +48,7 @@ func TestDoctorIsKilled(t *testing.T) {
 	for _, tc := range []struct {
 		end  os.Signal
 		left int
-	}{{os.Kill, 1}, {os.Interrupt, 0}} {
+	}{{os.Kill, 2}, {os.Interrupt, 0}} {
 		a := startAgent(t, mute, []string{"TMPDIR=" + tmp}, "doctor")
 		a.awaitFile("up")
 		require.NoError(t, a.cmd.Process.Signal(tc.end))

@@ -18,7 +18,8 @@ import (
 // statusCommand shows what a bug report needs.
 func statusCommand(r *slashRun, _ string) {
 	s := r.s
-	var path, release string
+	var path, release, trusted string
+	cwd := s.cwd
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 		path, err = bounded.Do(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
@@ -28,6 +29,9 @@ func statusCommand(r *slashRun, _ string) {
 		if err != nil {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			release = "of an unknown version"
+		}
+		if project, err := s.agent.opener.Project(ctx, cwd); err == nil {
+			trusted = project.State()
 		}
 		return nil
 	}, func(err error) {
@@ -50,8 +54,8 @@ func statusCommand(r *slashRun, _ string) {
 		if s.droidID != s.out.Session() {
 			session += "\n- it goes on in droid's session " + s.droidID
 		}
-		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
-			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, filesWay(s),
+		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
 			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 	})
 }

@@ -3,16 +3,12 @@ package adapter
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/bounded"
-	"droid-acp/internal/commands"
-	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/telling"
@@ -33,11 +29,15 @@ func (s *Session) tellLeftOut() {
 	if !s.agent.cfg.Trust.MayAsk() {
 		then = "The agent was started with `--trust never`."
 	}
+	others := ""
+	if client.Without().HidesServers() {
+		others = " No MCP server of yours or of the editor's runs meanwhile: droid cannot tell them from what this project may bring."
+	}
 	files := ""
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		files = " Files are read and written on the disk meanwhile, without the editor."
 	}
-	tellNow(s, fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, files))
+	tellNow(s, fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, others+files))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -133,14 +133,12 @@ func (p *userPrompt) takeLayer(then func()) {
 // program of a project that nobody has trusted, which droid would run.
 func (p *userPrompt) refusedProgram() *acp.RequestError {
 	client := p.s.proc.Client()
-	name, _, ok := commands.Split(p.message.Text)
-	if !ok || client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
+	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil
 	}
-	for _, program := range client.Without().Of(layer.Program) {
-		if commands.Name(strings.TrimSuffix(filepath.Base(program.Name), filepath.Ext(program.Name))) == commands.Name(name) {
-			return problem.InvalidRequest(fmt.Sprintf("/%s is a program of this project (%s), which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", name, program.File))
-		}
+	program, ok := client.Without().Typed(p.message.Text)
+	if !ok {
+		return nil
 	}
-	return nil
+	return problem.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
 }

@@ -217,10 +217,11 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 		files map[string]string
 		want  string // of the error; "" for none
 	}{
-		"a setting":              {fakedroid.V0225, map[string]string{".factory/settings.json": `{"customModels":[{}]}`}, "nothing overrules"},
+		"a setting":              {fakedroid.V0225, map[string]string{".factory/settings.json": `{"env":{"X":"y"}}`}, "nothing overrules"},
 		"a damaged file":         {fakedroid.V0225, map[string]string{".factory/settings.json": `{`}, "nothing overrules"},
 		"hooks, and the user's":  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, "only together with your own"},
 		"hooks":                  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks}, ""},
+		"models":                 {fakedroid.V0225, map[string]string{".factory/settings.json": `{"customModels":[{}]}`}, ""},
 		"hooks of old droids":    {fakedroid.V099, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, ""},
 		"the user's are damaged": {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/mcp.json": "{"}, "cannot be read"},
 		"an old droid":           {fakedroid.Unversioned, map[string]string{".factory/mcp.json": someServer}, "cannot be started without"},
@@ -287,7 +288,7 @@ func TestUsersPolicyStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer, "~/.factory/settings.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
 		require.Nil(t, r.newSession().Error)
-		require.JSONEq(t, `{"mcp":{"mcpServers":{"s":{"type":"stdio","command":"false","disabled":true}}}}`, r.last())
+		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":["x"],"enabled":true}`, "and none of the project's")
 	})
 }
 
@@ -312,9 +313,6 @@ func TestTrustCommand(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
 		require.Contains(t, r.last(), "mcpPolicy")
-		say("/trust yes", "Trusted, and remembered for")
-		r.write(t, "~/.factory/settings.json", fmt.Sprintf(`{"trustedFolders":{%q:true}}`, r.dir))
-		say("/trust no", "droid's own terminal trusts this project, too")
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/rawjson internal/sessionid",
 	"internal/droid/layer":  "internal/files internal/paths",
-	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/sessionid",
+	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/sessionid internal/tempdir",
 	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",

@@ -12,7 +12,6 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -110,10 +109,10 @@ func programWords(path, release string, program droid.Program) string {
 }
 
 func lookAtStart(p *inspection, ctx context.Context) Check {
-	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Without: new(layer.Layer), WithoutWatcher: true}
+	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Alone: true}
 	client, err := droid.Start(command, p.Log)
 	if _, ok := errors.AsType[*droid.LeftOutError](err); ok { // the directory is empty, so there is little that could run
-		command.Without = nil
+		command.Alone = false
 		client, err = droid.Start(command, p.Log)
 	}
 	if err != nil {

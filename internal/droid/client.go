@@ -210,7 +210,7 @@ func (c *Client) supervise() {
 	c.out.abort()
 	<-c.out.Done()
 	<-c.proc.Gone()
-	c.proc.closeFiles()
+	c.proc.clean()
 	c.proc.Stdout.Close() // read to its end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.noMessages.Load()))
 }

@@ -40,7 +40,7 @@ func (p place) is(q place) bool {
 // settingsFiles are what droid reads of a directory named .factory when it starts (0.99
 // to 0.225), beside the files in droids, which are subagents. The user's own directory
 // has more files, which droid writes all the time.
-var settingsFiles = [...]string{"settings.json", "settings.local.json", "hooks.json", "mcp.json", "hooks/hooks.json"}
+var settingsFiles = [...]string{"settings.json", "settings.local.json", "config.json", "hooks.json", "mcp.json", "hooks/hooks.json"}
 
 // stampEntries bounds how many subagents of one directory are looked at.
 const stampEntries = 1000
@@ -50,6 +50,7 @@ const stampEntries = 1000
 // not read their text.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
+	stampFile(h, filepath.Join(cwd, layer.Preload))
 	for _, dir := range append(layer.ProjectDirs(cwd), home) {
 		if dir == "" {
 			continue

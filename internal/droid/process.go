@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/child"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/files"
+	"droid-acp/internal/tempdir"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -22,18 +23,25 @@ const flagSystemPrompt = "--append-system-prompt-file"
 type Command struct {
 	Path string   // of the program, see Find
 	Args []string // put before "exec"
-	Dir  string   // working directory, "" for ours
+	Dir  string   // working directory, "" for ours; see Apart
 	Env  []string // nil for ours
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
 	Runtime bool
-	// Without is what a project brings to run and the process is to leave out, nil for
-	// nothing. Such a process also runs no MCP server and no hook of anybody's, until
-	// Client.SetRuntime says which. Start fails with a LeftOutError where that cannot be had.
+	// Without is what a project brings that its user did not allow, and the process is to leave
+	// out; nil where the user allowed all. With an empty one the process is guarded against what
+	// nobody has seen.
 	Without *layer.Layer
-	// WithoutWatcher keeps git from running the program that a repository names for
-	// watching its files, in droid and in all that it runs.
-	WithoutWatcher bool
+	// Apart starts the process in an empty directory in place of Dir. It reads nothing of a project
+	// before its session is opened; one before 0.215 then has no subagents of it.
+	Apart bool
+	// Alone is Apart, and runs no MCP server and no hook of anybody's until Client.SetRuntime says
+	// which. So starts a droid that is to leave something out, and one that is no session's. Start
+	// fails with a LeftOutError where that cannot be had.
+	Alone bool
+	// Watcher lets git run the program that a repository names for watching its files. Else
+	// git does not, in droid and in all that it runs.
+	Watcher bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -46,11 +54,13 @@ type Command struct {
 func (c Command) arguments() []string {
 	args := append([]string(nil), c.Args...)
 	args = append(args, "exec", "--input-format", "stream-jsonrpc", "--output-format", "stream-jsonrpc")
-	if c.Dir != "" {
+	if c.Dir != "" && !c.isApart() {
 		args = append(args, "--cwd", c.Dir)
 	}
 	return args
 }
+
+func (c Command) isApart() bool { return c.Apart || c.Alone }
 
 func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
 
@@ -85,18 +95,28 @@ type process struct {
 	without  *layer.Layer     // see Command
 	settings *files.Private   // nil without one
 	files    []*files.Private // to close when the process is gone; settings is one of them
+	dir      *tempdir.Dir     // see Command.Apart; nil without one
 }
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	settings, given, err := giveFiles(&c, cmd, log)
-	if err != nil {
-		return nil, err
+	if !cmd.Watcher {
+		c.Env = withoutWatcher(c.Env)
 	}
-	p := &process{path: c.Path, env: c.Env, without: cmd.Without, settings: settings, files: given}
-	if p.Process, err = child.Start(c); err != nil {
-		p.closeFiles()
+	p := &process{without: cmd.Without}
+	err := p.giveFiles(&c, cmd, log)
+	if err == nil && cmd.isApart() {
+		if p.dir, err = tempdir.Empty(); err == nil {
+			c.Dir = p.dir.Path
+		}
+	}
+	p.path, p.env = c.Path, c.Env
+	if err == nil {
+		p.Process, err = child.Start(c)
+	}
+	if err != nil {
+		p.clean()
 		return nil, err
 	}
 	log.Info("droid has started", zap.String("droid", c.Path), zap.Int("pid", p.ID()))
@@ -104,45 +124,41 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	return p, nil
 }
 
-func (p *process) closeFiles() {
+// clean removes what was made for the process, which is gone.
+func (p *process) clean() {
 	for _, f := range p.files {
 		f.Close()
 	}
+	if p.dir != nil {
+		_ = p.dir.Remove() // the next one that is made removes what is left
+	}
 }
 
-// giveFiles makes the files that the process is to read and names them to it. settings
-// is one of them, nil without one; all are to be closed when the process is gone.
-func giveFiles(c *child.Command, cmd Command, log *zap.Logger) (settings *files.Private, made []*files.Private, err error) {
-	if cmd.WithoutWatcher {
-		c.Env = withoutWatcher(c.Env)
-	}
+// giveFiles makes the files that the process is to read and names them to it.
+func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
 		f, err := files.NewPrivate("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
-			return nil, nil, fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
+			return fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
 		}
-		c.Args, made = append(c.Args, flagSystemPrompt, f.Path), append(made, f)
+		c.Args, p.files = append(c.Args, flagSystemPrompt, f.Path), append(p.files, f)
 	}
-	if !cmd.Runtime && cmd.Without == nil {
-		return nil, made, nil
+	if !cmd.Runtime && !cmd.Alone && cmd.Without == nil {
+		return nil
 	}
-	content := []byte("{}")
-	if cmd.Without != nil {
-		content, err = strictest(Home(c.Env), *cmd.Without)
-	}
+	content, err := cmd.settings(Home(c.Env))
 	if err == nil {
-		if c.Env, settings = addSettings(c.Env, content, log); settings != nil {
-			return settings, append(made, settings), nil
+		if c.Env, p.settings = addSettings(c.Env, content, log); p.settings != nil {
+			p.files = append(p.files, p.settings)
+			return nil
 		}
 		err = noSettings(c.Env)
 	}
-	if cmd.Without == nil {
-		return nil, made, nil
+	if cmd.Must() {
+		return err
 	}
-	for _, f := range made {
-		f.Close()
-	}
-	return nil, nil, err
+	log.Info("droid is not guarded against what a project may bring", zap.Error(err))
+	return nil
 }
 
 // exitError describes a process that has ended. Its stderr goes to the user with the

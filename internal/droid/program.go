@@ -9,16 +9,15 @@ import (
 	"debug/pe"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"droid-acp/internal/child"
 	"droid-acp/internal/files"
+	"droid-acp/internal/tempdir"
 )
 
 // Program is what the file of a program tells of itself.
@@ -141,11 +140,13 @@ var releaseForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // (0.225) to 1.4 s (0.99). env is its environment, nil for ours. Nothing of it is left when
 // ctx ends.
 func Release(ctx context.Context, path string, env []string) (string, error) {
-	var out child.Tail
-	c := child.Command{Path: path, Args: []string{"--version"}, Env: Command{Env: env}.environment()}
-	if info, err := os.Stat(os.TempDir()); runtime.GOOS != "windows" && err == nil && info.IsDir() {
-		c.Dir = os.TempDir() // it makes no difference, and is no project
+	dir, err := tempdir.Empty()
+	if err != nil {
+		return "", err
 	}
+	defer dir.Remove() // the next one that is made removes what is left
+	var out child.Tail
+	c := child.Command{Path: path, Args: []string{"--version"}, Dir: dir.Path, Env: Command{Env: env}.environment()}
 	exit, err := child.Run(ctx, c, &out, 0)
 	if err != nil {
 		return "", err

@@ -75,8 +75,8 @@ type Runtime struct {
 	// CWD is the directory of the session that is opened next, absolute. The user's own
 	// hooks depend on it. It is only used when there are Hooks.
 	CWD string
-	// Without is what a project brings to run and the process is to leave out, nil for
-	// nothing. The process must have been started so, see Command.Without.
+	// Without is what a project brings and the process is to leave out, see Command.Without. The
+	// process must have been started so.
 	Without *layer.Layer
 }
 
@@ -101,6 +101,10 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if !c.TakesRuntime() {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
+	if r.Without != nil {
+		known := r.Without.For(c.Version().HasVocabulary())
+		r.Without = &known
+	}
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, hooks, func(settings, servers map[string]any) error {
 		if r.Without == nil {
@@ -114,11 +118,13 @@ func (c *Client) SetRuntime(r Runtime) error {
 	if err := c.settings.set(data, r.MCPServers); err != nil {
 		return err
 	}
-	if len(hooks) > 0 && r.Without != nil && c.Version().Has(stream.AddsHooks) && r.Without.Has(layer.Hook, layer.Plugin) {
+	if len(hooks) > 0 && r.Without != nil && c.Version().Has(stream.AddsHooks) && r.Without.HidesHooks() {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
-	c.without.Store(r.Without)
+	if c.without.Store(nil); r.Without != nil && len(r.Without.Items) > 0 {
+		c.without.Store(r.Without)
+	}
 	return noHooks
 }
 

@@ -26,27 +26,67 @@ import (
 //   - commandDenylist has droid ask about a command that a commandAllowlist allows.
 //   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
 //     starts.
+//
+// A process that was started in a directory of its own reads nothing of the project before
+// the session is opened, and takes none of its models then.
+//
+// Where a project brings nothing that anybody knows of, the process is guarded: those of the
+// settings that take nothing from its user are set all the same, for what nobody has seen.
 
 // LeftOutError says that a process cannot be started without what the project brings.
 type LeftOutError struct{ Why string }
 
 func (e *LeftOutError) Error() string { return e.Why }
 
-// strictest are the settings of a process that waits for its session in this layer: no MCP
-// server of anybody starts, and no hook runs. The rest stays as it is when the session is
-// opened: 0.99 reads it only once.
-func strictest(home string, without layer.Layer) ([]byte, error) {
-	user, err := layer.ReadUser(home)
-	if err != nil {
-		return nil, unreadable(err)
+// settings are those that the process is started with. Alone, it runs no MCP server of anybody
+// and no hook until it has others. The rest stays as it is when the session is opened: 0.99
+// reads it only once.
+func (c Command) settings(home string) ([]byte, error) {
+	settings := make(map[string]any)
+	if c.Alone || c.Without != nil {
+		user, err := layer.ReadUser(home)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		if c.Alone {
+			settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
+			if c.Without != nil {
+				askAsBefore(settings, user, *c.Without)
+			}
+		} else {
+			guard(settings, user, nil)
+		}
 	}
-	settings := map[string]any{"mcpPolicy": map[string]any{"enabled": true, "allowlist": []string{}}, "hooks": map[string]any{"hooksDisabled": true}}
-	askAsBefore(settings, user, without)
 	return json.Marshal(settings)
+}
+
+// Must reports whether the process is not to start without its settings: in an ordinary
+// directory, in which droid looks for nothing of a project, they are only a precaution.
+func (c Command) Must() bool {
+	return c.Alone || c.Without != nil && (c.Without.Found || len(c.Without.Items) > 0)
 }
 
 func unreadable(err error) error {
 	return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
+}
+
+// policy lets those MCP servers start that have one of these texts in them.
+func policy(allowed ...string) map[string]any {
+	return map[string]any{"enabled": true, "allowlist": append([]string{}, allowed...)} // an empty list refuses all
+}
+
+// guard completes settings for a project of which nobody knows that it brings anything. It
+// takes nothing from the user: where they may have MCP servers of which this program does not
+// know, or that no text tells from others, none is refused.
+func guard(settings map[string]any, user layer.User, servers []stream.MCPServer) {
+	startAs(settings, user)
+	marks := marksOf(servers, user.Servers)
+	switch {
+	case user.Policy != nil:
+		settings["mcpPolicy"] = user.Policy // and no project's
+	case !user.Others && !slices.Contains(marks, ""):
+		settings["mcpPolicy"] = policy(marks...)
+	}
 }
 
 // askAsBefore has droid ask as it would without the layer.
@@ -60,11 +100,14 @@ func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) 
 	if len(deny) > 0 {
 		settings["commandDenylist"] = deny
 	}
-	if without.Has(layer.Autonomy) {
-		settings["sessionDefaultSettings"] = user.Autonomy
-		for key, value := range user.Autonomy { // a project's keys beside that object count, too
-			settings[key] = value
-		}
+	startAs(settings, user)
+}
+
+// startAs has sessions start in the user's mode.
+func startAs(settings map[string]any, user layer.User) {
+	settings["sessionDefaultSettings"] = user.Autonomy
+	for key, value := range user.Autonomy { // a project's keys beside that object count, too
+		settings[key] = value
 	}
 }
 
@@ -80,15 +123,24 @@ var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","comma
 // withoutLayer completes the settings of a process so that the layer is left out. hooks
 // are those of the process, if it gets any.
 func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
-	if !c.Version().Has(stream.LeavesLayerOut) {
-		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
-	}
 	user, err := layer.ReadUser(Home(c.env))
+	if len(r.Without.Items) == 0 {
+		switch {
+		case err == nil:
+			guard(settings, user, r.MCPServers)
+		case r.Without.Found:
+			return unreadable(err)
+		}
+		return nil
+	}
 	if err != nil {
 		return unreadable(err)
 	}
+	if !c.Version().Has(stream.LeavesLayerOut) {
+		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
+	}
 	for _, i := range r.Without.Of(layer.MCPServer) {
-		if _, ours := servers[i.Name]; ours {
+		if _, ours := servers[i.Name]; ours || !layer.SafeName(i.Name) {
 			continue
 		}
 		servers[i.Name] = map[string]any{"type": "stdio", "command": "false", "disabled": true}
@@ -96,8 +148,13 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 			servers[i.Name] = own
 		}
 	}
-	if !user.Policy { // theirs holds, and ours would take its place
-		settings["mcpPolicy"] = map[string]any{"enabled": true, "allowlist": allowlist(r.MCPServers, user.Servers)}
+	switch {
+	case r.Without.HidesServers(): // one of them may be called as one of the user's, or have its command line
+		settings["mcpPolicy"] = policy()
+	case user.Policy != nil:
+		settings["mcpPolicy"] = user.Policy // theirs decides, and not one of the project's
+	default:
+		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, user.Servers), func(s string) bool { return s == "" })...)
 	}
 	askAsBefore(settings, user, *r.Without)
 	return c.withoutHooks(settings, user, r)
@@ -106,7 +163,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 // withoutHooks leaves the project's hooks out. The process's own, if settings has any,
 // stay where the version can do that.
 func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtime) error {
-	if !r.Without.Has(layer.Hook, layer.Plugin) {
+	if !r.Without.HidesHooks() {
 		return nil
 	}
 	if c.Version().Has(stream.AddsHooks) {
@@ -132,10 +189,9 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 	return nil
 }
 
-// allowlist has a text of each server that is to start. droid compares the letters and
+// marksOf has a text of each server that is to start. droid compares the letters and
 // digits of a command or an argument, or a host.
-func allowlist(servers []stream.MCPServer, users map[string]json.RawMessage) []string {
-	list := []string{} // an empty one refuses all
+func marksOf(servers []stream.MCPServer, users map[string]json.RawMessage) (list []string) {
 	for _, s := range servers {
 		list = append(list, mark(s.Command, s.Args, s.URL))
 	}
@@ -150,7 +206,7 @@ func allowlist(servers []stream.MCPServer, users map[string]json.RawMessage) []s
 		}
 	}
 	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return s == "" })
+	return slices.Compact(list)
 }
 
 // mark is the longest text by which a server can be known: the less a text says, the more
@@ -199,5 +255,6 @@ func noSettings(env []string) error {
 // StartedWithout is what the process was started without, see Command.
 func (c *Client) StartedWithout() *layer.Layer { return c.started }
 
-// Without is what of a project the process was told to leave out, nil for nothing.
+// Without is what of a project the process was told to leave out, nil for nothing. A process
+// that is guarded leaves out nothing that is known.
 func (c *Client) Without() *layer.Layer { return c.without.Load() }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func untrusted(t *testing.T) *layer.Layer {
 func TestStartWithoutALayer(t *testing.T) {
 	home := t.TempDir()
 	cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
-	cmd.Without, cmd.WithoutWatcher = untrusted(t), true
+	cmd.Without, cmd.Alone = untrusted(t), true
 	c, err := start(cmd, nil, shortBounds)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })
@@ -52,7 +53,7 @@ func TestStartWithoutALayer(t *testing.T) {
 		"autonomyLevel":"off","autonomyMode":"normal","interactionMode":"auto"}`, text)
 
 	require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without}))
-	require.Same(t, cmd.Without, c.Without())
+	require.True(t, layer.Same(cmd.Without, c.Without()))
 	require.ErrorIs(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}}), ErrHooks, "ours are never lost silently")
 	require.False(t, c.HasHooks())
 }
@@ -64,7 +65,7 @@ func TestNoStartWithALayer(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "settings.json"), []byte("{"), 0o644))
 		cmd := fakeCommand("settings", "HOME="+t.TempDir(), "USERPROFILE="+home, name)
-		cmd.Without = untrusted(t)
+		cmd.Without, cmd.Alone = untrusted(t), true
 		_, err := start(cmd, nil, shortBounds)
 		var cannot *LeftOutError
 		require.ErrorAs(t, err, &cannot)
@@ -88,7 +89,108 @@ func TestMark(t *testing.T) {
 	} {
 		require.Equal(t, want, mark(s.Command, s.Args, s.URL))
 	}
-	list := allowlist([]stream.MCPServer{{Command: "b"}, {Command: "-"}}, map[string]json.RawMessage{"x": json.RawMessage(`{"command":"a"}`), "bad": json.RawMessage(`[]`)})
-	require.Equal(t, []string{"a", "b"}, list)
-	require.NotNil(t, allowlist(nil, nil))
+	list := marksOf([]stream.MCPServer{{Command: "b"}, {Command: "-"}}, map[string]json.RawMessage{"x": json.RawMessage(`{"command":"a"}`), "bad": json.RawMessage(`[]`)})
+	require.Equal(t, []string{"", "a", "b"}, list)
+}
+
+// guarded is a process in a project that is not known to bring anything, in this home.
+func guarded(t *testing.T, home string, without layer.Layer, version string, env ...string) (*Client, error) {
+	cmd := fakeCommand("settings", append([]string{"HOME=" + home, "USERPROFILE=" + home, envFakeVersion + "=" + version}, env...)...)
+	cmd.Without, cmd.Runtime = &without, true
+	c, err := start(cmd, nil, shortBounds)
+	if err == nil {
+		t.Cleanup(func() { c.Kill(); <-c.Exited() })
+	}
+	return c, err
+}
+
+func writeHome(t *testing.T, files map[string]string) string {
+	home := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", name), []byte(text), 0o644))
+	}
+	return home
+}
+
+// What nobody has seen does not start either: the settings that take nothing from the user
+// are set in any case.
+func TestGuarded(t *testing.T) {
+	const mode = `"sessionDefaultSettings":{"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"},"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"`
+	for name, tc := range map[string]struct {
+		home   map[string]string
+		policy string
+	}{
+		"servers of the user's":   {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"npx","args":["server-of-mine"]}}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["editors","server-of-mine"]}`},
+		"a policy of the user's":  {map[string]string{"settings.local.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`}, `"mcpPolicy":{"enabled":true,"allowlist":["x"]}`},
+		"plugins of the user's":   {map[string]string{"settings.local.json": `{"enabledPlugins":{"p@m":true}}`}, `"x":0`},
+		"a server without a name": {map[string]string{"mcp.json": `{"mcpServers":{"mine":{"command":"é"}}}`}, `"x":0`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.home["settings.json"] = `{"autonomyMode":"auto-low"}`
+			c, err := guarded(t, writeHome(t, tc.home), layer.Layer{Found: true}, "1.220.0")
+			require.NoError(t, err)
+			require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+			require.NoError(t, err)
+			require.Nil(t, c.Without(), "nothing is known to be left out")
+			<-c.Events() // the version
+			_, text := toldSettings(t, c)
+			var got, want map[string]any
+			require.NoError(t, json.Unmarshal([]byte(text), &got))
+			require.NoError(t, json.Unmarshal([]byte("{"+mode+","+tc.policy+"}"), &want))
+			delete(got, "mcp")
+			delete(want, "x")
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+// Where a droid cannot be guarded, an ordinary directory is worked in all the same, and one in
+// which droid looks for something to run is not.
+func TestNotGuarded(t *testing.T) {
+	for _, env := range []string{envSettings + "=/mine.json", "X=1"} {
+		home := writeHome(t, map[string]string{"settings.json": "{"})
+		c, err := guarded(t, home, layer.Layer{}, "1.220.0", env)
+		require.NoError(t, err)
+		if c.TakesRuntime() {
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}}))
+		}
+		_, err = guarded(t, home, layer.Layer{Found: true}, "1.220.0", env)
+		var cannot *LeftOutError
+		require.ErrorAs(t, err, &cannot)
+	}
+}
+
+// Of a key that no droid has whose keys are known, a droid that nobody knows may have it.
+func TestUnheardKeys(t *testing.T) {
+	unheard := layer.Layer{Found: true, Items: []layer.Item{{Kind: layer.Unheard, Name: "new", Does: "1"}}}
+	for version, left := range map[string]bool{"1.220.0": false, "1.15.0": false, "1.221.0": true, "1.219.0": true} {
+		c, err := guarded(t, t.TempDir(), unheard, version)
+		require.NoError(t, err)
+		c.AwaitVersion(testContext(t))
+		err = c.SetRuntime(Runtime{CWD: t.TempDir(), Without: &unheard, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}})
+		require.Equal(t, left, err != nil, version)
+		require.Equal(t, left, c.Without() != nil, version)
+		require.Equal(t, !left, c.HasHooks(), version)
+	}
+}
+
+// A process alone, or apart, is in an empty directory, which is gone when it is.
+func TestApart(t *testing.T) {
+	for _, cmd := range []Command{{Apart: true}, {Alone: true}} {
+		fake := fakeCommand("settings", "HOME="+t.TempDir())
+		cmd.Path, cmd.Args, cmd.Env, cmd.Dir = fake.Path, fake.Args, fake.Env, t.TempDir()
+		c, err := start(cmd, nil, shortBounds)
+		require.NoError(t, err)
+		dir := c.proc.dir.Path
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "its .git, by which no repository around it is its")
+		require.NotContains(t, strings.Join(cmd.arguments(), " "), "--cwd")
+		c.Kill()
+		<-c.Exited()
+		require.NoDirExists(t, dir)
+	}
 }

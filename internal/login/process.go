@@ -1,6 +1,7 @@
 package login
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
+	"droid-acp/internal/tempdir"
 	"droid-acp/internal/visible"
 )
 
@@ -73,9 +75,13 @@ const drainTime = 500 * time.Millisecond
 // start starts the process with this environment. A browser that it opens is none of its
 // family: on Unix droid starts that in a session of its own.
 func (c Command) start(env []string) (*Process, error) {
-	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Env: env, NoJob: true})
+	dir, err := tempdir.Empty() // in a project's directory it would run what that brings
 	if err != nil {
 		return nil, err
+	}
+	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: env, NoJob: true})
+	if err != nil {
+		return nil, errors.Join(err, dir.Remove())
 	}
 	draining := make(chan *time.Timer, 1) // ends the reading of its output
 	go func() {
@@ -91,6 +97,7 @@ func (c Command) start(env []string) (*Process, error) {
 			exit := p.Exit(drainTime)
 			drained.Stop()
 			_ = p.Stdout.Close()
+			_ = dir.Remove() // the next one that is made removes what is left
 			return &DiedError{State: exit.Text, Stderr: shown(exit.Stderr)}
 		},
 	}, nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/bounded"
@@ -165,9 +166,9 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 		}
 		info, err = o.openIn(ctx, Time, client, set, open)
 	}
-	if command.Without == nil && client.TakesRuntime() && cannotTake(err) {
+	if !command.Must() && client.TakesRuntime() && cannotTake(err) {
 		o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
-		command.Runtime = false
+		command.Runtime, command.Without = false, nil
 		if client, err = o.start(command); err != nil {
 			return nil, nil, err
 		}
@@ -186,11 +187,16 @@ func (o *Opener) start(command droid.Command) (*droid.Client, error) {
 	var cannot *droid.LeftOutError
 	switch {
 	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *command.Without}.Refusal(cannot.Why))
+		return nil, refusal(command.Without, cannot)
 	case err != nil:
 		return nil, problem.NotStarted(err)
 	}
 	return client, nil
+}
+
+// refusal is why a session is not opened with a droid that cannot leave a layer out.
+func refusal(without *layer.Layer, cannot *droid.LeftOutError) *acp.RequestError {
+	return problem.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
 }
 
 // takeSpare is the spare if it fits the command, else nil.
@@ -212,7 +218,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
-	client, err := o.cfg.Start(droid.Command{Dir: cwd, Without: new(layer.Layer), WithoutWatcher: true})
+	client, err := o.cfg.Start(droid.Command{Alone: true})
 	if _, ok := errors.AsType[*droid.LeftOutError](err); ok {
 		return o.Launch(ctx, cwd, nil, "", open)
 	}
@@ -278,14 +284,14 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, WithoutWatcher: p.Watcher != ""}
+	command := droid.Command{Dir: cwd, Without: p.Without(), Apart: p.Preloads, Watcher: o.cfg.Trust.RunsAll()}
 	if p.Trusted {
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
 		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
 	}
-	command.Without = &p.Layer
+	command.Alone = true
 	return command, nil
 }
 
@@ -313,7 +319,7 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 		o.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case errors.As(err, &cannot):
-		return nil, problem.Internal("project_not_trusted", trust.Project{Layer: *r.Without}.Refusal(cannot.Why))
+		return nil, refusal(r.Without, cannot)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errServers, err)
 	}

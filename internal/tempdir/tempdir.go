@@ -7,9 +7,12 @@
 package tempdir
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Dir is a directory that only this user can enter.
@@ -41,6 +44,20 @@ func Make(kind, id string) (dir *Dir, left []string, err error) {
 		return nil, left, err
 	}
 	return dir, left, nil
+}
+
+// Empty makes an empty directory for a program that takes what stands in its directory for its
+// user's wish, as droid does. No repository that is around it is its: it has a .git of its own,
+// which is empty.
+func Empty() (*Dir, error) {
+	dir, _, err := Make("empty", uuid.NewString())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(dir.Path, ".git"), 0o700); err != nil {
+		return nil, errors.Join(err, dir.Remove())
+	}
+	return dir, nil
 }
 
 // Remove removes the directory with all that is in it.

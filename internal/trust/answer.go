@@ -21,10 +21,7 @@ func (k *Keeper) Answer(cwd, word string) (Answer, error) {
 	case word == "no":
 		forgot, err := k.Forget(cwd)
 		if !forgot {
-			return Answer{"Nothing was remembered for this project. What droid's own terminal remembers stands under trustedFolders in ~/.factory/settings.json.", false}, err
-		}
-		if k.Look(cwd).Trusted {
-			return Answer{"Forgotten here. droid's own terminal trusts this project, too: trustedFolders in ~/.factory/settings.json. So it still runs what it brings.", false}, err
+			return Answer{"Nothing was remembered for this project.", false}, err
 		}
 		return Answer{"Forgotten. What the project brings is left out from your next prompt on, which asks.", true}, err
 	case len(p.Items) == 0:
@@ -43,6 +40,9 @@ func (k *Keeper) Answer(cwd, word string) (Answer, error) {
 // Refusal says that a session cannot be opened without what the project brings; why is a
 // sentence.
 func (p Project) Refusal(why string) string {
+	if len(p.Items) == 0 {
+		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)
+	}
 	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `droid-acp trust --yes %s` in a terminal, or start the agent with `--trust always`.",
 		p.Place(), p.Kinds(), why, p.List(), paths.Word(p.Root))
 }

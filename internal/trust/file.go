@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/files"
@@ -24,6 +25,7 @@ type remembered struct {
 type entry struct {
 	Root  string   `json:"root"`  // where it was trusted, for people
 	Items []string `json:"items"` // the sums of what may run
+	Since int64    `json:"since"` // when the last of them was allowed, in seconds since 1970; 0 where that is not known
 }
 
 // read returns what is remembered. A missing file holds nothing.
@@ -45,13 +47,17 @@ func (k *Keeper) read() (remembered, error) {
 	return all, nil
 }
 
-// remembers reports whether all items of the project were trusted before.
-func (k *Keeper) remembers(p Project) bool {
+// remembers reports whether all items of the project were trusted before, and notes since when.
+func (k *Keeper) remembers(p *Project) bool {
 	all, err := k.read()
 	if err != nil {
 		return false
 	}
-	trusted := all.Projects[p.key].Items
+	found := all.Projects[p.key]
+	if found.Since > 0 {
+		p.Since = time.Unix(found.Since, 0)
+	}
+	trusted := found.Items
 	return !slices.ContainsFunc(p.sums(), func(sum string) bool { return !slices.Contains(trusted, sum) })
 }
 
@@ -60,7 +66,7 @@ func (k *Keeper) remembers(p Project) bool {
 func (k *Keeper) Trust(p Project) error {
 	return k.change(func(all *remembered) {
 		e := all.Projects[p.key]
-		e.Root = p.Root
+		e.Root, e.Since = p.Root, time.Now().Unix()
 		e.Items = slices.Compact(slices.Sorted(slices.Values(append(e.Items, p.sums()...))))
 		all.Projects[p.key] = e
 	})

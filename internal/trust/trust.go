@@ -4,9 +4,9 @@
 package trust
 
 import (
-	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"droid-acp/internal/droid/layer"
 )
@@ -47,15 +47,19 @@ type Project struct {
 	layer.Layer
 	Trusted bool // it may run what it brings: it was trusted, or it brings nothing
 	Asks    bool // it is not trusted, and the user is to be asked
+	// Since is when somebody said yes to it last, zero where nobody did. A yes of before this was
+	// kept has no time.
+	Since time.Time
 
-	key string // of the repository: its worktrees share it
+	key  string // of the repository: its worktrees share it
+	free bool   // somebody said yes, so that nothing is left out
 }
 
 // Look says whether the project of a directory may run what it brings. Wherever it cannot
 // be known, it may not.
 func (k *Keeper) Look(cwd string) Project {
-	if k == nil || k.o.Mode == Always {
-		return Project{Trusted: true} // and nobody asks what it brings
+	if k.RunsAll() {
+		return Project{Trusted: true, free: true} // and nobody asks what it brings
 	}
 	p := Project{Layer: layer.Project(cwd, k.o.Home)}
 	p.key = layer.CommonGitDir(p.Root)
@@ -63,13 +67,25 @@ func (k *Keeper) Look(cwd string) Project {
 	case len(p.Items) == 0:
 		p.Trusted = true
 	case k.o.Mode == Never:
-	case k.remembers(p) || k.trustedInDroid(p.Root):
-		p.Trusted = true
+	case k.remembers(&p):
+		p.Trusted, p.free = true, true
 	default:
 		p.Asks = !k.hasDeclined(p)
 	}
 	return p
 }
+
+// Without is what a droid that works in the project is to leave out, nil where somebody said
+// yes. It is empty where nobody did and nothing is known that the project brings.
+func (p Project) Without() *layer.Layer {
+	if p.free {
+		return nil
+	}
+	return &p.Layer
+}
+
+// RunsAll reports whether each project may run what it brings.
+func (k *Keeper) RunsAll() bool { return k == nil || k.o.Mode == Always }
 
 // MayAsk reports whether an answer of the user's changes anything.
 func (k *Keeper) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
@@ -104,24 +120,4 @@ func (p Project) sums() (sums []string) {
 	}
 	slices.Sort(sums)
 	return slices.Compact(sums)
-}
-
-// trustedInDroid reports whether the user has trusted the project's root in droid's own
-// terminal, which keeps that in the user's settings. They are only read.
-func (k *Keeper) trustedInDroid(root string) bool {
-	var settings struct {
-		Folders map[string]any `json:"trustedFolders"`
-	}
-	if layer.ReadConfig(filepath.Join(k.o.Home, ".factory", "settings.json"), &settings) != nil {
-		return false
-	}
-	for folder, value := range settings.Folders {
-		if value == false || value == nil {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) && real == root {
-			return true
-		}
-	}
-	return false
 }

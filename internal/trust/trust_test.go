@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -113,21 +114,28 @@ func TestDeclinedHoldsForTheProcess(t *testing.T) {
 	require.True(t, k.Look(dir).Asks, "whoever takes back what they said is asked again")
 }
 
-// What droid's own terminal remembers is a yes, and is not written.
+// What droid's own terminal remembers is no yes: nobody can tell whether a tool wrote it.
 func TestFoldersTrustedInDroid(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	settings := filepath.Join(k.o.Home, ".factory", "settings.json")
 	require.NoError(t, os.Mkdir(filepath.Dir(settings), 0o755))
-	for text, want := range map[string]bool{
-		fmt.Sprintf(`{"trustedFolders":{%q:{"at":1}}}`, dir): true, fmt.Sprintf(`{"trustedFolders":{%q:false}}`, dir): false,
-		fmt.Sprintf(`{"trustedFolders":{%q:true}}`, filepath.Dir(dir)): false, fmt.Sprintf(`{"trustedFolders":[%q]}`, dir): false, `{`: false,
-	} {
-		require.NoError(t, os.WriteFile(settings, []byte(text), 0o600))
-		require.Equal(t, want, k.Look(dir).Trusted, text)
-		after, err := os.ReadFile(settings)
-		require.NoError(t, err)
-		require.Equal(t, text, string(after))
-	}
+	require.NoError(t, os.WriteFile(settings, fmt.Appendf(nil, `{"trustedFolders":{%q:{"at":1}}}`, dir), 0o600))
+	require.False(t, k.Look(dir).Trusted)
+}
+
+// What is left out, and when somebody said yes.
+func TestWithout(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	before := time.Now().Add(-time.Second)
+	require.Len(t, k.Look(dir).Without().Items, 1)
+	require.Zero(t, k.Look(dir).Since)
+	require.NoError(t, k.Trust(k.Look(dir)))
+	require.Nil(t, k.Look(dir).Without())
+	require.WithinRange(t, k.Look(dir).Since, before, time.Now())
+	require.Empty(t, k.Look(t.TempDir()).Without().Items, "guarded")
+	require.Nil(t, newKeeper(t, Always).Look(dir).Without())
+	require.Len(t, newKeeper(t, Never).Look(dir).Without().Items, 1)
+	require.Nil(t, (*Keeper)(nil).Look(dir).Without())
 }
 
 // A file that cannot be read is no yes, and is not written over.

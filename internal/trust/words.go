@@ -58,7 +58,11 @@ func (p Project) line(i layer.Item, name string) string {
 		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
 	case layer.Autonomy:
 		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
-	case layer.Unread:
+	case layer.Model:
+		text = fmt.Sprintf("a model, to which a conversation would go: %s %s", name, does)
+	case layer.Unheard:
+		text = fmt.Sprintf("a setting that no droid has that is known here: %s %s", name, does)
+	case layer.Unread, layer.Strange:
 		text = fmt.Sprintf("a file that %s", visible.Line(i.Does))
 	default:
 		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", name, does)
@@ -82,6 +86,19 @@ func code(text string) string {
 
 var spaces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {5,}`) })
 
+// State says behind a directory what becomes of what its project brings, "" where nothing does.
+func (p Project) State() string {
+	switch {
+	case len(p.Items) == 0:
+		return ""
+	case !p.Trusted:
+		return ", not trusted: " + p.Kinds() + " left out"
+	case p.Since.IsZero():
+		return ", trusted"
+	}
+	return ", trusted since " + p.Since.Format("2006-01-02 15:04")
+}
+
 // Place is the project's root, in a text with Markdown.
 func (p Project) Place() string { return code(p.Root) }
 
@@ -98,6 +115,9 @@ func (p Project) Kinds() string {
 		{layer.Plugin, "setting for plugins", "settings for plugins"},
 		{layer.Allowed, "allowed command", "allowed commands"},
 		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
+		{layer.Model, "model", "models"},
+		{layer.Strange, "unknown file", "unknown files"},
+		{layer.Unheard, "unknown setting", "unknown settings"},
 		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
 		{layer.Unread, "file that cannot be read", "files that cannot be read"},
 	} {

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"unicode/utf8"
 
 	"droid-acp/internal/files"
@@ -71,20 +69,4 @@ func Position(data []byte, offset int) (line, column int) {
 	before := data[:max(0, min(offset, len(data)))]
 	begin := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1
-}
-
-// ProjectDirs are the directories whose settings hold in a session in cwd, the nearest
-// first: cwd and its parents up to the root of its git repository, cwd alone where it is
-// in none (0.99 to 0.225).
-func ProjectDirs(cwd string) []string {
-	var dirs []string
-	for dir := filepath.Clean(cwd); ; dir = filepath.Dir(dir) {
-		dirs = append(dirs, dir)
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dirs
-		}
-		if dir == filepath.Dir(dir) {
-			return dirs[:1]
-		}
-	}
 }

@@ -3,8 +3,10 @@ package layer
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is what sort of thing an Item is.
@@ -18,12 +20,28 @@ const (
 	Program   Kind = "command"    // a command that is a program, which droid runs when it is typed (0.215, 0.225)
 	Allowed   Kind = "allowed"    // shell commands that the model may run without a question
 	Autonomy  Kind = "mode"       // a session starts in a mode that asks less
+	Model     Kind = "model"      // where a conversation goes; a droid that was started elsewhere does not take it
+	Strange   Kind = "strange"    // a file in .factory of which nobody knows what droid does with it
+	Unheard   Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)
 	Setting   Kind = "setting"    // decides what is asked or where text goes
 	Unread    Kind = "unread"     // a file that could not be looked at
 )
 
-// Item is one thing in a project's files that runs, or has others run unasked, when droid
-// works in the project.
+// outcomes say what becomes of each kind where nobody said yes. A kind that is not here is
+// left out.
+var outcomes = map[Kind]struct {
+	closed bool // nothing overrules it: no session opens
+	opaque bool // it may bring MCP servers and hooks of which nothing is known
+}{
+	Plugin:  {opaque: true},
+	Strange: {opaque: true},
+	Unheard: {opaque: true},
+	Setting: {closed: true},
+	Unread:  {closed: true},
+}
+
+// Item is one thing in a project's files that is not known to be harmless: it runs, or has
+// others run unasked, when droid works in the project, or nobody can tell.
 type Item struct {
 	Kind Kind
 	Name string // of a server or a command; the event of a hook; the key of a setting
@@ -40,14 +58,16 @@ func (i Item) Sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Layer is what the files of a project bring to run.
+// Layer is what the files of a project bring that is not known to be harmless.
 type Layer struct {
 	Root  string // of the git repository; the session's directory where there is none
 	Items []Item
-	// Watcher is the program that the repository's own configuration has git run whenever
-	// it looks at the files, as 0.215 and 0.225 do when they start; "" for none. A clone
-	// brings no configuration; an archive may, and users have programs there themselves.
-	Watcher string
+	// Found says that there is a directory in which droid looks for files of a project, see
+	// Folders.
+	Found bool
+	// Preloads says that there is a file in the session's directory by which a droid that is
+	// started there runs a program before anything else (0.99; not 0.215 and 0.225).
+	Preloads bool
 }
 
 // Has reports whether there is an item of one of these kinds.
@@ -57,8 +77,12 @@ func (l Layer) Has(kinds ...Kind) bool {
 
 // Of are the items of a kind.
 func (l Layer) Of(kind Kind) (items []Item) {
+	return l.where(func(i Item) bool { return i.Kind == kind })
+}
+
+func (l Layer) where(is func(Item) bool) (items []Item) {
 	for _, i := range l.Items {
-		if i.Kind == kind {
+		if is(i) {
 			items = append(items, i)
 		}
 	}
@@ -68,7 +92,40 @@ func (l Layer) Of(kind Kind) (items []Item) {
 // Inseparable are the items that droid cannot be started without: settings that nothing
 // overrules, and files of settings that could not be looked at.
 func (l Layer) Inseparable() []Item {
-	return append(l.Of(Setting), l.Of(Unread)...)
+	return l.where(func(i Item) bool { return outcomes[i.Kind].closed })
+}
+
+// HidesServers reports whether there may be MCP servers that cannot be named to droid. Then
+// the servers of the project are left out only with all others.
+func (l Layer) HidesServers() bool {
+	return slices.ContainsFunc(l.Items, func(i Item) bool {
+		return outcomes[i.Kind].opaque || i.Kind == MCPServer && !SafeName(i.Name)
+	})
+}
+
+// HidesHooks reports whether there are hooks of the project, or may be.
+func (l Layer) HidesHooks() bool {
+	return slices.ContainsFunc(l.Items, func(i Item) bool { return outcomes[i.Kind].opaque || i.Kind == Hook })
+}
+
+// For is the layer as a droid takes it whose keys are known, or are not.
+func (l Layer) For(known bool) Layer {
+	if known {
+		l.Items = l.where(func(i Item) bool { return i.Kind != Unheard })
+	}
+	return l
+}
+
+var safeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
+
+// inherited are the names that each object of JavaScript has, as far as they have the form of
+// a safe one.
+var inherited = []string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf"}
+
+// SafeName reports whether a name can stand in settings that are written for droid, and means
+// nothing but itself there.
+func SafeName(name string) bool {
+	return safeName().MatchString(name) && !slices.Contains(inherited, name)
 }
 
 // Same reports whether two layers bring the same, or are both nil.

@@ -31,7 +31,7 @@ func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+	write(t, dir, map[string]string{".git/HEAD": "ref: refs/heads/main\n"})
 	write(t, dir, files)
 	return dir
 }
@@ -60,7 +60,8 @@ func TestWhatAProjectBrings(t *testing.T) {
 		".factory/commands/greet.md":   "Hello",
 		".factory/skills/x/SKILL.md":   "---\nname: x\n---\n",
 		"AGENTS.md":                    "Be kind.",
-		".git/config":                  "[core]\n\tfsmonitor = ./watch\n[core] fsmonitor = true\n[includeIf \"gitdir:x\"]\n\tpath = y\n",
+		".factory/config.json":         `{"custom_models":[]}`,
+		".factory/tool.bin":            "x",
 		"sub/.factory/mcp.json":        `{"mcpServers":{"s":{"command":"s"}}}`,
 		"other/.factory/mcp.json":      `{"mcpServers":{"no":{"command":"no"}}}`,
 	})
@@ -70,11 +71,11 @@ func TestWhatAProjectBrings(t *testing.T) {
 		"MCP server s: s", "MCP server a: https://a.test/", "MCP server b: npx -y b",
 		"hook SessionStart: ./h s", "hook Stop: ./h wrapped", "hook Stop: ./h old",
 		"allowed touch: touch", "allowed rm: rm", `mode autonomyLevel: "high"`, `mode autonomyMode: "auto-low"`,
-		"setting customModels: []", "setting enableDroidShield: false", `plugin enabledPlugins: {"p@m":true}`,
+		"model customModels: []", "model custom_models: []", "strange tool.bin: is unknown", "setting enableDroidShield: false", `plugin enabledPlugins: {"p@m":true}`,
 		"command deploy: " + filepath.Join(root, ".factory", "commands", "deploy"), "command " + filepath.Join("d", "e.sh") + ": " + filepath.Join(root, ".agents", "commands", "d", "e.sh"),
 	}, lines(got))
-	require.Len(t, got.Inseparable(), 2)
-	require.NotEmpty(t, got.Watcher)
+	require.Len(t, got.Inseparable(), 1)
+	require.True(t, got.Found)
 	require.Empty(t, Project(filepath.Join(root, "sub"), root).Of(Plugin), "what stands in the user's own directory is the user's")
 	require.Len(t, Project(filepath.Join(root, "sub"), root).Items, 1)
 }
@@ -86,13 +87,12 @@ func TestProjectsThatBringNothing(t *testing.T) {
 		".factory/commands/greet.md": "Hello", ".factory/droids/x.md": "A subagent.", "AGENTS.md": "Be kind.",
 	})
 	require.Empty(t, Project(root, "/home/me").Items)
-	for config, want := range map[string]string{"[core]\n\tfsmonitor = ./watch\n": "./watch", "[core] FSMonitor=x": "x", "[core]\nfsmonitor = true\n": "", "[include]\npath = x": "[include]"} {
-		write(t, root, map[string]string{".git/config": config})
-		require.Equal(t, want, Project(root, "/home/me").Watcher, config)
-	}
 	file := repository(t, map[string]string{".factory": "a file"})
 	require.Empty(t, Project(file, "/home/me").Items)
 	require.Empty(t, Project(filepath.Join(root, "gone"), "/home/me").Items)
+	require.False(t, Project(repository(t, nil), "/home/me").Found)
+	require.False(t, Project(root, "/home/me").Preloads)
+	require.True(t, Project(repository(t, map[string]string{"bunfig.toml": "preload = [\"./x\"]"}), "/home/me").Preloads)
 }
 
 // Whatever changes what would run changes the sum; where it stands does not.
@@ -118,27 +118,172 @@ func TestSums(t *testing.T) {
 	require.NotEqual(t, program("a"), program("b"))
 }
 
-// A worktree shares its repository's directory; a directory that only says so does not.
+// What no ordinary reader of JSON would take for something to run counts as that: droid's may.
+func TestWhatNobodyThoughtOf(t *testing.T) {
+	hook := `{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}`
+	server := `{"mcpServers":{"a":{"command":"x"}}}`
+	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
+	for _, tc := range []struct {
+		file, text string
+		kind       Kind
+		hidesAll   bool // no server can be named
+	}{
+		{"mcp.json", `{"__proto__":` + server + `}`, MCPServer, true},
+		{"mcp.json", `{"\u005f_proto__":` + server + `}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":{"a":{"command":"x","constructor":{}}}}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":[{"command":"x"}]}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":"x"}`, MCPServer, true},
+		{"mcp.json", `{"servers":{}}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":{"a":{"disabled":true}},"mcpServers":{"a":{"command":"x"}}}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":{"a b":{"command":"x"}}}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":{"toString":{"command":"x"}}}`, MCPServer, true},
+		{"mcp.json", `{"mcpServers":{"a":"x"}}`, MCPServer, false},
+		{"mcp.json", `{"mcpServers":{"a":{"command":"x","disabled":"no"}}}`, MCPServer, false},
+		{"mcp.json", `{"mcpServers":{},"x":` + deep + `}`, MCPServer, true},
+		{"mcp.json", server + " x", MCPServer, true},
+		{"mcp.json", "\ufeff" + server, MCPServer, true},
+		{"mcp.json", "{// \u2028\n" + server[1:], MCPServer, true},
+		{"mcp.json", `["x"]`, MCPServer, true},
+		{"mcp.json", "{\"a\xff\":1}", MCPServer, true},
+		{"hooks.json", `{"__proto__":` + hook + `}`, Hook, false},
+		{"hooks.json", `{"Stop":{"hooks":[{"command":"x"}]}}`, Hook, false},
+		{"hooks.json", `{"Stop":["x"]}`, Hook, false},
+		{"hooks/hooks.json", `{"Stop":[{"hooks":[{"command":["x"]}]}]}`, Hook, false},
+		{"settings.json", `{"hooks":[]}`, Hook, false},
+		{"settings.json", `{"hooks":{"hooksDisabled":true}}`, Setting, false},
+		{"settings.json", `{"hooks":{"__proto__":` + hook + `}}`, Unread, false},
+		{"settings.json", `{"__proto__":{"hooks":` + hook + `}}`, Unread, false},
+		{"settings.json", `{"sessionDefaultSettings":{"__proto__":{"autonomyLevel":"high"}}}`, Unread, false},
+		{"settings.json", `{"sessionDefaultSettings":["x"]}`, Setting, false},
+		{"settings.json", `{"sessionDefaultSettings":{"compactionModel":"x"}}`, Setting, false},
+		{"settings.json", `{"autonomyLevel":{"toString":1}}`, Autonomy, false},
+		{"settings.json", `{"commandAllowlist":{"0":"touch"}}`, Setting, false},
+		{"settings.json", `{"commandAllowlist":[["touch"]]}`, Setting, false},
+		{"settings.json", `{"env":{"BASH_ENV":"x"}}`, Setting, false},
+		{"settings.json", `{"telemetry":{}}`, Setting, false},
+		{"settings.json", `{"statusLine":{"command":"x"}}`, Setting, false},
+		{"settings.json", `{"cloudSessionSync":true}`, Setting, false},
+		{"settings.json", `{"sessionRetentionDays":1}`, Setting, false},
+		{"settings.json", `{"completionSound":"/dev/zero"}`, Setting, false},
+		{"settings.json", `{"specSaveDir":"../.."}`, Setting, false},
+		{"settings.json", `{"theme":["dark"]}`, Setting, false},
+		{"settings.json", `{"newInNextWeek":{}}`, Unheard, true},
+		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
+		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Model, false},
+		{"config.json", `{`, Model, false},
+		{"plugins/installed_plugins.json", `{}`, Strange, true},
+		{"mcp.jsonc", server, Strange, true},
+		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},
+	} {
+		got := Project(repository(t, map[string]string{".factory/" + tc.file: tc.text}), "/home/me")
+		require.Len(t, got.Items, 1, "%s %s", tc.file, tc.text)
+		require.Equal(t, tc.kind, got.Items[0].Kind, "%s %s", tc.file, tc.text)
+		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
+		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
+		require.Equal(t, tc.kind == Unheard, len(got.For(true).Items) == 0)
+		require.Len(t, got.For(false).Items, 1)
+	}
+}
+
+// However a name is typed by which droid runs a program, the program is found.
+func TestTyped(t *testing.T) {
+	l := Project(repository(t, map[string]string{".factory/commands/a/b/Big Deploy.v2.sh": "#!/bin/sh\n", ".factory/commands/greet.md": "Hello"}), "/home/me")
+	for _, text := range []string{"/big-deploy-v2", "  /BIG-deploy-v2 now", "//big-deploy-v2", "/ big-deploy-v2", "\ufeff/big-deploy-v2", "\u00a0/big-deploy-v2", "/big-deploy-v2\u00a0x", "/big-deploy-v2\u3000x", "/big-deploy-v2\u2028x", "/big-deploy-v2\vx", "/big-deploy-v2\r\nx", "/big--deploy.v2"} {
+		program, ok := l.Typed(text)
+		require.True(t, ok, "%q", text)
+		require.Equal(t, "Big Deploy.v2.sh", filepath.Base(program.File))
+	}
+	for _, text := range []string{"big-deploy-v2", "/greet", "/", "", "say /big-deploy-v2", "/big-deploy-v3"} {
+		_, ok := l.Typed(text)
+		require.False(t, ok, "%q", text)
+	}
+	hidden := Layer{Items: []Item{{Kind: Program, Name: "commands", Does: "cannot be looked at", File: "/x/commands"}}}
+	_, ok := hidden.Typed("/whatever")
+	require.True(t, ok)
+}
+
+// A link out of the project is one of which nobody knows what it will lead to.
+func TestLinksOutOfTheProject(t *testing.T) {
+	outside := t.TempDir()
+	write(t, outside, map[string]string{"mcp.json": `{"mcpServers":{}}`, "skills/x/SKILL.md": "x"})
+	for _, name := range []string{".factory", ".factory/mcp.json", ".factory/skills", ".agents"} {
+		root := repository(t, nil)
+		target := outside
+		if name != ".factory" && name != ".agents" {
+			require.NoError(t, os.Mkdir(filepath.Join(root, ".factory"), 0o755))
+			target = filepath.Join(outside, filepath.Base(name))
+		}
+		require.NoError(t, os.Symlink(target, filepath.Join(root, name)))
+		items := Project(root, "/home/me").Items
+		require.Len(t, items, 1, name)
+		require.Equal(t, Strange, items[0].Kind)
+		require.Contains(t, items[0].Does, "out of the project")
+	}
+	inside := repository(t, map[string]string{".claude/skills/x/SKILL.md": "x", ".factory/README.md": "x"})
+	require.NoError(t, os.Symlink("../.claude/skills", filepath.Join(inside, ".factory", "skills")))
+	require.Empty(t, Project(inside, "/home/me").Items)
+}
+
+// Where droid goes on up, this goes on, too: a .git that is none for droid ends nothing.
+func TestProjectDirs(t *testing.T) {
+	root := repository(t, map[string]string{"sub/deep/x": "x", ".factory/mcp.json": `{"mcpServers":{"s":{"command":"s"}}}`})
+	sub, deep := filepath.Join(root, "sub"), filepath.Join(root, "sub", "deep")
+	for name, make := range map[string]func(git string) error{
+		"a dangling link":     func(git string) error { return os.Symlink("nowhere", git) },
+		"an empty directory":  func(git string) error { return os.Mkdir(git, 0o755) },
+		"a file":              func(git string) error { return os.WriteFile(git, []byte("x"), 0o644) },
+		"a file into nowhere": func(git string) error { return os.WriteFile(git, []byte("gitdir: /nowhere\n"), 0o644) },
+		"a link to a file":    func(git string) error { return os.Symlink("deep/x", git) },
+		"nothing":             func(string) error { return nil },
+	} {
+		git := filepath.Join(sub, ".git")
+		require.NoError(t, make(git), name)
+		require.Equal(t, []string{deep, sub, root}, ProjectDirs(deep), name)
+		require.Len(t, Project(deep, "/home/me").Items, 1, name)
+		require.NoError(t, os.RemoveAll(git))
+	}
+	write(t, sub, map[string]string{".git/HEAD": "ref: x"})
+	require.Equal(t, []string{deep, sub}, ProjectDirs(deep))
+	alone := t.TempDir()
+	require.Equal(t, []string{alone}, ProjectDirs(alone))
+}
+
+// A worktree shares its repository's directory, and a submodule has its own; a directory
+// that only says so stands for itself.
 func TestCommonGitDir(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	main, tree, liar := filepath.Join(base, "main"), filepath.Join(base, "tree"), filepath.Join(base, "liar")
-	git := func(args ...string) {
-		cmd := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...)
+	at := func(name ...string) string { return filepath.Join(append([]string{base}, name...)...) }
+	git := func(dir string, args ...string) {
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	require.NoError(t, os.Mkdir(main, 0o755))
-	git("init", "-q")
-	git("commit", "-q", "--allow-empty", "-m", "x")
-	git("worktree", "add", "-q", tree)
-	require.Equal(t, filepath.Join(main, ".git"), CommonGitDir(main))
-	require.Equal(t, filepath.Join(main, ".git"), CommonGitDir(tree))
-	require.NoError(t, os.Mkdir(liar, 0o755))
-	line, err := os.ReadFile(filepath.Join(tree, ".git"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(liar, ".git"), line, 0o644))
-	require.NotEqual(t, filepath.Join(main, ".git"), CommonGitDir(liar))
+	for _, name := range []string{"main", "module"} {
+		git(base, "init", "-q", name)
+		git(at(name), "commit", "-q", "--allow-empty", "-m", "x")
+	}
+	git(at("main"), "worktree", "add", "-q", at("tree"))
+	git(at("main"), "submodule", "add", "-q", at("module"), "sub")
+	git(base, "clone", "-q", "--bare", at("main"), "bare.git")
+	git(at("bare.git"), "worktree", "add", "-q", at("baretree"))
+	for root, want := range map[string]string{
+		"main": at("main", ".git"), "tree": at("main", ".git"), "baretree": at("bare.git"),
+		"main/sub": at("main", ".git", "modules", "sub"), "nothing": at("nothing", ".git"),
+	} {
+		require.Equal(t, want, CommonGitDir(at(filepath.FromSlash(root))), root)
+	}
+	liar := at("liar")
+	write(t, liar, map[string]string{"own/gitdir": "../.git\n", "own/commondir": at("main", ".git") + "\n", "worktrees/own/gitdir": "../../.git\n", "worktrees/own/commondir": at("main", ".git")})
+	line := func(path string) string {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(data)
+	}
+	for _, claim := range []string{line(at("tree", ".git")), "gitdir: own", "gitdir: worktrees/own", "gitdir: " + at("main", ".git"), "gitdir: " + at("main", ".git", "modules", "sub"), "gitdir: " + at("bare.git")} {
+		require.NoError(t, os.WriteFile(filepath.Join(liar, ".git"), []byte(claim), 0o644))
+		require.Equal(t, filepath.Join(liar, ".git"), CommonGitDir(liar), claim)
+	}
 }
 
 func TestReadUser(t *testing.T) {
@@ -156,7 +301,14 @@ func TestReadUser(t *testing.T) {
 	require.True(t, u.Hooks)
 	require.Equal(t, []string{"ls"}, u.Allowed)
 	require.Contains(t, u.Servers, "mine")
+	require.False(t, u.Others)
+	require.Nil(t, u.Policy)
 	require.Equal(t, map[string]string{"autonomyLevel": "medium", "autonomyMode": "auto-medium", "interactionMode": "auto"}, u.Autonomy)
+	write(t, home, map[string]string{".factory/settings.local.json": `{"enabledPlugins":{},"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
+	u, err = ReadUser(home)
+	require.NoError(t, err)
+	require.True(t, u.Others)
+	require.Equal(t, map[string]any{"enabled": true, "allowlist": []any{"x"}}, u.Policy)
 	write(t, home, map[string]string{".factory/settings.local.json": `{"autonomyLevel":`})
 	_, err = ReadUser(home)
 	require.ErrorContains(t, err, "settings.local.json")
@@ -182,10 +334,10 @@ func TestStartMode(t *testing.T) {
 // FuzzProject has a project whose files hold anything: it is read, and what is read twice
 // is the same.
 func FuzzProject(f *testing.F) {
-	f.Add(`{"mcpServers":{"a":{"command":"x"}}}`, `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}`, `{"Stop":[1,{}]}`, "[core]\nfsmonitor=x")
+	f.Add(`{"mcpServers":{"a":{"command":"x"}}}`, `{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}`, `{"Stop":[1,{}]}`, `{"custom_models":[]}`)
 	f.Add(`{"mcpServers":[]}`, `{"hooks":[],"commandAllowlist":{},"sessionDefaultSettings":1}`, `[`, "]")
 	f.Fuzz(func(t *testing.T, mcp, settings, hooks, config string) {
-		root := repository(t, map[string]string{".factory/mcp.json": mcp, ".factory/settings.json": settings, ".factory/hooks.json": hooks, ".git/config": config})
+		root := repository(t, map[string]string{".factory/mcp.json": mcp, ".factory/settings.json": settings, ".factory/hooks.json": hooks, ".factory/config.json": config})
 		a, b := Project(root, "/home/me"), Project(root, "/home/me")
 		require.True(t, Same(&a, &b))
 		require.True(t, slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool { return x == y }))

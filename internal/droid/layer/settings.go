@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/paths"
 )
 
@@ -18,22 +16,31 @@ func (r *reader) servers(path string) {
 	if !ok {
 		return
 	}
-	servers, _ := values["mcpServers"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		server, _ := servers[name].(map[string]any)
-		if off, _ := server["disabled"].(bool); off {
-			continue
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		servers, isObject := values[key].(map[string]any)
+		switch {
+		case key != "mcpServers":
+			r.blind(MCPServer, path, fmt.Sprintf("has %q, of which nothing is known", key), key+text(values[key]))
+		case !isObject && values[key] != nil:
+			r.blind(MCPServer, path, "has servers in a form of which nothing is known", text(values[key]))
 		}
-		r.add(Item{Kind: MCPServer, Name: name, Does: serverLine(server), File: path, whole: text(servers[name])})
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			server, _ := servers[name].(map[string]any)
+			if off, _ := server["disabled"].(bool); !off {
+				r.add(Item{Kind: MCPServer, Name: name, Does: serverLine(server), File: path, whole: text(servers[name])})
+			}
+		}
 	}
 }
 
-// serverLine is what a server is started with, as a line for a shell, or where it is.
+// serverLine is what a server is started with, as a line for a shell, or where it is. A server
+// with both is started, whatever its type but these two (0.99 to 0.225).
 func serverLine(server map[string]any) string {
-	if url, ok := server["url"].(string); ok {
+	url, _ := server["url"].(string)
+	command, isCommand := server["command"].(string)
+	if kind := server["type"]; kind == "http" || kind == "sse" || url != "" && !isCommand {
 		return url
 	}
-	command, _ := server["command"].(string)
 	var words []string
 	env, _ := server["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -47,40 +54,60 @@ func serverLine(server map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// Keys of settings that decide what is asked or where text goes, and that no settings of
-// a process overrule: droid puts those of a project together with them (0.99 to 0.225).
-var inseparable = []string{
-	"builtInToolAutonomyOverrides", "customModels", "mcpAutonomyOverrides", "mcpAutonomyUrlOverrides", "networkPolicy", "sandbox",
-	"subagentAutonomyLevel",
-}
-
-// settings adds what a file of settings brings.
+// settings adds what a file of settings brings: each key that is not known to be harmless.
 func (r *reader) settings(path string) {
 	values, ok := r.config(path, Unread)
 	if !ok {
 		return
 	}
-	r.hooks(path, values["hooks"])
 	r.autonomy(path, values)
-	if list, ok := values["commandAllowlist"].([]any); ok {
-		for _, c := range list {
-			r.add(Item{Kind: Allowed, Name: fmt.Sprint(c), Does: fmt.Sprint(c), File: path})
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		switch isHarmless, listed := harmlessKeys[key]; {
+		case value == nil, listed && isHarmless(value), slices.Contains(autonomyKeys, key):
+		case key == "hooks":
+			r.hooks(path, value)
+		case key == "commandAllowlist" && isTexts(value):
+			for _, c := range value.([]any) {
+				r.add(Item{Kind: Allowed, Name: c.(string), Does: c.(string), File: path})
+			}
+		case key == "sessionDefaultSettings":
+			r.defaults(path, value)
+		case key == "enabledPlugins" || key == "extraKnownMarketplaces":
+			r.key(Plugin, path, key, value)
+		case key == "customModels":
+			r.key(Model, path, key, value)
+		case isVocabulary(key):
+			r.key(Setting, path, key, value)
+		default:
+			r.key(Unheard, path, key, value)
 		}
-	} else if values["commandAllowlist"] != nil {
-		r.key(Setting, path, "commandAllowlist", values["commandAllowlist"])
 	}
-	for _, key := range inseparable {
-		if v := values[key]; v != nil {
-			r.key(Setting, path, key, v)
+}
+
+// defaults adds what stands among the values with which sessions start, beside their mode.
+func (r *reader) defaults(path string, value any) {
+	defaults, ok := value.(map[string]any)
+	if !ok {
+		r.key(Setting, path, "sessionDefaultSettings", value)
+	}
+	for _, key := range slices.Sorted(maps.Keys(defaults)) {
+		if slices.Contains(autonomyKeys, key) || slices.Contains(defaultTexts, key) && isText(defaults[key]) {
+			continue
 		}
+		r.key(Setting, path, "sessionDefaultSettings."+key, defaults[key])
 	}
-	if on, ok := values["enableDroidShield"].(bool); ok && !on {
-		r.key(Setting, path, "enableDroidShield", on)
+}
+
+// legacyModels adds what stands in a file config.json: the models of a user, in the form of
+// long ago, which droid takes of a project, too (0.99 to 0.225).
+func (r *reader) legacyModels(path string) {
+	values, ok := r.config(path, Model)
+	if !ok {
+		return
 	}
-	for _, key := range []string{"enabledPlugins", "extraKnownMarketplaces"} {
-		if v := values[key]; v != nil {
-			r.key(Plugin, path, key, v)
-		}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		r.key(Model, path, key, values[key])
 	}
 }
 
@@ -132,19 +159,30 @@ func (r *reader) hooksFile(path string) {
 	}
 	if inner, ok := values["hooks"]; ok {
 		r.hooks(path, inner)
+		delete(values, "hooks")
 	}
 	r.hooks(path, values)
 }
 
 // hooks adds the commands that are listed for events, in either form that droid takes:
-// a list of commands, or one of matchers with lists of commands.
+// a list of commands, or one of matchers with lists of commands. What is of neither form may
+// be a hook, too.
 func (r *reader) hooks(path string, value any) {
 	events, ok := value.(map[string]any)
 	if !ok {
-		return
+		r.blind(Hook, path, "has hooks in a form of which nothing is known", text(value))
 	}
 	for _, event := range slices.Sorted(maps.Keys(events)) {
-		list, _ := events[event].([]any)
+		list, ok := events[event].([]any)
+		_, isSwitch := events[event].(bool)
+		switch {
+		case isSwitch && slices.Contains([]string{"hooksDisabled", "showHookOutput"}, event):
+			if event == "hooksDisabled" && events[event] == true {
+				r.key(Setting, path, event, true) // the user's own may forbid something
+			}
+		case !ok && events[event] != nil:
+			r.blind(Hook, path, fmt.Sprintf("has %q in a form of which nothing is known", event), text(events[event]))
+		}
 		for _, entry := range list {
 			r.hookEntry(path, event, entry)
 		}
@@ -153,8 +191,8 @@ func (r *reader) hooks(path string, value any) {
 
 func (r *reader) hookEntry(path, event string, entry any) {
 	fields, _ := entry.(map[string]any)
-	commands, _ := fields["hooks"].([]any)
-	if commands == nil {
+	commands, ok := fields["hooks"].([]any)
+	if !ok {
 		commands = []any{entry}
 	}
 	name := event
@@ -163,40 +201,12 @@ func (r *reader) hookEntry(path, event string, entry any) {
 	}
 	for _, c := range commands {
 		command, _ := c.(map[string]any)
-		line, _ := command["command"].(string)
-		if line != "" {
-			r.add(Item{Kind: Hook, Name: name, Does: line, File: path, whole: text(entry)})
+		line, ok := command["command"].(string)
+		if !ok {
+			line = text(c)
 		}
+		r.add(Item{Kind: Hook, Name: name, Does: line, File: path, whole: text(entry)})
 	}
-}
-
-// watcher finds the program for watching files in a repository's configuration. A file
-// that is included, or one that cannot be read, may name one.
-func watcher(root string) string {
-	data, err := files.Read(filepath.Join(CommonGitDir(root), "config"), MaxFile)
-	if err != nil {
-		if isAbsent(err) {
-			return ""
-		}
-		return err.Error()
-	}
-	found := ""
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(strings.ToLower(line), "[include") {
-			found = line
-		}
-		key, value, _ := strings.Cut(line[strings.LastIndexByte(line, ']')+1:], "=")
-		value = strings.TrimSpace(value)
-		if strings.EqualFold(strings.TrimSpace(key), "fsmonitor") && !isBool(value) {
-			found = value
-		}
-	}
-	return found
-}
-
-func isBool(value string) bool {
-	return slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "1", "0", ""}, strings.ToLower(value))
 }
 
 // text is a value as JSON, the same for the same value.

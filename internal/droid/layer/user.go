@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -11,8 +12,9 @@ import (
 // User is what a user's own files say of what is left out of a project's.
 type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
+	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
-	Policy   bool                       // they have a policy for MCP servers themself
+	Policy   map[string]any             // their own policy for MCP servers, nil for none
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
 }
@@ -41,15 +43,36 @@ func ReadUser(home string) (User, error) {
 			u.Allowed = append(u.Allowed, fmt.Sprint(c))
 		}
 		policy, _ := values["mcpPolicy"].(map[string]any)
-		on, _ := policy["enabled"].(bool)
-		u.Policy = u.Policy || on
+		if on, _ := policy["enabled"].(bool); on {
+			u.Policy = policy
+		}
+		u.Others = u.Others || values["enabledPlugins"] != nil
 		maps.Copy(all, autonomyOf(values))
 	}
+	u.Others = u.Others || slices.ContainsFunc(otherServers(factory), func(path string) bool {
+		_, err := os.Stat(path)
+		return !isAbsent(err)
+	})
 	u.Autonomy = startMode(all)
 	r := reader{}
-	r.folder(home)
-	u.Hooks = r.layer.Has(Hook)
+	for _, c := range configs {
+		c.read(&r, filepath.Join(factory, c.name))
+	}
+	u.Hooks = r.layer.Has(Hook, Unread)
 	return u, nil
+}
+
+// otherServers are files that there are where droid may have MCP servers that mcp.json does
+// not name: those of plugins, and of an organisation (0.215, 0.225).
+func otherServers(factory string) []string {
+	return []string{
+		filepath.Join(factory, "plugins", "installed_plugins.json"),
+		filepath.Join(factory, "cache", "org-managed-settings.json"),
+		filepath.Join(factory, "org-managed-settings.cache.json"),
+		filepath.FromSlash("/etc/factory/settings.json"),
+		filepath.FromSlash("/Library/Application Support/Factory/settings.json"),
+		`C:\Program Files\Factory\settings.json`,
+	}
 }
 
 // startMode completes the values of autonomyKeys as droid understands them: autonomyMode

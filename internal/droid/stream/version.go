@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,6 +60,13 @@ func (v Version) Generation() string {
 	}
 	return name
 }
+
+// vocabularies are the versions of those droids whose settings' keys were read out of the
+// program: 0.99.0, 0.215.0, 0.225.2. See package layer.
+var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
+
+// HasVocabulary reports whether all keys are known that settings have in this version.
+func (v Version) HasVocabulary() bool { return slices.Contains(vocabularies, v) }
 
 // Has reports whether a droid of this version does what the fact says.
 func (v Version) Has(f Fact) bool { return v.AtLeast(f.since.protocol) }

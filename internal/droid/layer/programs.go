@@ -1,0 +1,98 @@
+package layer
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// mostEntries is how many files of one directory are looked at, with all below it where droid
+// looks there, too.
+const mostEntries = 1000
+
+// programs finds the commands that are programs: those that the system runs. droid follows
+// directories however deep they are, and links to directories (0.99 to 0.225).
+func (r *reader) programs(root string) {
+	r.link(root)
+	left := mostEntries
+	seen := make(map[string]bool) // directories, where their links lead
+	for dirs := []string{root}; len(dirs) > 0; dirs = dirs[1:] {
+		real, err := filepath.EvalSymlinks(dirs[0])
+		if err == nil && seen[real] {
+			continue
+		}
+		seen[real] = true
+		entries, err := os.ReadDir(dirs[0])
+		if err != nil && !isAbsent(err) {
+			r.blind(Program, dirs[0], fmt.Sprintf("cannot be looked at: %v", err), dirs[0]+err.Error())
+		}
+		for _, e := range entries {
+			if left--; left < 0 {
+				r.blind(Program, root, "has too many files to look at", root)
+				return
+			}
+			path := filepath.Join(dirs[0], e.Name())
+			info, err := os.Stat(path)
+			switch {
+			case err != nil: // a link that leads nowhere
+			case info.IsDir():
+				dirs = append(dirs, path)
+			default:
+				r.program(root, path, info)
+			}
+		}
+	}
+}
+
+// program adds a command that is one. One that cannot be read, or is no regular file, is
+// taken for one.
+func (r *reader) program(root, path string, info fs.FileInfo) {
+	data, whole, err := r.contents(path, info)
+	if err == nil && info.Mode()&0o111 == 0 && !hasShebang(data) {
+		return // its text goes to the model
+	}
+	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
+	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole})
+}
+
+func hasShebang(data []byte) bool { return len(data) > 1 && data[0] == '#' && data[1] == '!' }
+
+// Typed is the item that a prompt would run as a command: droid runs what is typed behind a
+// slash (0.215, 0.225). ok is false where it runs none of the project's.
+func (l Layer) Typed(prompt string) (program Item, ok bool) {
+	word, ok := strings.CutPrefix(strings.TrimLeftFunc(prompt, isBlank), "/")
+	if !ok {
+		return Item{}, false
+	}
+	word = strings.TrimLeftFunc(word, func(r rune) bool { return r == '/' || isBlank(r) })
+	if end := strings.IndexFunc(word, isBlank); end >= 0 {
+		word = word[:end]
+	}
+	for _, program = range l.Of(Program) {
+		name := filepath.Base(program.Name)
+		if program.Does != program.File || loosely(strings.TrimSuffix(name, filepath.Ext(name))) == loosely(word) {
+			return program, true // of one that could not be looked at, nobody knows the name
+		}
+	}
+	return Item{}, false
+}
+
+// isBlank reports whether droid may take a character for the end of a name, or pass over it
+// before one: all that JavaScript takes for white space, and what nobody sees.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
+}
+
+// loosely is a name without all in which droid's way of making one may differ: it has small
+// letters and digits, and puts a hyphen for everything else.
+func loosely(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(name))
+}

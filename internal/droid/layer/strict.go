@@ -1,0 +1,113 @@
+package layer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"droid-acp/internal/files"
+)
+
+// mostNested is how deep objects and lists of a project's file may stand in one another.
+const mostNested = 32
+
+// prototypes are names by which a reader in JavaScript changes what all objects have. droid's
+// takes "__proto__" so (0.99 to 0.225).
+var prototypes = []string{"__proto__", "constructor", "prototype"}
+
+// readStrictly decodes a file of a project that is one JSON object, with comments, and
+// refuses what droid may read otherwise than this program does: a key twice, a name of
+// prototypes, anything that is no plain JSON. A missing file is fs.ErrNotExist; what is wrong
+// with the text is a *ConfigError.
+func readStrictly(path string) (map[string]any, error) {
+	data, err := files.Read(path, MaxFile)
+	if err != nil {
+		return nil, err
+	}
+	return parseStrictly(data)
+}
+
+func parseStrictly(data []byte) (map[string]any, error) {
+	plain := WithoutComments(data)
+	for _, end := range []string{"\u2028", "\u2029"} {
+		if bytes.Count(data, []byte(end)) != bytes.Count(plain, []byte(end)) {
+			return nil, at(data, 0, "a comment holds a character that ends it for some readers")
+		}
+	}
+	if !utf8.Valid(data) {
+		return nil, at(data, 0, "it is not UTF-8")
+	}
+	if err := json.Unmarshal(plain, new(any)); err != nil {
+		return nil, configError(plain, err)
+	}
+	s := strictReader{json.NewDecoder(bytes.NewReader(plain)), plain}
+	value, err := s.value(0)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, at(plain, 0, "it is no JSON object")
+	}
+	return object, nil
+}
+
+// strictReader reads the values of valid JSON token by token, since a map would hide a key
+// that is there twice.
+type strictReader struct {
+	*json.Decoder
+	data []byte
+}
+
+func (s strictReader) fault(what string) error { return at(s.data, int(s.InputOffset())-1, what) }
+
+func at(data []byte, offset int, what string) *ConfigError {
+	line, column := Position(data, offset)
+	return &ConfigError{line, column, what}
+}
+
+// value reads one value that stands in so many others.
+func (s strictReader) value(depth int) (any, error) {
+	token, err := s.Token()
+	if err != nil {
+		return nil, err
+	}
+	open, ok := token.(json.Delim)
+	switch {
+	case !ok:
+		return token, nil
+	case depth >= mostNested:
+		return nil, s.fault("this is nested too deep")
+	case open == '[':
+		list := []any{}
+		for s.More() {
+			v, err := s.value(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = s.Token()
+		return list, err
+	}
+	object := map[string]any{}
+	for s.More() {
+		if token, err = s.Token(); err != nil {
+			return nil, err
+		}
+		key, _ := token.(string) // the decoder takes nothing else
+		if _, twice := object[key]; twice {
+			return nil, s.fault(fmt.Sprintf("%.40q stands here twice", key))
+		}
+		if slices.Contains(prototypes, key) {
+			return nil, s.fault(fmt.Sprintf("the name %q means something else to droid", key))
+		}
+		if object[key], err = s.value(depth + 1); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.Token()
+	return object, err
+}
