@@ -61,6 +61,7 @@ type Client struct {
 
 	hooked  atomic.Bool                 // see HasHooks
 	without atomic.Pointer[layer.Layer] // see Without
+	checks  atomic.Pointer[checks]      // nil where the process may run all
 	reads   atomic.Int64                // read calls begun and ended: odd while in one
 	lastID  atomic.Int64
 
@@ -135,6 +136,9 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	}
 	if p != nil {
 		c.env, c.started = p.env, p.without
+		if p.checked {
+			c.checks.Store(&checks{home: Home(p.env)})
+		}
 	}
 	if settings != nil {
 		c.settings = newSettingsFile(settings, b.late, log)

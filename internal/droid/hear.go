@@ -158,6 +158,7 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		e.Opened = c.hasAnswered()
 		line.Event = e
 	}
+	c.check(line.Event)
 	c.settings.heard(line.Event, line.Version)
 	c.emit(line.Event)
 }

@@ -93,6 +93,7 @@ type process struct {
 	path     string // of the program
 	env      []string
 	without  *layer.Layer     // see Command
+	checked  bool             // what it says of itself is checked
 	settings *files.Private   // nil without one
 	files    []*files.Private // to close when the process is gone; settings is one of them
 	dir      *tempdir.Dir     // see Command.Apart; nil without one
@@ -104,7 +105,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	if !cmd.Watcher {
 		c.Env = withoutWatcher(c.Env)
 	}
-	p := &process{without: cmd.Without}
+	p := &process{without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)
 	if err == nil && cmd.isApart() {
 		if p.dir, err = tempdir.Empty(); err == nil {

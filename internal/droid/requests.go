@@ -67,7 +67,14 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	if p.SystemPrompt != "" {
 		params.SystemPrompt = &addition{p.SystemPrompt}
 	}
-	return c.open(ctx, methodInitialize, params, p.SessionID)
+	info, err := c.open(ctx, methodInitialize, params, p.SessionID)
+	if k := c.checks.Load(); k != nil && err == nil {
+		if what := k.tooFree(p.Settings, info.Settings); what != "" {
+			c.KillFor(what)
+			return nil, &LeftOutError{Why: what + ". droid was ended."}
+		}
+	}
+	return info, err
 }
 
 // Load opens an existing session and returns its history. It works on a fresh

@@ -122,6 +122,13 @@ func (c *Client) SetRuntime(r Runtime) error {
 		noHooks = fmt.Errorf("%w: those of a project that is not trusted are left out, and with them all others", ErrHooks)
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
+	if c.checks.Store(nil); r.Without != nil {
+		k := &checks{home: Home(c.env)}
+		for _, h := range r.Hooks {
+			k.hooks = append(k.hooks, h.Command)
+		}
+		c.checks.Store(k)
+	}
 	if c.without.Store(nil); r.Without != nil && len(r.Without.Items) > 0 {
 		c.without.Store(r.Without)
 	}

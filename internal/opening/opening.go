@@ -175,6 +175,9 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 		info, err = o.openIn(ctx, Time, client, set, open)
 	}
 	if err != nil {
+		if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && command.Without != nil {
+			return nil, nil, refusal(command.Without, cannot)
+		}
 		return nil, nil, err
 	}
 	o.Spare.Next(cwd)

@@ -14,6 +14,7 @@ type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
 	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
+	Lines    []string                   // the command lines of their hooks
 	Policy   map[string]any             // their own policy for MCP servers, nil for none
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
@@ -59,6 +60,9 @@ func ReadUser(home string) (User, error) {
 		c.read(&r, filepath.Join(factory, c.name))
 	}
 	u.Hooks = r.layer.Has(Hook, Unread)
+	for _, hook := range r.layer.Of(Hook) {
+		u.Lines = append(u.Lines, hook.Does)
+	}
 	return u, nil
 }
 

@@ -1,0 +1,36 @@
+package droid
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// What droid says that it runs is held against what it may run.
+func TestForbidden(t *testing.T) {
+	const mine = `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]},"autonomyMode":"auto-low"}`
+	k := &checks{home: writeHome(t, map[string]string{"settings.json": mine}), hooks: []string{"droid-acp hook"}}
+	server := func(source, status string) stream.Event {
+		return stream.MCPStatusChanged{Servers: []stream.MCPServerStatus{{Name: "ok", Source: "user", Status: "connected"}, {Name: "x", Source: source, Status: status}}}
+	}
+	hook := func(command string) stream.Event {
+		return stream.HookStarted{Commands: []stream.HookCommand{{Command: "./mine"}, {Command: command}}}
+	}
+	for _, ev := range []stream.Event{server("project", "connected"), server("folder", "connected"), hook("./evil"), hook("")} {
+		require.NotEmpty(t, k.forbidden(ev), "%v", ev)
+	}
+	for _, ev := range []stream.Event{server("user", "connected"), server("project", "connecting"), server("runtime", "connected"), hook("./mine"), hook("droid-acp hook"), stream.TextDelta{}} {
+		require.Empty(t, k.forbidden(ev), "%v", ev)
+	}
+	text := func(s string) *string { return &s }
+	for level, free := range map[string]bool{"off": false, "low": false, "medium": true, "high": true} {
+		require.Equal(t, free, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &level}) != "", level)
+		require.Empty(t, k.tooFree(stream.SettingsPatch{AutonomyLevel: text("high")}, stream.Settings{AutonomyLevel: &level}), "as it was asked for")
+	}
+	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{}))
+
+	k.home = writeHome(t, map[string]string{"settings.json": `{"enabledPlugins":{"p@m":true}}`})
+	require.Empty(t, k.forbidden(hook("./of a plugin")), "nobody knows the hooks of the user's plugins")
+}
