@@ -39,9 +39,9 @@ type Command struct {
 	// which. So starts a droid that is to leave something out, and one that is no session's. Start
 	// fails with a LeftOutError where that cannot be had.
 	Alone bool
-	// Watcher lets git run the program that a repository names for watching its files. Else
-	// git does not, in droid and in all that it runs.
-	Watcher bool
+	// GitPrograms lets git run the programs that a repository's configuration names for watching
+	// its files and for looking at signatures. Else git does not, in droid and in all that it runs.
+	GitPrograms bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -102,8 +102,8 @@ type process struct {
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	if !cmd.Watcher {
-		c.Env = withoutWatcher(c.Env)
+	if !cmd.GitPrograms {
+		c.Env = withoutPrograms(c.Env)
 	}
 	p := &process{without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)

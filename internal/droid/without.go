@@ -228,9 +228,14 @@ func mark(command string, args []string, address string) string {
 	return best
 }
 
-// withoutWatcher adds a variable that overrules core.fsmonitor for git, behind those that
-// are set in this way already (git, "GIT_CONFIG_COUNT").
-func withoutWatcher(env []string) []string {
+// gitRuns are the settings of a repository by which the git commands that droid itself runs at
+// a start or a prompt run a program, and what keeps them from it. status asks core.fsmonitor
+// for changed files (0.215, 0.225), and log has gpg.program look at signatures (0.99 to 0.225).
+var gitRuns = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
+
+// withoutPrograms adds variables that overrule gitRuns for git, behind those that are set in
+// this way already (git, "GIT_CONFIG_COUNT").
+func withoutPrograms(env []string) []string {
 	count := 0
 	for _, v := range env { // the last one counts
 		if text, ok := strings.CutPrefix(v, "GIT_CONFIG_COUNT="); ok {
@@ -238,8 +243,11 @@ func withoutWatcher(env []string) []string {
 		}
 	}
 	count = max(count, 0)
-	return append(env[:len(env):len(env)], fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+1),
-		fmt.Sprintf("GIT_CONFIG_KEY_%d=core.fsmonitor", count), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", count))
+	env = append(env[:len(env):len(env)], fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+len(gitRuns)))
+	for i, run := range gitRuns {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count+i, run[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count+i, run[1]))
+	}
+	return env
 }
 
 // noSettings is why a process with this environment cannot be started to leave a layer out.
