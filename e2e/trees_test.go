@@ -421,7 +421,7 @@ func (g *grower) oddGit(dir string) {
 
 // preload has Bun run a program, which droid before 0.215 is.
 func (g *grower) preload(dir string) {
-	p := part{files: map[string][]byte{}, mode: 0o644, outside: true}
+	p := part{files: map[string][]byte{}, mode: 0o644}
 	p.files[filepath.Join(dir, "bunfig.toml")] = []byte("preload = [\"./preload.js\"]\n")
 	p.files[filepath.Join(dir, "preload.js")] = fmt.Appendf(nil, "require('child_process').execSync(%q)\n", g.canary(&p))
 	g.parts = append(g.parts, p)

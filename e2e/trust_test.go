@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -47,7 +49,43 @@ func newHostile(t *testing.T, h home) hostile {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+r.mark("program")+"\n"), 0o755))
 	require.NoError(t, exec.Command("git", "-C", r.root, "config", "core.fsmonitor", "sh -c '"+r.mark("fsmonitor")+"'").Run())
 	r.plugin(t)
+	r.nobodyThoughtOf(t)
 	return r
+}
+
+// deep is where the sessions of the test are: below a .git that droid does not take for one.
+func (r hostile) deep() string { return filepath.Join(r.root, "sub", "deep") }
+
+// nobodyThoughtOf adds what got past a reader that looked for what it knew.
+func (r hostile) nobodyThoughtOf(t *testing.T) {
+	t.Helper()
+	as := func(path string, v any) {
+		data, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "PROTO", "__proto__")), 0o755))
+	}
+	factory := filepath.Join(r.deep(), ".factory")
+	as(filepath.Join(factory, "mcp.json"), map[string]any{"mcpServers": []any{r.server("mcp-list")}})
+	as(filepath.Join(factory, "hooks.json"), map[string]any{"PROTO": r.hooks("proto")})
+	as(filepath.Join(factory, "config.json"), map[string]any{"custom_models": []any{map[string]any{"model": "mock-1", "model_display_name": "Mock",
+		"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "provider": "generic-chat-completion-api"}}})
+	as(filepath.Join(r.root, "sub", ".factory", "mcp.json"), map[string]any{"PROTO": map[string]any{"mcpServers": map[string]any{"server-sub": r.server("mcp-sub")}}})
+	as(filepath.Join(r.root, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"PROTO": r.server("mcp-named"), "server-work": r.server("mcp-work")}})
+	as(filepath.Join(r.root, ".factory", "settings.json.bak"), "x")
+	program := filepath.Join(r.root, ".factory", "commands", strings.Repeat("d/", 12), "hidden.md")
+	require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o755))
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+r.mark("hidden")+"\n"), 0o644))
+	as(filepath.Join(r.deep(), "bunfig.toml"), "")
+	require.NoError(t, os.WriteFile(filepath.Join(r.deep(), "bunfig.toml"), []byte("preload = [\"./p.js\"]\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(r.deep(), "p.js"), fmt.Appendf(nil, "require('child_process').execSync(%q)\n", r.mark("preload")), 0o644))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(r.deep(), ".git")))
+	require.NoError(t, signedCommit(r.root))
+	gpg := filepath.Join(r.root, "gpg")
+	require.NoError(t, os.WriteFile(gpg, []byte("#!/bin/sh\n"+r.mark("gpg")+"\n"), 0o755))
+	for key, value := range map[string]string{"gpg.program": gpg, "log.showSignature": "true"} {
+		require.NoError(t, exec.Command("git", "-C", r.root, "config", key, value).Run())
+	}
 }
 
 // plugin adds a marketplace of the repository's own, whose plugin it turns on.
@@ -113,6 +151,14 @@ func (r hostile) settled(t *testing.T) []string {
 	return r.ran(t)
 }
 
+// serversRan reports whether MCP servers of two directories have run.
+func (r hostile) serversRan(t *testing.T) func() bool {
+	return func() bool {
+		ran := r.ran(t)
+		return slices.Contains(ran, "mcp-work") && slices.Contains(ran, "mcp-sub")
+	}
+}
+
 // trusts answers the question by the name of an option, and anything else with a refusal.
 func trusts(name string) func(permission) string {
 	return func(p permission) string {
@@ -130,12 +176,17 @@ func TestHostileRepository(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		r := newHostile(t, h)
 		model.On("command", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch "+filepath.Join(r.marks, "allowed"))}}, modelserver.Step{Text: "Done."})
-		h.work = filepath.Join(r.root, "sub")
+		h.work = r.deep()
 
-		for _, args := range [][]string{{"doctor"}, {"smoke", "hello"}, {"smoke", "--permissions", "allow", "--cwd", h.work, "hello"}} {
-			cmd := exec.Command(programs.Agent, append(args, "--droid", h.droid)...)
-			cmd.Dir, cmd.Env = h.work, h.env
+		for _, args := range [][]string{{"doctor"}, {"login"}, {"trust"}, {"smoke", "hello"}, {"smoke", "--trust", "never", "/hidden"}, {"smoke", "--permissions", "allow", "--cwd", h.work, "hello"}} {
+			if args[0] != "trust" {
+				args = append(args, "--droid", h.droid)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), turnLimit)
+			cmd := exec.CommandContext(ctx, programs.Agent, args...)
+			cmd.Dir, cmd.Env, cmd.WaitDelay = h.work, h.env, time.Second
 			out, _ := cmd.CombinedOutput()
+			cancel()
 			t.Logf("%v: %s", args, out)
 			require.Empty(t, r.ran(t), args)
 		}
@@ -163,11 +214,14 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, nil)
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
 		require.Equal(t, 1, questions(), "not now holds for the process")
-		end := s.prompt("/deploy").end(turnLimit)
-		if h.version == newDroid {
-			require.NotNil(t, end.Err)
-			require.Contains(t, end.Err.Error(), "not trusted")
+		for _, typed := range []string{"/deploy", "\ufeff//hidden", "/hidden\u00a0x"} {
+			end := s.prompt(typed).end(turnLimit)
+			if h.version == newDroid {
+				require.NotNil(t, end.Err)
+				require.Contains(t, end.Err.Error(), "not trusted")
+			}
 		}
+		c.mustCall("session/fork", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
 		require.Empty(t, r.settled(t))
 
 		loaded := s.id
@@ -176,11 +230,14 @@ func TestHostileRepository(t *testing.T) {
 		s = session{c, loaded}
 		c.mustCall("session/load", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
 		require.Empty(t, r.settled(t), "load")
+		c.mustCall("session/resume", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
+		_, _ = c.call("session/set_title", map[string]any{"sessionId": loaded, "title": "T"}) // 0.99 cannot
+		require.Empty(t, r.settled(t), "resume, and a title")
 		c.onPermission(trusts("Trust this project"))
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
+		require.Eventually(t, r.serversRan(t), turnLimit, 100*time.Millisecond)
 		after := r.settled(t)
 		t.Logf("after the yes: %v", after)
-		require.Subset(t, after, []string{"mcp-work", "mcp-sub"})
 		require.Contains(t, strings.Join(after, " "), "hook-")
 		c.end(h)
 
@@ -193,7 +250,7 @@ func TestHostileRepository(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		c = startAgent(t, h).initialize()
 		require.Nil(t, c.openSession(h).prompt("hello").end(turnLimit).Err)
-		require.Subset(t, r.settled(t), []string{"mcp-work", "mcp-sub"}, "remembered")
+		require.Eventually(t, r.serversRan(t), turnLimit, 100*time.Millisecond, "remembered")
 		require.Zero(t, questions())
 		c.end(h)
 	})

@@ -23,7 +23,7 @@ func (k *checks) forbidden(ev stream.Event) string {
 	switch e := ev.(type) {
 	case stream.MCPStatusChanged:
 		for _, s := range e.Servers {
-			if (s.Source == "project" || s.Source == "folder") && s.Status == "connected" {
+			if (s.Source == "project" || s.Source == "folder") && (s.Status == "connected" || s.Status == "failed") {
 				return fmt.Sprintf("it runs the MCP server %q of this project, which nobody allowed", s.Name)
 			}
 		}

@@ -50,7 +50,7 @@ const stampEntries = 1000
 // not read their text.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
-	stampFile(h, filepath.Join(cwd, layer.Preload))
+	stampFile(h, filepath.Join(cwd, layer.Bunfig))
 	for _, dir := range append(layer.ProjectDirs(cwd), home) {
 		if dir == "" {
 			continue

@@ -23,7 +23,7 @@ const flagSystemPrompt = "--append-system-prompt-file"
 type Command struct {
 	Path string   // of the program, see Find
 	Args []string // put before "exec"
-	Dir  string   // working directory, "" for ours; see Apart
+	Dir  string   // working directory, "" for ours; see Alone
 	Env  []string // nil for ours
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
@@ -32,12 +32,11 @@ type Command struct {
 	// out; nil where the user allowed all. With an empty one the process is guarded against what
 	// nobody has seen.
 	Without *layer.Layer
-	// Apart starts the process in an empty directory in place of Dir. It reads nothing of a project
-	// before its session is opened; one before 0.215 then has no subagents of it.
-	Apart bool
-	// Alone is Apart, and runs no MCP server and no hook of anybody's until Client.SetRuntime says
-	// which. So starts a droid that is to leave something out, and one that is no session's. Start
-	// fails with a LeftOutError where that cannot be had.
+	// Alone starts the process in an empty directory in place of Dir, and runs no MCP server and no
+	// hook of anybody's until Client.SetRuntime says which. It reads nothing of a project before its
+	// session is opened; one before 0.215 then has no subagents of it. So starts a droid that is to
+	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
+	// cannot be had.
 	Alone bool
 	// GitPrograms lets git run the programs that a repository's configuration names for watching
 	// its files and for looking at signatures. Else git does not, in droid and in all that it runs.
@@ -54,13 +53,11 @@ type Command struct {
 func (c Command) arguments() []string {
 	args := append([]string(nil), c.Args...)
 	args = append(args, "exec", "--input-format", "stream-jsonrpc", "--output-format", "stream-jsonrpc")
-	if c.Dir != "" && !c.isApart() {
+	if c.Dir != "" && !c.Alone {
 		args = append(args, "--cwd", c.Dir)
 	}
 	return args
 }
-
-func (c Command) isApart() bool { return c.Apart || c.Alone }
 
 func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
 
@@ -96,7 +93,7 @@ type process struct {
 	checked  bool             // what it says of itself is checked
 	settings *files.Private   // nil without one
 	files    []*files.Private // to close when the process is gone; settings is one of them
-	dir      *tempdir.Dir     // see Command.Apart; nil without one
+	dir      *tempdir.Dir     // see Command.Alone; nil without one
 }
 
 // startProcess starts droid.
@@ -107,7 +104,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	}
 	p := &process{without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)
-	if err == nil && cmd.isApart() {
+	if err == nil && cmd.Alone {
 		if p.dir, err = tempdir.Empty(); err == nil {
 			c.Dir = p.dir.Path
 		}

@@ -102,7 +102,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	if r.Without != nil {
-		known := r.Without.For(c.Version().HasVocabulary())
+		known := r.Without.Except(harmlessIn(c.Version())...)
 		r.Without = &known
 	}
 	hooks, noHooks := c.allHooks(r)

@@ -250,6 +250,17 @@ func withoutPrograms(env []string) []string {
 	return env
 }
 
+// harmlessIn are the kinds of things that this version of droid does nothing with.
+func harmlessIn(v stream.Version) (kinds []layer.Kind) {
+	if v.HasVocabulary() {
+		kinds = append(kinds, layer.Unheard)
+	}
+	if v.Has(stream.PreloadsNothing) {
+		kinds = append(kinds, layer.Preload)
+	}
+	return kinds
+}
+
 // noSettings is why a process with this environment cannot be started to leave a layer out.
 func noSettings(env []string) error {
 	for _, v := range env {

@@ -287,7 +287,7 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Without(), Apart: p.Preloads, GitPrograms: o.cfg.Trust.RunsAll()}
+	command := droid.Command{Dir: cwd, Without: p.Without(), GitPrograms: o.cfg.Trust.RunsAll()}
 	if p.Trusted {
 		return command, nil
 	}

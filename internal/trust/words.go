@@ -62,8 +62,8 @@ func (p Project) line(i layer.Item, name string) string {
 		text = fmt.Sprintf("a model, to which a conversation would go: %s %s", name, does)
 	case layer.Unheard:
 		text = fmt.Sprintf("a setting that no droid has that is known here: %s %s", name, does)
-	case layer.Unread, layer.Strange:
-		text = fmt.Sprintf("a file that %s", visible.Line(i.Does))
+	case layer.Unread, layer.Strange, layer.Preload:
+		text = fmt.Sprintf("a file, %s, that %s", name, visible.Line(i.Does))
 	default:
 		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", name, does)
 	}
@@ -117,6 +117,7 @@ func (p Project) Kinds() string {
 		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
 		{layer.Model, "model", "models"},
 		{layer.Strange, "unknown file", "unknown files"},
+		{layer.Preload, "file that has an old droid run a program", "files that have an old droid run programs"},
 		{layer.Unheard, "unknown setting", "unknown settings"},
 		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
 		{layer.Unread, "file that cannot be read", "files that cannot be read"},

@@ -22,6 +22,7 @@ const (
 	Autonomy  Kind = "mode"       // a session starts in a mode that asks less
 	Model     Kind = "model"      // where a conversation goes; a droid that was started elsewhere does not take it
 	Strange   Kind = "strange"    // a file in .factory of which nobody knows what droid does with it
+	Preload   Kind = "preload"    // has a droid that is started in the session's directory run a program before anything else (0.99)
 	Unheard   Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)
 	Setting   Kind = "setting"    // decides what is asked or where text goes
 	Unread    Kind = "unread"     // a file that could not be looked at
@@ -65,9 +66,6 @@ type Layer struct {
 	// Found says that there is a directory in which droid looks for files of a project, see
 	// Folders.
 	Found bool
-	// Preloads says that there is a file in the session's directory by which a droid that is
-	// started there runs a program before anything else (0.99; not 0.215 and 0.225).
-	Preloads bool
 }
 
 // Has reports whether there is an item of one of these kinds.
@@ -108,11 +106,9 @@ func (l Layer) HidesHooks() bool {
 	return slices.ContainsFunc(l.Items, func(i Item) bool { return outcomes[i.Kind].opaque || i.Kind == Hook })
 }
 
-// For is the layer as a droid takes it whose keys are known, or are not.
-func (l Layer) For(known bool) Layer {
-	if known {
-		l.Items = l.where(func(i Item) bool { return i.Kind != Unheard })
-	}
+// Except is the layer for a droid that takes nothing of these kinds.
+func (l Layer) Except(kinds ...Kind) Layer {
+	l.Items = l.where(func(i Item) bool { return !slices.Contains(kinds, i.Kind) })
 	return l
 }
 

@@ -91,8 +91,9 @@ func TestProjectsThatBringNothing(t *testing.T) {
 	require.Empty(t, Project(file, "/home/me").Items)
 	require.Empty(t, Project(filepath.Join(root, "gone"), "/home/me").Items)
 	require.False(t, Project(repository(t, nil), "/home/me").Found)
-	require.False(t, Project(root, "/home/me").Preloads)
-	require.True(t, Project(repository(t, map[string]string{"bunfig.toml": "preload = [\"./x\"]"}), "/home/me").Preloads)
+	bun := Project(repository(t, map[string]string{"bunfig.toml": "preload = [\"./x\"]"}), "/home/me")
+	require.Equal(t, []string{"preload bunfig.toml: may name a program that an old droid runs as it starts"}, lines(bun))
+	require.Empty(t, bun.Except(Preload).Items)
 }
 
 // Whatever changes what would run changes the sum; where it stands does not.
@@ -133,7 +134,8 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"mcp.json", `{"mcpServers":{"a":{"command":"x","constructor":{}}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":[{"command":"x"}]}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":"x"}`, MCPServer, true},
-		{"mcp.json", `{"servers":{}}`, MCPServer, true},
+		{"mcp.json", `{"servers":{}}`, Unheard, true},
+		{"mcp.json", `{"persistentPermissions":{}}`, Setting, false},
 		{"mcp.json", `{"mcpServers":{"a":{"disabled":true}},"mcpServers":{"a":{"command":"x"}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":{"a b":{"command":"x"}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":{"toString":{"command":"x"}}}`, MCPServer, true},
@@ -180,8 +182,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		require.Equal(t, tc.kind, got.Items[0].Kind, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
-		require.Equal(t, tc.kind == Unheard, len(got.For(true).Items) == 0)
-		require.Len(t, got.For(false).Items, 1)
+		require.Equal(t, tc.kind == Unheard, len(got.Except(Unheard).Items) == 0)
 	}
 }
 

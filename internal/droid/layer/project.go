@@ -25,8 +25,7 @@ func Project(cwd, home string) Layer {
 	}
 	dirs := ProjectDirs(cwd)
 	r := reader{layer: Layer{Root: dirs[len(dirs)-1]}}
-	_, err := os.Lstat(filepath.Join(cwd, Preload))
-	r.layer.Preloads = err == nil || !isAbsent(err)
+	r.preload(filepath.Join(cwd, Bunfig))
 	for _, dir := range dirs {
 		if dir != home {
 			r.folder(dir)
@@ -35,9 +34,20 @@ func Project(cwd, home string) Layer {
 	return r.layer
 }
 
-// Preload is the file that Layer.Preloads is about. It is the one of Bun, in which droid is
-// written.
-const Preload = "bunfig.toml"
+// Bunfig is the file of a Preload: one of Bun, on which droid runs.
+const Bunfig = "bunfig.toml"
+
+func (r *reader) preload(path string) {
+	info, err := os.Lstat(path)
+	if err != nil && isAbsent(err) {
+		return
+	}
+	whole := path
+	if err == nil && !info.IsDir() {
+		_, whole, _ = r.contents(path, info)
+	}
+	r.blind(Preload, path, "may name a program that an old droid runs as it starts", whole)
+}
 
 // reader collects the items of a layer.
 type reader struct {
@@ -98,7 +108,7 @@ func isConfig(name string) bool {
 // alone (output-styles since 0.215).
 var harmlessNames = []string{
 	"commands", "droids", "hooks", "output-styles", "skills",
-	"docs", "library", "memories", "missions", "prompts", "research", "rules", "specs", "templates", "validation",
+	"docs", "library", "memories", "missions", "prompts", "research", "rules", "scripts", "specs", "templates", "validation",
 	".gitignore", ".gitkeep", ".gitattributes", ".DS_Store", "LICENSE",
 }
 

@@ -19,8 +19,12 @@ func (r *reader) servers(path string) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		servers, isObject := values[key].(map[string]any)
 		switch {
+		case key == "persistentPermissions": // droid takes it of the user alone (0.215, 0.225)
+			r.key(Setting, path, key, values[key])
+			continue
 		case key != "mcpServers":
-			r.blind(MCPServer, path, fmt.Sprintf("has %q, of which nothing is known", key), key+text(values[key]))
+			r.key(Unheard, path, key, values[key])
+			continue
 		case !isObject && values[key] != nil:
 			r.blind(MCPServer, path, "has servers in a form of which nothing is known", text(values[key]))
 		}
@@ -107,7 +111,11 @@ func (r *reader) legacyModels(path string) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		r.key(Model, path, key, values[key])
+		kind := Unheard
+		if key == "custom_models" {
+			kind = Model
+		}
+		r.key(kind, path, key, values[key])
 	}
 }
 

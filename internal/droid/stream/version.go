@@ -163,6 +163,8 @@ var (
 	// Else of the files with hooks for an event only the first counts, and the settings
 	// file of one process comes before those of the user.
 	AddsHooks = Fact{release215, "run the hooks of one process beside those of the user"}
+	// Else Bun runs what the bunfig.toml of its directory names under "preload".
+	PreloadsNothing = Fact{release215, "be started in a directory with a bunfig.toml without running what that names"}
 	// Else it repeats them in its answer and starts none.
 	StartsServersOfSession = Fact{release215, "start the MCP servers that a session is opened with"}
 	// Else the address that it tells leads nowhere, unless the login was asked for.
