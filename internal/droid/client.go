@@ -219,7 +219,8 @@ func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
 	case <-c.out.Failed():
-		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
+		c.log.Info("droid reads nothing more", zap.Error(c.out.Err()))
+		c.fail(&ExitError{Code: -1}) // users read the same, whichever stream they hear of first
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})
