@@ -55,6 +55,7 @@ type Client struct {
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
 	closing   chan struct{} // closed when Close or Kill begins
+	parting   atomic.Bool   // the session is being closed: what hooks say then is not told
 	readDone  chan struct{} // closed when stdout has ended
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
