@@ -33,14 +33,14 @@ build: ## build bin/droid-acp, which needs no libraries of the system (so "via -
 test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
 
 test-race:
-	go test $(SHORT) -timeout 20m -race $$(go list ./... | grep -vE '$(SERIAL)')
+	go test $(SHORT) -timeout 60m -race $$(go list ./... | grep -vE '$(SERIAL)')
 
 test-serial:
 	go test $(SHORT) -timeout 20m $$(go list ./... | grep -E '$(SERIAL)')
 	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
-	go test -tags e2e $(SHORT) -count=1 -timeout 30m ./e2e
+	go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
 
 e2e-via: ## the tests about files with the agent at the far side of droid-acp via: behind a mount namespace, and behind SSH
 	DROID_ACP_E2E_VIA=mount go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
@@ -339,6 +340,33 @@ func TestListAndDelete(t *testing.T) {
 		require.Len(t, list(`{}`).Sessions, 1)
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, ids[0])).Error, "unknown ids are deleted already")
 	})
+}
+
+// A session can be deleted while it is still being noted that it is open. The note does not outlive the
+// session, also where the disk takes so long that nobody waits for it.
+func TestDeleteWhileItIsNoted(t *testing.T) {
+	for _, disk := range []time.Duration{bounded.ReleaseTime / 2, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			e := open(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
+			e.hanging.begin("Store.MarkOpen")
+			e.beginSession()
+			path := filepath.Join(root, "-workspace", e.session+".jsonl")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o644))
+			e.settle()
+			require.True(t, e.hanging.wasReached())
+			deleted := e.request("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session))
+			time.Sleep(disk)
+			e.hanging.revive()
+			require.Nil(t, e.await(deleted).Error)
+			require.NoFileExists(t, path)
+			e.settle()
+			require.False(t, e.agent.cfg.Store.IsOpen(e.session))
+		})
+	}
 }
 
 // One agent does not delete what another one has open, whichever session droid

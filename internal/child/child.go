@@ -292,6 +292,9 @@ func (p *Process) Kill() error {
 	return p.family.kill()
 }
 
+// KillAlone ends the program at once, and leaves what it started to end as after its own end.
+func (p *Process) KillAlone() error { return p.cmd.Process.Kill() }
+
 // Exited is closed when the program has ended, or was killed and does not end.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/droid"
 	"droid-acp/internal/files"
 	"droid-acp/internal/tempdir"
 )
@@ -30,7 +31,7 @@ const nobody = "http://127.0.0.1:9"
 // Variables of droid's (0.99 to 0.225).
 const (
 	envHome = "FACTORY_HOME_OVERRIDE"
-	envKey  = "FACTORY_API_KEY" // a login
+	envKey  = droid.EnvKey // a login
 )
 
 // addresses are variables with the addresses of which droid makes use without a login.

@@ -4,17 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"droid-acp/internal/diagnosis"
 )
-
-// loginFiles are files in which droid keeps a login, each with a suffix of its own for
-// other servers than Factory's public one. The names are those that are in the programs
-// 0.99.0 and 0.225.2; nobody has logged in to see them.
-var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.encrypted"}
 
 // lookAtLogin looks whether droid has a login. Whether Factory still takes it would have
 // to be asked there.
@@ -48,20 +41,3 @@ func (p *inspection) needsLogin() bool {
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-
-// keptLogin is the name of a file in which droid keeps a login, "" if there is none.
-func keptLogin(factory string) string {
-	entries, err := os.ReadDir(factory)
-	if err != nil {
-		return ""
-	}
-	for _, e := range entries {
-		if !slices.ContainsFunc(loginFiles, func(name string) bool { return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") }) {
-			continue
-		}
-		if info, err := os.Stat(filepath.Join(factory, e.Name())); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-			return e.Name()
-		}
-	}
-	return ""
-}

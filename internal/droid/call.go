@@ -22,6 +22,7 @@ const (
 	methodInterrupt      = "droid.interrupt_session"
 	methodUpdateSettings = "droid.update_session_settings"
 	methodFork           = "droid.fork_session"
+	methodClose          = "droid.close_session" // 0.215 to 0.225
 )
 
 // errNotSent marks a call that ctx ended before droid could see it.
@@ -132,7 +133,7 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Li
 	switch {
 	case s.exit != nil:
 		return nil, nil, s.exit
-	case s.closing && method != methodInterrupt:
+	case s.closing && method != methodInterrupt && method != methodClose:
 		return nil, nil, ErrClosed
 	case s.pending[id] != nil:
 		return nil, nil, fmt.Errorf("request id %q is in use", id)

@@ -55,6 +55,7 @@ type Client struct {
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
 	closing   chan struct{} // closed when Close or Kill begins
+	parting   atomic.Bool   // the session is being closed: what hooks say then is not told
 	readDone  chan struct{} // closed when stdout has ended
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
@@ -223,7 +224,8 @@ func (c *Client) superviseStreams() {
 	select {
 	case <-c.readDone:
 	case <-c.out.Failed():
-		c.fail(&ExitError{Code: -1, Err: c.out.failure()})
+		c.log.Info("droid reads nothing more", zap.Error(c.out.Err()))
+		c.fail(&ExitError{Code: -1}) // users read the same, whichever stream they hear of first
 		<-c.readDone
 	}
 	c.fail(&ExitError{Code: -1})

@@ -157,6 +157,10 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	case stream.MCPStatusChanged:
 		e.Opened = c.hasAnswered()
 		line.Event = e
+	case stream.HookStarted, stream.HookCompleted:
+		if c.parting.Load() {
+			return
+		}
 	}
 	c.check(line.Event)
 	c.settings.heard(line.Event, line.Version)

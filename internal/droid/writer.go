@@ -2,7 +2,6 @@ package droid
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"droid-acp/internal/jsonrpc"
@@ -51,6 +50,3 @@ func (w *writer) abort() {
 	w.Abort()
 	w.stdin.Close() // the process is being ended, or is gone already
 }
-
-// failure is the error that Failed was closed for.
-func (w *writer) failure() error { return fmt.Errorf("writing to droid: %w", w.Err()) }

@@ -78,9 +78,14 @@ func crashObstacles() []crashObstacle {
 		flags("append only", itself, appendOnly),
 		flags("directory immutable", filepath.Dir, immutable),
 	}
-	put, lift := away(itself)
-	all = append(all, crashObstacle{name: "file away", put: put, lift: lift, afterKill: true})
-	put, lift = away(filepath.Dir)
+	put, back := away(itself)
+	all = append(all, crashObstacle{name: "file away", put: put, lift: func(path string) error {
+		if _, err := os.Lstat(path); err == nil { // a new file that was made again; a user who moves the torn one over it wants that
+			return os.Remove(path + ".away")
+		}
+		return back(path)
+	}, afterKill: true})
+	put, lift := away(filepath.Dir)
 	all = append(all, crashObstacle{name: "directory away", put: put, lift: lift, afterKill: true})
 	return append(all, crashObstacle{name: "not mounted", afterKill: true,
 		put: func(path string) error {
@@ -212,6 +217,30 @@ func killedWithObstacle(t *testing.T, kind string, o crashObstacle) (what []stri
 		}
 	}
 	return what
+}
+
+// TestDirectoryShutsBeforeTheRename: the temporary file has its name, and can neither take the file's
+// place nor be removed. The edit is done all the same; the temporary file goes when it can, and nothing
+// else happens then, also where the user has taken the edit back.
+func TestDirectoryShutsBeforeTheRename(t *testing.T) {
+	base, path := crashRoom(t, "shut")
+	giveAway(t, base)
+	wrote, done := crash(t, base, "shut", 0, 0)
+	require.True(t, wrote && done)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, crashNew, string(data))
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(crashOld), 0o644))
+	_, done = crash(t, base, "mend", 0, 0)
+	require.True(t, done)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, left, 1, "%v", left)
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, crashOld, string(data))
+	require.NoDirExists(t, filepath.Join(base, "journal"))
 }
 
 // entriesIn are the entries in a room's journal.

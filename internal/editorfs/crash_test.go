@@ -66,6 +66,10 @@ func (e *crashEditor) WriteTextFile(_ context.Context, path, text string) error 
 	case e.kind == "emptied" && text == crashNew:
 		_ = os.WriteFile(path, nil, 0o644)
 		die()
+	case e.kind == "backedup" && text == crashNew:
+		_ = os.Link(path, path+".backup")
+		_ = os.WriteFile(path, nil, 0o644)
+		die()
 	case e.kind == "outlived" && text == crashNew:
 		// It has the request, outlives the agent, and would do the edit in a buffer
 		// that it has reloaded.
@@ -96,9 +100,12 @@ func crashChild() {
 		editor.wait = func() { time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) }
 	}
 	f := newFiles(Options{Journal: filepath.Join(base, "journal"), Changed: fs.FileInfo.ModTime})
-	f.quiet, f.wait, f.step = 0, time.Second, func(stepName) {
+	f.quiet, f.wait, f.step = 0, time.Second, func(name stepName) {
 		if steps++; steps == last {
 			die()
+		}
+		if kind == "shut" && name == stepRename {
+			_ = os.Chmod(filepath.Join(base, "project"), 0o555)
 		}
 	}
 	if err := f.begin(); err != nil {
@@ -208,6 +215,12 @@ func mended(t *testing.T, base, path, kind string, wrote bool) {
 	}
 	require.NoError(t, filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
+		if name == "a.txt.backup" {
+			backup, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Contains(t, []string{crashOld, crashNew}, string(backup), "what another name of the file has")
+			return nil
+		}
 		require.True(t, d.IsDir() || name == "a.txt" || name == "link", path)
 		return err
 	}))
@@ -215,7 +228,7 @@ func mended(t *testing.T, base, path, kind string, wrote bool) {
 
 // TestKilledAtEachStep kills agent and editor together before each step of an edit.
 func TestKilledAtEachStep(t *testing.T) {
-	for _, kind := range []string{"plain", "new", "link", "unsaved", "refused", "formatted", "torn", "emptied"} {
+	for _, kind := range []string{"plain", "new", "link", "unsaved", "refused", "formatted", "torn", "emptied", "backedup"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			for step := 1; ; step++ {

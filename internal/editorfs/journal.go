@@ -32,6 +32,17 @@ type entry struct {
 	MTime    int64  `json:"mtime"`              // of droid's write, in nanoseconds
 	Dir      uint64 `json:"dir,omitempty"`      // inode of the file's directory, 0 if it is not known
 	Unlocked bool   `json:"unlocked,omitempty"` // no lock says whether its agent still works on it
+	Done     bool   `json:"done,omitempty"`     // only the temporary file is left to be removed
+}
+
+// removeTemps removes the edit's temporary file, which may be beside a link.
+func (e entry) removeTemps() error {
+	for _, beside := range []string{e.Resolved, e.Path} {
+		if err := removeTemp(filepath.Join(filepath.Dir(beside), e.Temp)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // record is an entry in the journal. While it is open no other agent mends it.

@@ -168,11 +168,11 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 		return err
 	}
 	defer release()
-	f.awaitQuiet(e, text, began)
-	for _, beside := range []string{e.Resolved, e.Path} {
-		if err := removeTemp(filepath.Join(filepath.Dir(beside), e.Temp)); err != nil {
-			return err
-		}
+	if !e.Done {
+		f.awaitQuiet(e, text, began)
+	}
+	if err := e.removeTemps(); err != nil || e.Done {
+		return err
 	}
 	is, now, err := f.standing(e, text, began)
 	switch {
@@ -183,6 +183,9 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 		return nil
 	case is == arrived:
 		return nil
+	}
+	if now != nil && errors.Is(now.unfit, errShared) && sum(now.text) != e.Old {
+		now.unfit = errTorn
 	}
 	m := fs.FileMode(e.Mode)
 	if now != nil && now.info.Mode()&0o200 == 0 { // its user has protected it since
@@ -205,6 +208,10 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 	}
 	return err
 }
+
+// errTorn: the editor was killed while it wrote the file, which has another name by now. The text is
+// written in place: a backup by that name would keep a part of a text, or nothing.
+var errTorn = errors.New("it has a part of a text, by several names")
 
 // removeTemp removes a temporary file. One that is not there is no error, also where nothing
 // can be removed.

@@ -99,7 +99,19 @@ func (e *edit) complete(saved *content) {
 	}
 	e.step(stepForget)
 	if e.journal != nil {
-		e.journal.forget()
+		e.forget()
 	}
 	e.step(stepDone)
+}
+
+// forget removes the entry of an edit that is done. A temporary file that cannot be removed now gets an
+// entry of its own: by that of the edit, mending would do the edit once more where its user has taken it back.
+func (e *edit) forget() {
+	if in := e.journal.in; in.removeTemps() != nil {
+		in.Done, in.Sum = true, sum("")
+		if left, err := e.files.record(newID(), in, ""); err == nil {
+			defer left.leave()
+		}
+	}
+	e.journal.forget()
 }

@@ -36,7 +36,7 @@ func (f *Files) stays(path string, e entry, reason error) {
 	defer f.mu.Unlock()
 	k := f.left[unmendedID(path)]
 	if k == nil {
-		k = &kept{file: e.Path, resolved: e.Resolved, told: strings.Contains(filepath.Base(path), toldEnd)}
+		k = &kept{file: e.Path, resolved: e.Resolved, told: e.Done || strings.Contains(filepath.Base(path), toldEnd)}
 		f.left[unmendedID(path)] = k
 	}
 	known := k.reason != nil && k.reason.Error() == reason.Error()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -36,9 +37,36 @@ func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error)
 	return bounded.Do(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
 }
 
-// MarkOpen notes in the store that this agent has a session open.
-func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), err error) {
-	return bounded.Do(ctx, o.calls, "Store.MarkOpen", "session "+id, func(string) (func(), error) { return o.cfg.Store.MarkOpen(id) })
+// MarkOpen notes in the store that this agent has a session open. When ctx ends while the note is being made, it is
+// still waited for a moment: who deletes the session next would find it. A note that comes later yet is taken back.
+func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(bounded.ReleaseTime, leave) })()
+	var mu sync.Mutex
+	var note func()
+	left := false
+	_, err := bounded.DoAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, bounded.Done(func() error {
+		release, err := o.cfg.Store.MarkOpen(id)
+		mu.Lock()
+		defer mu.Unlock()
+		if note = release; err == nil && left {
+			release()
+		}
+		return err
+	}))
+	mu.Lock()
+	defer mu.Unlock()
+	if err == nil {
+		return note, nil
+	}
+	if left = true; note != nil { // it came in this moment
+		note()
+	}
+	return nil, err
 }
 
 // Marked is when an agent noted last that it has a session open.

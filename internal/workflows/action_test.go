@@ -160,7 +160,13 @@ func TestAction(t *testing.T) {
 func TestActionWithoutDroid(t *testing.T) {
 	f := newBuiltForge(t)
 	t.Setenv("HOME", f.dir)
-	f.path = "/usr/bin:/bin"
+	f.path = filepath.Join(f.dir, "bin") // a system may have a droid beside these
+	require.NoError(t, os.Mkdir(f.path, 0o755))
+	for _, name := range []string{"bash", "dirname", "grep", "mkdir", "od", "rm", "sed", "tee", "tr"} {
+		path, err := exec.LookPath(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(f.path, name)))
+	}
 	code, out := f.run("Run the prompts")
 	require.Equal(t, 3, code, out)
 	require.Contains(t, f.file("output"), "outcome=droid_not_installed\n")

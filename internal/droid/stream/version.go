@@ -181,5 +181,7 @@ var (
 	ReadsSettingsLate = Fact{release215, "read its settings once more after it has opened a session"}
 	// Else a subagent is a process that droid starts, with the settings of its own.
 	RunsSubagentsApart = Fact{release215, "run its subagents in a daemon"}
+	// Else the end of its input is the only way.
+	ClosesSessions     = Fact{release215, "close a session and say when its file is whole"}
 	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 )

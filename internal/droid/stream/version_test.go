@@ -27,6 +27,7 @@ func TestFactsOfVersions(t *testing.T) {
 		{RenamesSessions, "0.117", []Version{v057, v099, {1, 31, 9}}, []Version{v117, v215, v225}},
 		{GoesOverAfterRewind, "0.215", []Version{v057, v099, v117, {1, 205, 99}}, []Version{v215, v225}},
 		{StaysAfterFork, "0.215", []Version{v057, v099, v117}, []Version{v215, v225}},
+		{ClosesSessions, "0.215", []Version{v057, v099, v117}, []Version{v215, v225}},
 	} {
 		for _, v := range tc.lack {
 			require.False(t, v.Has(tc.fact), "%v %v", v, tc.fact)

@@ -1,0 +1,44 @@
+package droid
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// EnvKey is a key by which droid logs in.
+const EnvKey = "FACTORY_API_KEY"
+
+// loginFiles are files in which droid keeps a login, each with a suffix of its own for
+// other servers than Factory's public one. The names are those that are in the programs
+// 0.99.0 and 0.225.2; nobody has logged in to see them.
+var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.encrypted"}
+
+// KeptLogin is the name of a file in which droid keeps a login, "" if there is none.
+func KeptLogin(factory string) string {
+	entries, err := os.ReadDir(factory)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if !slices.ContainsFunc(loginFiles, func(name string) bool { return e.Name() == name || strings.HasPrefix(e.Name(), name+"-") }) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(factory, e.Name())); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+// mayHaveLogin reports whether a droid with this environment is logged in, as far as is known.
+func mayHaveLogin(env []string) bool {
+	home := Home(env)
+	if home == "" || slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, EnvKey+"=") && v != EnvKey+"=" }) {
+		return true
+	}
+	factory := filepath.Join(home, ".factory")
+	_, err := os.ReadDir(factory)
+	return err != nil || KeptLogin(factory) != ""
+}
