@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -177,7 +178,8 @@ func (g *grower) model(p *part, old bool) *node {
 	if old {
 		address, key, shown = "base_url", "api_key", "model_display_name"
 	}
-	return list(object("model", jsonText("mock-1"), shown, jsonText("Mock"), address, jsonText(g.trap+"/"+name+"/v1"), key, jsonText("none"), "provider", jsonText("generic-chat-completion-api")))
+	return list(object("model", jsonText(modelserver.ModelName), shown, jsonText("Scripted"), // as the user's own is called
+		address, jsonText(g.trap+"/"+name+"/v1"), key, jsonText("none"), "provider", jsonText("generic-chat-completion-api")))
 }
 
 // content is what a file of settings of this name could have in it.
@@ -560,7 +562,7 @@ const settleTime = 700 * time.Millisecond
 
 // alone is what fires when droid itself works in a tree.
 func (x *traps) alone(t *testing.T, h home, cwd string, prompts []string) (fired []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second+time.Duration(len(prompts))*5*time.Second)
 	defer cancel()
 	client, err := droid.Start(droid.Command{Path: h.droid, Dir: cwd, Env: h.env, GitPrograms: true}, nil)
 	require.NoError(t, err)
@@ -652,6 +654,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 	found := layer.Project(cwd, h.dir)
 	wrong := ""
 	raw := x.alone(t, h, cwd, prompts)
+	t.Logf("in droid alone there fired %v", raw)
 	for _, name := range raw {
 		if !claimed(found, root, parts, name) {
 			wrong += fmt.Sprintf("%s fires, and the reader calls it harmless. ", name)
@@ -766,4 +769,37 @@ func TestTrees(t *testing.T) {
 		}
 	})
 	t.Logf("droid %s: %d trees, %d opened; %d canaries fired in droid alone; the reader named %d things", version, sum.trees, sum.opened, sum.fired, sum.named)
+}
+
+// Whatever droid takes for the end of a command's name, or passes over before it, is taken so
+// here: a program of the project that a prompt would run is known before the prompt is sent.
+func TestTypedPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred prompts")
+	}
+	t.Parallel()
+	model := newModel(t)
+	h := newHome(t, newDroid, model.URL())
+	marks := filepath.Join(h.dir, "marks")
+	require.NoError(t, os.Mkdir(marks, 0o755))
+	p := part{files: map[string][]byte{".factory/commands/ex": []byte("#!/bin/sh\ntouch " + marks + "/ran$1\n")}, mode: 0o644}
+	cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []part{p})
+	require.NoError(t, err)
+	var prompts []string
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r < 0x10000 || r == '/' {
+			prompts = append(prompts, fmt.Sprintf("/ex%c%d", r, len(prompts)), fmt.Sprintf("%c/ex %d", r, len(prompts)+1), fmt.Sprintf("/%cex %d", r, len(prompts)+2))
+		}
+	}
+	x := newTraps(t)
+	ran := x.alone(t, h, cwd, prompts)
+	require.Greater(t, len(ran), 10)
+	found := layer.Project(cwd, h.dir)
+	for _, name := range ran {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, "ran"))
+		require.NoError(t, err)
+		_, known := found.Typed(prompts[n])
+		require.True(t, known, "%q", prompts[n])
+	}
+	t.Logf("of %d prompts %d ran the program", len(prompts), len(ran))
 }

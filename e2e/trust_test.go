@@ -68,7 +68,7 @@ func (r hostile) nobodyThoughtOf(t *testing.T) {
 	factory := filepath.Join(r.deep(), ".factory")
 	as(filepath.Join(factory, "mcp.json"), map[string]any{"mcpServers": []any{r.server("mcp-list")}})
 	as(filepath.Join(factory, "hooks.json"), map[string]any{"PROTO": r.hooks("proto")})
-	as(filepath.Join(factory, "config.json"), map[string]any{"custom_models": []any{map[string]any{"model": "mock-1", "model_display_name": "Mock",
+	as(filepath.Join(factory, "config.json"), map[string]any{"custom_models": []any{map[string]any{"model": modelserver.ModelName, "model_display_name": "Scripted",
 		"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "provider": "generic-chat-completion-api"}}})
 	as(filepath.Join(r.root, "sub", ".factory", "mcp.json"), map[string]any{"PROTO": map[string]any{"mcpServers": map[string]any{"server-sub": r.server("mcp-sub")}}})
 	as(filepath.Join(r.root, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"PROTO": r.server("mcp-named"), "server-work": r.server("mcp-work")}})
@@ -253,5 +253,49 @@ func TestHostileRepository(t *testing.T) {
 		require.Eventually(t, r.serversRan(t), turnLimit, 100*time.Millisecond, "remembered")
 		require.Zero(t, questions())
 		c.end(h)
+	})
+}
+
+// What a user has of their own holds in a project that brings nothing, and in one whose servers
+// are left out: their model, their mode, their MCP server, their hook, and files in the editor.
+func TestUsersOwnThingsHold(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		marks := filepath.Join(h.dir, "marks")
+		require.NoError(t, os.Mkdir(marks, 0o755))
+		r := hostile{root: h.work, marks: marks}
+		require.NoError(t, exec.Command("git", "init", "-q", h.work).Run())
+		r.write(t, filepath.Join(h.dir, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"mine": r.server("mine")}})
+		h.changeSettings(t, func(settings map[string]any) {
+			settings["sessionDefaultSettings"].(map[string]any)["autonomyMode"] = "auto-low"
+			settings["hooks"] = map[string]any{"Stop": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": r.mark("hook")}}}}}
+		})
+		for _, dir := range []string{"skills/x", "commands", "droids", "docs"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(h.work, ".factory", dir), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(h.work, ".factory", dir, "SKILL.md"), []byte("---\nname: x\ndescription: x\n---\nx\n"), 0o644))
+		}
+		path := filepath.Join(h.work, "a.txt")
+		require.NoError(t, os.WriteFile(path, []byte("saved\n"), 0o644))
+		model.On("look", modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}}, modelserver.Step{Text: "Seen."})
+		play := func(left bool) {
+			editor := lateEditor(t, h, 0)
+			require.NoError(t, editor.Open(path))
+			editor.Type(path, func(string) string { return "typed\n" })
+			c := startAgent(t, h).onPermission(trusts("Not now"))
+			s := c.openWith(h, editor)
+			before := len(model.Requests())
+			require.Nil(t, s.prompt("look").end(turnLimit).Err)
+			require.Greater(t, len(model.Requests()), before, "their model was asked")
+			require.Contains(t, seenByModel(model, "look", 1), "typed", "files are the editor's")
+			require.Contains(t, c.transcript(), `"currentModeId":"auto-low"`)
+			require.Eventually(t, func() bool { return slices.Equal(r.ran(t), []string{"hook", "mine"}) }, turnLimit, 100*time.Millisecond)
+			require.Equal(t, left, len(c.asked()) > 0, "whether trust is asked about")
+			c.end(h)
+			for _, name := range r.ran(t) {
+				require.NoError(t, os.Remove(filepath.Join(marks, name)))
+			}
+		}
+		play(false)
+		r.write(t, filepath.Join(h.work, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"theirs": r.server("theirs")}})
+		play(true)
 	})
 }
