@@ -95,6 +95,12 @@ func (n *node) write(b *strings.Builder, key func(string) string) {
 	b.WriteString(end)
 }
 
+func (n *node) String() string {
+	var b strings.Builder
+	n.write(&b, func(key string) string { return jsonText(key).raw })
+	return b.String()
+}
+
 // part is one thing in a tree that can be left away: files, and the canaries in them.
 type part struct {
 	files    map[string][]byte // by their paths below the root

@@ -68,8 +68,6 @@ func (r hostile) nobodyThoughtOf(t *testing.T) {
 	factory := filepath.Join(r.deep(), ".factory")
 	as(filepath.Join(factory, "mcp.json"), map[string]any{"mcpServers": []any{r.server("mcp-list")}})
 	as(filepath.Join(factory, "hooks.json"), map[string]any{"PROTO": r.hooks("proto")})
-	as(filepath.Join(factory, "config.json"), map[string]any{"custom_models": []any{map[string]any{"model": modelserver.ModelName, "model_display_name": "Scripted",
-		"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "provider": "generic-chat-completion-api"}}})
 	as(filepath.Join(r.root, "sub", ".factory", "mcp.json"), map[string]any{"PROTO": map[string]any{"mcpServers": map[string]any{"server-sub": r.server("mcp-sub")}}})
 	as(filepath.Join(r.root, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"PROTO": r.server("mcp-named"), "server-work": r.server("mcp-work")}})
 	as(filepath.Join(r.root, ".factory", "settings.json.bak"), "x")
@@ -297,5 +295,26 @@ func TestUsersOwnThingsHold(t *testing.T) {
 		play(false)
 		r.write(t, filepath.Join(h.work, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"theirs": r.server("theirs")}})
 		play(true)
+	})
+}
+
+// A model of the project's that is called as one of the user's takes its place in droid, wherever
+// droid was started, and nothing overrules it: no session opens.
+func TestModelsOfAProject(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
+		x := newTraps(t)
+		for key, name := range map[string]string{"customModels": "settings.json", "custom_models": "config.json"} {
+			g := &grower{trap: x.url}
+			p := part{mode: 0o644}
+			p.files = map[string][]byte{filepath.Join(".factory", name): []byte(object(key, g.model(&p, name == "config.json")).String())}
+			cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []part{p})
+			require.NoError(t, err)
+			fired, refused := x.behind(t, h, cwd, []string{"hello"})
+			require.Empty(t, fired, name)
+			require.Contains(t, refused, "nothing overrules")
+			require.Equal(t, p.canaries, x.alone(t, h, cwd, []string{"hello"}), "it matters")
+		}
+		require.Empty(t, model.Requests())
 	})
 }

@@ -221,7 +221,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 		"a damaged file":         {fakedroid.V0225, map[string]string{".factory/settings.json": `{`}, "nothing overrules"},
 		"hooks, and the user's":  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, "only together with your own"},
 		"hooks":                  {fakedroid.V0225, map[string]string{".factory/settings.json": hooks}, ""},
-		"models":                 {fakedroid.V0225, map[string]string{".factory/settings.json": `{"customModels":[{}]}`}, ""},
+		"models":                 {fakedroid.V0225, map[string]string{".factory/config.json": `{"custom_models":[{}]}`}, "nothing overrules"},
 		"hooks of old droids":    {fakedroid.V099, map[string]string{".factory/settings.json": hooks, "~/.factory/settings.json": hooks}, ""},
 		"the user's are damaged": {fakedroid.V0225, map[string]string{".factory/settings.json": hooks, "~/.factory/mcp.json": "{"}, "cannot be read"},
 		"an old droid":           {fakedroid.Unversioned, map[string]string{".factory/mcp.json": someServer}, "cannot be started without"},

@@ -28,7 +28,7 @@ import (
 //     starts.
 //
 // A process that was started in a directory of its own reads nothing of the project before
-// the session is opened, and takes none of its models then.
+// the session is opened.
 //
 // Where a project brings nothing that anybody knows of, the process is guarded: those of the
 // settings that take nothing from its user are set all the same, for what nobody has seen.

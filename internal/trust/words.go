@@ -58,8 +58,6 @@ func (p Project) line(i layer.Item, name string) string {
 		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
 	case layer.Autonomy:
 		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
-	case layer.Model:
-		text = fmt.Sprintf("a model, to which a conversation would go: %s %s", name, does)
 	case layer.Unheard:
 		text = fmt.Sprintf("a setting that no droid has that is known here: %s %s", name, does)
 	case layer.Unread, layer.Strange, layer.Preload:
@@ -115,7 +113,6 @@ func (p Project) Kinds() string {
 		{layer.Plugin, "setting for plugins", "settings for plugins"},
 		{layer.Allowed, "allowed command", "allowed commands"},
 		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
-		{layer.Model, "model", "models"},
 		{layer.Strange, "unknown file", "unknown files"},
 		{layer.Preload, "file that has an old droid run a program", "files that have an old droid run programs"},
 		{layer.Unheard, "unknown setting", "unknown settings"},

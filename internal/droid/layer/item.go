@@ -20,7 +20,6 @@ const (
 	Program   Kind = "command"    // a command that is a program, which droid runs when it is typed (0.215, 0.225)
 	Allowed   Kind = "allowed"    // shell commands that the model may run without a question
 	Autonomy  Kind = "mode"       // a session starts in a mode that asks less
-	Model     Kind = "model"      // where a conversation goes; a droid that was started elsewhere does not take it
 	Strange   Kind = "strange"    // a file in .factory of which nobody knows what droid does with it
 	Preload   Kind = "preload"    // has a droid that is started in the session's directory run a program before anything else (0.99)
 	Unheard   Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)

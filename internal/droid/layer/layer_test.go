@@ -71,10 +71,10 @@ func TestWhatAProjectBrings(t *testing.T) {
 		"MCP server s: s", "MCP server a: https://a.test/", "MCP server b: npx -y b",
 		"hook SessionStart: ./h s", "hook Stop: ./h wrapped", "hook Stop: ./h old",
 		"allowed touch: touch", "allowed rm: rm", `mode autonomyLevel: "high"`, `mode autonomyMode: "auto-low"`,
-		"model customModels: []", "model custom_models: []", "strange tool.bin: is unknown", "setting enableDroidShield: false", `plugin enabledPlugins: {"p@m":true}`,
+		"setting customModels: []", "setting custom_models: []", "strange tool.bin: is unknown", "setting enableDroidShield: false", `plugin enabledPlugins: {"p@m":true}`,
 		"command deploy: " + filepath.Join(root, ".factory", "commands", "deploy"), "command " + filepath.Join("d", "e.sh") + ": " + filepath.Join(root, ".agents", "commands", "d", "e.sh"),
 	}, lines(got))
-	require.Len(t, got.Inseparable(), 1)
+	require.Len(t, got.Inseparable(), 3)
 	require.True(t, got.Found)
 	require.Empty(t, Project(filepath.Join(root, "sub"), root).Of(Plugin), "what stands in the user's own directory is the user's")
 	require.Len(t, Project(filepath.Join(root, "sub"), root).Items, 1)
@@ -171,8 +171,8 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"settings.json", `{"theme":["dark"]}`, Setting, false},
 		{"settings.json", `{"newInNextWeek":{}}`, Unheard, true},
 		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
-		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Model, false},
-		{"config.json", `{`, Model, false},
+		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Setting, false},
+		{"config.json", `{`, Unread, false},
 		{"plugins/installed_plugins.json", `{}`, Strange, true},
 		{"mcp.jsonc", server, Strange, true},
 		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},

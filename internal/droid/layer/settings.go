@@ -79,8 +79,6 @@ func (r *reader) settings(path string) {
 			r.defaults(path, value)
 		case key == "enabledPlugins" || key == "extraKnownMarketplaces":
 			r.key(Plugin, path, key, value)
-		case key == "customModels":
-			r.key(Model, path, key, value)
 		case isVocabulary(key):
 			r.key(Setting, path, key, value)
 		default:
@@ -104,16 +102,18 @@ func (r *reader) defaults(path string, value any) {
 }
 
 // legacyModels adds what stands in a file config.json: the models of a user, in the form of
-// long ago, which droid takes of a project, too (0.99 to 0.225).
+// long ago, which droid takes of a project, too. As customModels in settings.json, one of them
+// takes the place of a model of the user's that is called the same, also in a droid that was
+// started elsewhere (0.99 to 0.225).
 func (r *reader) legacyModels(path string) {
-	values, ok := r.config(path, Model)
+	values, ok := r.config(path, Unread)
 	if !ok {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		kind := Unheard
 		if key == "custom_models" {
-			kind = Model
+			kind = Setting
 		}
 		r.key(kind, path, key, values[key])
 	}
