@@ -696,7 +696,7 @@ func claimed(found layer.Layer, root string, parts []part, name string) bool {
 	case "mode":
 		return found.Has(layer.Autonomy, layer.Setting, layer.Unread)
 	case "allowed":
-		return found.Has(layer.Allowed, layer.Setting, layer.Unread)
+		return found.Has(layer.Allowed, layer.Autonomy, layer.Setting, layer.Unread)
 	}
 	for _, p := range parts {
 		if !slices.Contains(p.canaries, name) {
