@@ -83,7 +83,7 @@ func guard(settings map[string]any, user layer.User, servers []stream.MCPServer)
 	marks := marksOf(servers, user.Servers)
 	switch {
 	case user.Policy != nil:
-		settings["mcpPolicy"] = user.Policy // and no project's
+		settings["mcpPolicy"] = policy(user.Policy...) // and no project's
 	case !user.Others && !slices.Contains(marks, ""):
 		settings["mcpPolicy"] = policy(marks...)
 	}
@@ -144,7 +144,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 			continue
 		}
 		servers[i.Name] = map[string]any{"type": "stdio", "command": "false", "disabled": true}
-		if own, ok := user.Servers[i.Name]; ok {
+		if own, ok := user.Servers[i.Name]; ok && isServer(own) {
 			servers[i.Name] = own
 		}
 	}
@@ -152,7 +152,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	case r.Without.HidesServers(): // one of them may be called as one of the user's, or have its command line
 		settings["mcpPolicy"] = policy()
 	case user.Policy != nil:
-		settings["mcpPolicy"] = user.Policy // theirs decides, and not one of the project's
+		settings["mcpPolicy"] = policy(user.Policy...) // theirs decides, and not one of the project's
 	default:
 		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, user.Servers), func(s string) bool { return s == "" })...)
 	}
@@ -207,6 +207,18 @@ func marksOf(servers []stream.MCPServer, users map[string]json.RawMessage) (list
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// isServer reports whether droid takes a value for a server. Of settings of a process in which
+// one thing has another form, it takes nothing at all.
+func isServer(raw json.RawMessage) bool {
+	var s struct {
+		Type, Command, URL string
+		Args               []string
+		Env, Headers       map[string]string
+		Disabled           bool
+	}
+	return json.Unmarshal(raw, &s) == nil && slices.Contains([]string{"", "stdio", "http", "sse"}, s.Type) && (s.Command != "" || s.URL != "")
 }
 
 // mark is the longest text by which a server can be known: the less a text says, the more

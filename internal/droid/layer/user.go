@@ -15,7 +15,7 @@ type User struct {
 	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
 	Lines    []string                   // the command lines of their hooks
-	Policy   map[string]any             // their own policy for MCP servers, nil for none
+	Policy   []string                   // what their own policy for MCP servers allows, nil where they have none
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
 }
@@ -45,7 +45,7 @@ func ReadUser(home string) (User, error) {
 		}
 		policy, _ := values["mcpPolicy"].(map[string]any)
 		if on, _ := policy["enabled"].(bool); on {
-			u.Policy = policy
+			u.Policy = texts(policy["allowlist"])
 		}
 		u.Others = u.Others || values["enabledPlugins"] != nil
 		maps.Copy(all, autonomyOf(values))
@@ -64,6 +64,18 @@ func ReadUser(home string) (User, error) {
 		u.Lines = append(u.Lines, hook.Does)
 	}
 	return u, nil
+}
+
+// texts are the texts of a list; what is none is left away.
+func texts(v any) []string {
+	found := []string{}
+	list, _ := v.([]any)
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			found = append(found, s)
+		}
+	}
+	return found
 }
 
 // otherServers are files that there are where droid may have MCP servers that mcp.json does
