@@ -23,6 +23,7 @@ import (
 //   - what a user has taken the trust from does not run for a later prompt
 //   - a command in the background does not end without a word
 //   - a prompt reaches the thread that is shown
+//   - a rewind is over when its command is answered
 //   - a title that was confirmed stays
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
 //   - in the end no process is left; synctest sees to goroutines
@@ -50,6 +51,9 @@ func (w *world) hearNow() {
 }
 
 func (win *window) hears(m wireMessage) {
+	if line, _ := json.Marshal(m); !ownUpdate(m) {
+		win.w.note(fmt.Sprint("window ", win.n), "hears", line)
+	}
 	switch m.Method {
 	case "session/update":
 		win.isTold(m.Params)
@@ -176,6 +180,13 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 			w.breaks("a stricter mode waits: %s of window %d for %v", a.mode.mode, win.n, took)
 		}
 	}
+	if strings.HasPrefix(a.text, "/rewind") {
+		for _, p := range w.droids {
+			if p.win == win && p.rewinds > 0 && !p.ended() && !p.crashed && p.d.Session() == t.at {
+				w.breaks("a rewind goes on behind its answer: of window %d", win.n)
+			}
+		}
+	}
 	if a.text == "/trust no" && m.Error == nil && result.StopReason == "end_turn" {
 		w.trust("no")
 	}
@@ -258,7 +269,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 			bound = freer(bound, m.mode)
 		}
 	}
-	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) {
+	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
 	}
 	if a.distrusted && p.client.Without() == nil {

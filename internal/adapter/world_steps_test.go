@@ -123,6 +123,9 @@ func (w *world) sleep(wait time.Duration) {
 
 // strike has a fault happen.
 func (w *world) strike(s step, win *window, session string, a *request) {
+	w.mu.Lock()
+	w.note("fault", s.fault, nil)
+	w.mu.Unlock()
 	if s.fault == "disk" || s.fault == "mute" || s.fault == "crash" {
 		w.mu.Lock()
 		w.faulty = true
@@ -130,9 +133,19 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 	}
 	switch s.fault {
 	case "cancel":
+		w.mu.Lock()
+		for _, open := range w.asks {
+			if open.win == win && open.session == session && open.method == "session/prompt" {
+				open.takeBack()
+			}
+		}
+		w.mu.Unlock()
 		win.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, session))
 	case "cancel one":
 		if a != nil {
+			w.mu.Lock()
+			a.takeBack()
+			w.mu.Unlock()
 			win.notify("$/cancel_request", `{"requestId":`+a.id+`}`)
 		}
 	case "crash":
@@ -172,6 +185,13 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 				win.out.resume()
 			})
 		}
+	}
+}
+
+// takeBack notes that the user cancels a request: the mode that it was to set is no longer wanted.
+func (a *request) takeBack() {
+	if a.mode != nil && !a.answered {
+		a.mode.mode = stream.ModeAutoHigh
 	}
 }
 

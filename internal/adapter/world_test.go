@@ -51,6 +51,9 @@ type world struct {
 	faulty    bool      // a fault has struck
 	distrusts bool      // the user has taken the trust in the project back
 	broken    []string  // what did not hold
+	log       []string  // what was said
+	logs      bool
+	began     time.Time
 }
 
 // step is one thing that somebody does, and a fault that strikes when so many more lines were said to droids.
@@ -140,17 +143,43 @@ type trap struct {
 type worldDroid struct {
 	w        *world
 	win      *window
+	name     string
 	client   *droid.Client
 	kill     func()
 	d        *fakedroid.Droid // touched by its goroutine
 	asked    map[string]int   // answers to its questions, by id
 	children int
 	of       *threadOf // whose children these are
+	rewinds  int       // that are under way
 	crashed  bool
 }
 
 func (w *world) breaks(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
+}
+
+// note notes for the reader of a failure what was said.
+func (w *world) note(who, way string, line []byte) {
+	if !w.logs {
+		return
+	}
+	var m struct {
+		Params struct {
+			Notification struct{ Type, NewState string }
+		}
+	}
+	_ = json.Unmarshal(line, &m)
+	n := m.Params.Notification
+	if n.Type == "assistant_text_delta" {
+		return
+	} else if n.Type != "" {
+		line = []byte(n.Type + " " + n.NewState)
+	}
+	text := strings.TrimSpace(string(line))
+	for _, noise := range []string{`"jsonrpc":"2.0",`, `"factoryApiVersion":"1.0.0",`, `"type":"request",`, w.root, w.dir} {
+		text = strings.ReplaceAll(text, noise, "")
+	}
+	w.log = append(w.log, fmt.Sprintf("%9.3f %s %s %.250s", time.Since(w.began).Seconds(), who, way, text))
 }
 
 // lag is how long droid takes over something.
@@ -161,10 +190,10 @@ func (w *world) lag(most time.Duration) time.Duration {
 }
 
 // newWorld opens both windows, with a session each.
-func newWorld(t *testing.T, seed int64, v fakedroid.Version) *world {
+func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}}
+	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, began: time.Now(), logs: logs}
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
@@ -202,6 +231,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	p.kill = func() { _ = out.Close(); _ = in.CloseWithError(io.ErrClosedPipe) }
 	w.mu.Lock()
 	w.droids = append(w.droids, p)
+	p.name = fmt.Sprintf("  droid %d of window %d", len(w.droids), win.n)
 	w.mu.Unlock()
 	options := append(p.answers(), fakedroid.WithVersion(v), fakedroid.WithSessions(&w.store), fakedroid.WithPace(20*time.Millisecond))
 	go func() {
@@ -238,6 +268,9 @@ func (p *worldDroid) answers() []fakedroid.Option {
 		fakedroid.WithAnswer("droid.compact_session", slowly(20*time.Second, makes(func(map[string]any) (string, string) { return w.store.Add(w.dir), "" }))),
 		fakedroid.WithAnswer("droid.get_rewind_info", slowly(time.Second, func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })),
 		fakedroid.WithAnswer("droid.execute_rewind", slowly(4*time.Second, makes(func(params map[string]any) (string, string) {
+			w.mu.Lock()
+			p.rewinds--
+			w.mu.Unlock()
 			return w.store.Before(p.d.Session(), params["messageId"].(string)), params["forkTitle"].(string)
 		}))),
 		fakedroid.WithAnswer("droid.rename_session", slowly(time.Second, func(params map[string]any) (any, string) {
@@ -275,10 +308,14 @@ func (w *world) file(id, title string) {
 // told hears what a droid is told.
 func (p *worldDroid) told(line []byte) {
 	w := p.w
-	var m struct{ Type, ID string }
+	var m struct{ Type, ID, Method string }
 	_ = json.Unmarshal(line, &m)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.note(p.name, "is told", line)
+	if m.Method == "droid.execute_rewind" {
+		p.rewinds++
+	}
 	if m.Type == "response" {
 		p.asked[m.ID]++
 		if p.asked[m.ID] != 2 {
@@ -299,6 +336,9 @@ func (p *worldDroid) told(line []byte) {
 
 // said hears what a droid says. A question is counted once, its answer again.
 func (p *worldDroid) said(line []byte) {
+	p.w.mu.Lock()
+	p.w.note(p.name, "says", line)
+	p.w.mu.Unlock()
 	var m struct{ Type, ID string }
 	if json.Unmarshal(line, &m) == nil && m.Type == "request" {
 		p.w.mu.Lock()
@@ -339,7 +379,7 @@ func (p *worldDroid) script(d *fakedroid.Droid) error {
 			if err := d.Pause(time.Second); err != nil {
 				return err
 			}
-			err := d.Turn(fakedroid.Prompt{Text: "A subagent has ended.", Hidden: true}, func() error { return p.speak(5, nil) })
+			err := d.Turn(fakedroid.Prompt{RequestID: "task-completion:" + prompt.RequestID, Text: "A subagent has ended.", Hidden: true}, func() error { return p.speak(5, nil) })
 			if err != nil {
 				return err
 			}
@@ -432,6 +472,9 @@ func (win *window) does(method, session, params string, mode *modeAsked) *reques
 		params = fmt.Sprintf(`"sessionId":%q,`, session) + params
 		a.bound, a.shown, a.distrusted = win.thread(session).wanted(), len(win.thread(session).shown), w.distrusts
 	}
+	if w.pending(win, session, "session/load") != nil || w.pending(win, session, "session/resume") != nil {
+		a.bound = stream.ModeAutoHigh // as the answer will tell
+	}
 	if mode != nil {
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
@@ -442,7 +485,9 @@ func (win *window) does(method, session, params string, mode *modeAsked) *reques
 	win.next++
 	a.id = fmt.Sprint(win.next)
 	win.editor.mu.Unlock()
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s}}`, a.id, method, strings.TrimSuffix(params, ","))
+	w.note(fmt.Sprint("window ", win.n), "asks", []byte(line))
 	w.mu.Unlock()
-	win.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s}}`, a.id, method, strings.TrimSuffix(params, ",")))
+	win.send(line)
 	return a
 }

@@ -24,25 +24,25 @@ func TestWorlds(t *testing.T) {
 	for seed := range int64(worlds) {
 		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) {
 			steps := draw(seed)
-			broken := play(t, seed, steps)
+			broken, _ := play(t, seed, steps, false)
 			if len(broken) == 0 {
 				return
 			}
-			steps = shrink(t, seed, steps, kindOf(broken[0]))
+			steps, log := shrink(t, seed, steps, kindOf(broken[0]))
 			var said strings.Builder
 			for _, s := range steps {
 				said.WriteString("\n\t" + s.String())
 			}
-			t.Errorf("%s\nThe shortest world that fails so:%s", strings.Join(broken, "\n"), said.String())
+			t.Errorf("%s\nThe shortest world that fails so:%s\n%s", strings.Join(broken, "\n"), said.String(), strings.Join(log, "\n"))
 		})
 	}
 }
 
 // play plays a world and returns what did not hold.
-func play(t *testing.T, seed int64, steps []step) (broken []string) {
+func play(t *testing.T, seed int64, steps []step, logs bool) (broken, log []string) {
 	synctest.Test(t, func(t *testing.T) {
 		v := []fakedroid.Version{fakedroid.V0225, fakedroid.V099}[seed%2]
-		w := newWorld(t, seed, v)
+		w := newWorld(t, seed, v, logs)
 		for _, s := range steps {
 			w.step(s)
 			w.mu.Lock()
@@ -53,9 +53,9 @@ func play(t *testing.T, seed int64, steps []step) (broken []string) {
 			}
 		}
 		w.finish()
-		broken = w.broken
+		broken, log = w.broken, w.log
 	})
-	return broken
+	return broken, log
 }
 
 var details = regexp.MustCompile(`:.*`)
@@ -64,11 +64,13 @@ var details = regexp.MustCompile(`:.*`)
 func kindOf(broken string) string { return details.ReplaceAllString(broken, "") }
 
 // shrink leaves out steps, and what is in them, while the world fails in the same way.
-func shrink(t *testing.T, seed int64, steps []step, kind string) []step {
+func shrink(t *testing.T, seed int64, steps []step, kind string) (shortest []step, log []string) {
 	fails := func(steps []step) bool {
 		for range 3 { // what runs beside each other need not run in the same order
-			for _, b := range play(t, seed, steps) {
+			broken, said := play(t, seed, steps, true)
+			for _, b := range broken {
 				if kindOf(b) == kind {
+					log = append(said, b)
 					return true
 				}
 			}
@@ -92,5 +94,5 @@ func shrink(t *testing.T, seed int64, steps []step, kind string) []step {
 			steps = plain
 		}
 	}
-	return steps
+	return steps, log
 }
