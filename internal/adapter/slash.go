@@ -137,7 +137,7 @@ type slashRun struct {
 }
 
 // begin answers a prompt that is a command. When the user cancels it, the prompt
-// ends at once (but see stopWith): nobody waits any longer for the calls that the
+// ends at once (but see stopWith and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
 func (r *slashRun) begin(p *userPrompt) {
 	r.prompt = p
@@ -176,6 +176,9 @@ func (r *slashRun) fail(what string, why error) {
 func (r *slashRun) done() {
 	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
 }
+
+// keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
+func (r *slashRun) keep() { r.s.prompts.Keep(r.prompt.id) }
 
 // stopWith makes a cancel of a shell command call stop. The prompt then ends when the
 // command calls done.

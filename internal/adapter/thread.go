@@ -44,7 +44,7 @@ func (t *thread) call(title string, byUser bool) bool {
 func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint string)) {
 	s := r.s
 	id, old := next.ID, next.From
-	if r.over() || s.proc.Client() == nil { // it was cancelled, and another prompt may run
+	if r.over() { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -76,7 +76,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 	s.line.Take(aCall, needCalls, func(end func()) {
 		defer end()
 		s.droidID = id
-		if fresh {
+		if fresh || s.proc.Client() == nil {
 			if s.proc.Client() != nil {
 				s.retireDroid()
 			}

@@ -280,13 +280,13 @@ func TestThreadThatStays(t *testing.T) {
 		},
 		"cancelled": func(f *fleet, e *editor) {
 			release := make(chan struct{})
-			f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(map[string]any) (any, string) {
+			f.options = append(f.options, fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
 				<-release
 				return fakedroid.Fields{"newSessionId": f.store.Add("/workspace")}, ""
 			}))
 			e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
 			synctest.Wait()
-			id := e.prompt("/rewind 1")
+			id := e.prompt("/compact")
 			synctest.Wait()
 			e.cancel()
 			require.Equal(e.t, "cancelled", ended(e.await(id)))

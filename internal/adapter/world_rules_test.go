@@ -182,7 +182,7 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 	}
 	if strings.HasPrefix(a.text, "/rewind") {
 		for _, p := range w.droids {
-			if p.win == win && p.rewinds > 0 && !p.ended() && !p.crashed && p.d.Session() == t.at {
+			if p.win == win && p.rewinds != "" && p.rewinds == t.at && !p.ended() && !p.crashed {
 				w.breaks("a rewind goes on behind its answer: of window %d", win.n)
 			}
 		}

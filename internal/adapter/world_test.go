@@ -150,7 +150,7 @@ type worldDroid struct {
 	asked    map[string]int   // answers to its questions, by id
 	children int
 	of       *threadOf // whose children these are
-	rewinds  int       // that are under way
+	rewinds  string    // the session in which it goes back
 	crashed  bool
 }
 
@@ -269,7 +269,7 @@ func (p *worldDroid) answers() []fakedroid.Option {
 		fakedroid.WithAnswer("droid.get_rewind_info", slowly(time.Second, func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })),
 		fakedroid.WithAnswer("droid.execute_rewind", slowly(4*time.Second, makes(func(params map[string]any) (string, string) {
 			w.mu.Lock()
-			p.rewinds--
+			p.rewinds = ""
 			w.mu.Unlock()
 			return w.store.Before(p.d.Session(), params["messageId"].(string)), params["forkTitle"].(string)
 		}))),
@@ -308,13 +308,16 @@ func (w *world) file(id, title string) {
 // told hears what a droid is told.
 func (p *worldDroid) told(line []byte) {
 	w := p.w
-	var m struct{ Type, ID, Method string }
+	var m struct {
+		Type, ID, Method string
+		Params           struct{ SessionID string }
+	}
 	_ = json.Unmarshal(line, &m)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(p.name, "is told", line)
 	if m.Method == "droid.execute_rewind" {
-		p.rewinds++
+		p.rewinds = m.Params.SessionID
 	}
 	if m.Type == "response" {
 		p.asked[m.ID]++

@@ -119,6 +119,7 @@ type prompt struct {
 	crash     error     // why droid died while it had the prompt
 	resent    bool      // a droid died before it heard the prompt, so another one gets it
 	stopping  patience
+	kept      bool // see Keep
 
 	host    *prompt // whose message it is, nil for a prompt of its own
 	behind  bool    // it waits until droid has ended the turn of its host
