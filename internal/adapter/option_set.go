@@ -78,10 +78,11 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	if err != nil {
 		return nil, err
 	}
-	return askInTurn(s, c, place, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
-		s.setOption(id, value, func(err *acp.RequestError) {
+	of := func() turns.Sphere { return s.sphereOf(id, value) }
+	return askInTurn(s, c, place, of, func(done func(any, *acp.RequestError, error)) {
+		s.change(id, value, func(err *acp.RequestError, why error) {
 			if err != nil {
-				done(nil, err, tooFree(s.options.Mode(), id, value, err))
+				done(nil, err, why)
 				return
 			}
 			done(result(s), nil, nil)
@@ -89,14 +90,31 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	})
 }
 
-// sphereOf says what an option is about. The mode decides what a turn may do from now on;
-// the models and efforts which model answers a prompt.
-func sphereOf(id string) turns.Sphere {
+// sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
+// on; the models and efforts which model answers a prompt.
+func (s *Session) sphereOf(id, value string) turns.Sphere {
 	switch id {
 	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
 		return turns.Calls
+	case options.Mode:
+		mode, owed := stream.Mode(value), s.options.Owed()
+		if mode.AsksAsMuchAs(s.options.Mode()) && (owed == "" || mode.AsksAsMuchAs(owed)) && s.prompts.Changing() == 0 {
+			return turns.Stricter
+		}
 	}
 	return turns.Session
+}
+
+// change changes an option when its turn has come, for the methods and the commands alike, and calls done when
+// droid has it, or with why not, and with why the prompts that were sent behind it must not go then.
+func (s *Session) change(id, value string, done func(err *acp.RequestError, why error)) {
+	s.setOption(id, value, func(err *acp.RequestError) {
+		if err == nil {
+			done(nil, nil)
+			return
+		}
+		done(err, tooFree(s.options.Mode(), id, value, err))
+	})
 }
 
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to
