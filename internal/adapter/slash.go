@@ -132,6 +132,7 @@ type slashRun struct {
 
 	// From begin on.
 	prompt *userPrompt
+	named  int             // how often the user had named the thread
 	work   context.Context // of the calls that the command makes; ends with the prompt
 	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
@@ -141,7 +142,7 @@ type slashRun struct {
 // ends at once (but see stopWith and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
 func (r *slashRun) begin(p *userPrompt) {
-	r.prompt = p
+	r.prompt, r.named = p, r.s.named
 	var giveUp func()
 	r.work, giveUp = context.WithCancel(r.s.Context)
 	r.whenEnded(giveUp)
