@@ -135,7 +135,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				done(err)
 				return
 			}
-			s.renameThread(title, func(err error) {
+			renameThread(s, title, func(err error) {
 				defer over(nil)
 				if err != nil {
 					done(problem.NotDone(problem.Naming, err))
@@ -150,7 +150,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
 // another one meanwhile.
-func (s *Session) renameThread(title string, done func(error)) {
+func renameThread(s *Session, title string, done func(error)) {
 	client, id := s.proc.Client(), s.droidID
 	s.Do(func(ctx context.Context) {
 		_, err := s.agent.rename(ctx, client, id, title)
@@ -164,7 +164,7 @@ func (s *Session) renameThread(title string, done func(error)) {
 					done(err)
 					return
 				}
-				s.renameThread(title, done)
+				renameThread(s, title, done)
 			})
 		})
 	}, func() { done(problem.Lost()) })

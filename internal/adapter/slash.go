@@ -20,6 +20,8 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/visible"
 )
 
@@ -177,6 +179,28 @@ func (r *slashRun) fail(what string, why error) {
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
 	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
+}
+
+// agree calls then when the user has said yes to a question, or at once where there is none.
+func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string, then func()) {
+	if q == nil {
+		then()
+		return
+	}
+	s, id := r.s, r.name
+	s.tell(q.Before...)
+	closeUp := func() { s.tell(q.After(not)...) }
+	r.whenEnded(func() { s.dialog.Withdraw(id) })
+	s.dialog.Open(s.out, &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}, q, func() {
+		s.dialog.End(id)
+		if !q.Yes() {
+			closeUp()
+			r.reply("The conversation stays as it is.")
+			return
+		}
+		s.tell(q.After(agreed)...)
+		then()
+	})
 }
 
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.

@@ -15,7 +15,7 @@ func optionCommand(r *slashRun, value string) {
 		r.reply(r.s.options.Describe(r.option))
 		return
 	}
-	r.s.change(r.option, value, func(err *acp.RequestError, why error) {
+	r.s.setOption(r.option, value, func(err *acp.RequestError, why error) {
 		if err == nil {
 			r.reply("It is set to " + value + ".")
 			return

@@ -45,7 +45,12 @@ func rewindCommand(r *slashRun, args string) {
 				r.fail(failed, err)
 				return
 			}
-			rewindNow(r, client, next, n, points[n-1], files)
+			now := func() { rewindNow(r, client, next, n, points[n-1], files) }
+			if client.Version().Has(stream.GoesOverAfterRewind) || !r.s.proc.Background() {
+				now()
+				return
+			}
+			r.agree(r.s.show.RewindQuestion(), "Not rewound", "Agreed: go back", now)
 		})
 	})
 }

@@ -146,5 +146,6 @@ func (s *Session) followTo(id string) {
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
+	tellBackground(s)
 	s.proc.Kill("it went on in a session that is open already")
 }

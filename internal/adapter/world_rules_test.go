@@ -372,6 +372,17 @@ func (w *world) finish() {
 	}
 	w.sleep(time.Minute)
 	w.atRest()
+	for _, p := range w.lost {
+		a := p.win.prompts("session/prompt", p.session, "p%d says") // what waits for the next prompt
+		for n := 0; n < 30 && !a.answered; n++ {
+			w.sleep(5 * time.Second)
+			p.win.answers(1)
+		}
+		w.hear()
+		if p.of != nil && !strings.Contains(p.of.shown, "ran in the background was ended") {
+			w.breaks("a command in the background ended with its droid, and nobody was told: of window %d", p.win.n)
+		}
+	}
 	w.mu.Lock()
 	for _, p := range w.droids {
 		for _, n := range p.asked {

@@ -45,13 +45,14 @@ type world struct {
 	made      []madeSession
 	titles    map[string]*titleOf
 	armed     []trap
-	slow      time.Time // until when the disk hangs
-	trouble   string    // what droid does with a change of settings
-	over      bool      // the windows are closed
-	faulty    bool      // a fault has struck
-	distrusts bool      // the user has taken the trust in the project back
-	broken    []string  // what did not hold
-	log       []string  // what was said
+	slow      time.Time     // until when the disk hangs
+	trouble   string        // what droid does with a change of settings
+	over      bool          // the windows are closed
+	faulty    bool          // a fault has struck
+	distrusts bool          // the user has taken the trust in the project back
+	lost      []*worldDroid // whose commands in the background ended with it
+	broken    []string      // what did not hold
+	log       []string      // what was said
 	logs      bool
 	began     time.Time
 }
@@ -149,6 +150,7 @@ type worldDroid struct {
 	d        *fakedroid.Droid // touched by its goroutine
 	asked    map[string]int   // answers to its questions, by id
 	children int
+	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
 	crashed  bool
@@ -356,12 +358,8 @@ func (p *worldDroid) gone() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p.children > 0 && !p.crashed && !w.over {
-		w.hearNow()
-		if !strings.Contains(p.of.shown, "in the background") {
-			w.breaks("window %d: a command in the background ended with its droid, and nobody was told", p.win.n)
-		}
+		w.lost = append(w.lost, p)
 	}
-	p.children = 0
 }
 
 var promptNumber = regexp.MustCompile(`\bp(\d+) (\w+)`)
@@ -449,7 +447,7 @@ func (p *worldDroid) turn(kind string, of *request) error {
 		p.w.mu.Lock()
 		p.children++
 		if of != nil {
-			p.of = of.win.thread(of.session)
+			p.of, p.session = of.win.thread(of.session), of.session
 		}
 		p.w.mu.Unlock()
 	}
