@@ -85,7 +85,7 @@ func (win *window) forget(question string) {
 	win.order = slices.DeleteFunc(win.order, func(id string) bool { return id == question })
 }
 
-var modelWord = regexp.MustCompile(`\bw(\d+)\.`)
+var modelWord = regexp.MustCompile(`w(\d+)\.`)
 
 // isTold takes an update.
 func (win *window) isTold(params json.RawMessage) {
@@ -128,7 +128,7 @@ func (win *window) isTold(params json.RawMessage) {
 	}
 	switch made := len(w.made) - 1; {
 	case made < 0:
-	case strings.Contains(content.Text, "This thread goes on with it."), strings.Contains(content.Text, "This thread is back at the point"):
+	case strings.Contains(content.Text, "droid finished a command after you had cancelled it."), strings.Contains(content.Text, "This thread goes on with it."), strings.Contains(content.Text, "This thread is back at the point"):
 		for made > 0 && w.made[made].from != t.at {
 			made--
 		}
@@ -180,7 +180,7 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 			w.breaks("a stricter mode waits: %s of window %d for %v", a.mode.mode, win.n, took)
 		}
 	}
-	if strings.HasPrefix(a.text, "/rewind") {
+	if again := slices.ContainsFunc(w.asks[a.n+1:], func(b *request) bool { return strings.HasPrefix(b.text, "/rewind") }); !again && strings.HasPrefix(a.text, "/rewind") {
 		for _, p := range w.droids {
 			if p.win == win && p.rewinds != "" && p.rewinds == t.at && !p.ended() && !p.crashed {
 				w.breaks("a rewind goes on behind its answer: of window %d", win.n)

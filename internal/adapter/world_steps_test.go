@@ -190,8 +190,12 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 
 // takeBack notes that the user cancels a request: the mode that it was to set is no longer wanted.
 func (a *request) takeBack() {
-	if a.mode != nil && !a.answered {
-		a.mode.mode = stream.ModeAutoHigh
+	if a.mode == nil || a.answered {
+		return
+	}
+	a.mode.mode = stream.ModeAutoHigh
+	for _, later := range a.win.w.asks[a.n:] {
+		later.bound = stream.ModeAutoHigh
 	}
 }
 
