@@ -193,7 +193,8 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 	if title := w.titles[a.session]; title != nil && a.title != "" {
 		title.pending--
 		confirmed := m.Error == nil && (a.text == "" || strings.Contains(t.shown[a.shown:], "is called “"+a.title+"”"))
-		title.unsure = title.pending > 0 || !confirmed
+		title.unsure = title.together || !confirmed
+		title.together = title.together && title.pending > 0
 		title.want = a.title
 	}
 	if a.to > 0 && result.StopReason == "end_turn" {
@@ -211,10 +212,16 @@ func (w *world) names(a *request, title string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a.title = title
-	if w.titles[a.session] == nil {
-		w.titles[a.session] = new(titleOf)
+	of := w.titles[a.session]
+	if of == nil {
+		of = &titleOf{win: a.win}
+		w.titles[a.session] = of
 	}
-	w.titles[a.session].pending++
+	of.together = of.together || of.pending > 0
+	of.pending++
+	if of.win != a.win {
+		of.win = nil
+	}
 }
 
 // trust notes what the user says of the project: a yes when it is sent, a no when it is answered.
@@ -272,7 +279,7 @@ func (p *worldDroid) begins(text string) (kind string) {
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
 	}
-	if a.distrusted && p.client.Without() == nil {
+	if a.distrusted && w.brings && p.client.Without() == nil {
 		w.breaks("a prompt runs what the project brings, after /trust no: p%d", a.n)
 	}
 	at := p.d.Session()
@@ -393,7 +400,7 @@ func (w *world) finish() {
 	}
 	for session, title := range w.titles {
 		ids := w.wins[0].agent.cfg.Store.Thread(session)
-		if got := w.wins[0].agent.cfg.Store.Title(ids[len(ids)-1]); !title.unsure && got != title.want {
+		if got := w.wins[0].agent.cfg.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
 			w.breaks("a title is lost: %s has %q in place of %q", session, got, title.want)
 		}
 	}

@@ -30,11 +30,12 @@ import (
 // both. What happens in it is a list of steps, which is drawn from a seed; what must hold whatever happens is
 // said in world_rules_test.go.
 type world struct {
-	t     *testing.T
-	root  string // of the store
-	dir   string // the project
-	store fakedroid.Sessions
-	wins  [2]*window
+	t      *testing.T
+	root   string // of the store
+	dir    string // the project
+	brings bool   // it brings something to run
+	store  fakedroid.Sessions
+	wins   [2]*window
 
 	mu        sync.Mutex
 	rng       *rand.Rand // how long droid takes
@@ -128,10 +129,13 @@ type request struct {
 
 type madeSession struct{ from, to string }
 
+// titleOf is what a session is to be called. Where two titles are set at a time, or in both windows, nobody knows.
 type titleOf struct {
-	want    string
-	pending int
-	unsure  bool
+	want     string
+	win      *window
+	pending  int
+	together bool
+	unsure   bool
 }
 
 // trap strikes when so many lines were said to droids.
@@ -199,7 +203,9 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
+	if w.brings = seed%3 == 0; w.brings { // else nobody is asked about the project, and more happens
+		require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
+	}
 	for n := range w.wins {
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
@@ -217,8 +223,9 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		w.wins[n] = win
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
 		win.does("session/new", "", `"cwd":`+quoted(w.dir)+`,"mcpServers":[]`, nil)
-		time.Sleep(10 * time.Second)
-		w.hear()
+		w.sleep(10 * time.Second)
+		win.prompts("session/prompt", w.ids[n], "p%d says") // there is something to go back to
+		w.sleep(10 * time.Second)
 	}
 	return w
 }
