@@ -58,10 +58,13 @@ func (s *Session) messageEnded(end turns.Merged) {
 	host := p.further.host
 	host.used = usage.Sum(host.used, p.used)
 	switch {
-	case !end.Unsent:
 	case p.further.words != "":
-		s.tellUnsaid(p.further.words)
-	default:
+		if end.Unsent {
+			s.tellUnsaid(p.further.words)
+		}
+	case !end.Unsent && end.Err == nil:
+		p.further.reachedModel()
+	default: // also where droid died, and nobody knows whether it had the message
 		err := problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
 		if end.Err != nil {
 			_, err = problem.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())

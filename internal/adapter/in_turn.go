@@ -29,7 +29,7 @@ func (s *Session) withdraw(c *turns.Change) bool {
 
 // askInTurn has the owner do some work in its turn, and waits for the answer. While it
 // waits for its turn, $/cancel_request takes it back.
-func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
+func askInTurn[T any](s *Session, c *wire.Call, place *place, of func() turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
 	var change *turns.Change // touched by the owner alone
 	return owner.Ask(s.Owner, owner.Inquiry[T]{
 		Ordered: place.Leave,
@@ -39,7 +39,7 @@ func askInTurn[T any](s *Session, c *wire.Call, place *place, of turns.Sphere, w
 				answer(none, err)
 				return
 			}
-			change = s.inTurn(of, func(over func(error)) {
+			change = s.inTurn(of(), func(over func(error)) {
 				if err := s.takesNothing(); err != nil { // the load before it failed
 					defer over(nil)
 					var none T

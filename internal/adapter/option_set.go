@@ -78,10 +78,11 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	if err != nil {
 		return nil, err
 	}
-	return askInTurn(s, c, place, sphereOf(id), func(done func(any, *acp.RequestError, error)) {
-		s.setOption(id, value, func(err *acp.RequestError) {
+	of := func() turns.Sphere { return sphereOf(s, id, value) }
+	return askInTurn(s, c, place, of, func(done func(any, *acp.RequestError, error)) {
+		s.setOption(id, value, func(err *acp.RequestError, why error) {
 			if err != nil {
-				done(nil, err, tooFree(s.options.Mode(), id, value, err))
+				done(nil, err, why)
 				return
 			}
 			done(result(s), nil, nil)
@@ -89,12 +90,16 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	})
 }
 
-// sphereOf says what an option is about. The mode decides what a turn may do from now on;
-// the models and efforts which model answers a prompt.
-func sphereOf(id string) turns.Sphere {
+// sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
+// on; the models and efforts which model answers a prompt.
+func sphereOf(s *Session, id, value string) turns.Sphere {
 	switch id {
 	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
 		return turns.Calls
+	case options.Mode:
+		if s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
+			return turns.Stricter
+		}
 	}
 	return turns.Session
 }
@@ -103,15 +108,16 @@ func sphereOf(id string) turns.Sphere {
 // droid: the change failed, and the mode that stays asks less than the one that was wanted.
 // It is nil when they may go.
 func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
-	if id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
+	if why == nil || id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
 	return problem.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
-// setOption changes one option and calls done when droid has it, or with why
-// not.
-func (s *Session) setOption(id, value string, done func(*acp.RequestError)) {
+// setOption changes one option, for the methods and the commands alike, and calls changed when droid has it, or
+// with why not, and with why the prompts that were sent behind it must not go then.
+func (s *Session) setOption(id, value string, changed func(err *acp.RequestError, behind error)) {
+	done := func(err *acp.RequestError) { changed(err, tooFree(s.options.Mode(), id, value, err)) }
 	if id == options.FollowUp {
 		if !s.setFollowUp(value, func() { done(nil) }) {
 			done(problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
@@ -241,7 +247,7 @@ func (s *Session) checkDefaults() {
 	}
 	s.Post(func() {
 		s.inTurn(turns.Session, func(over func(error)) {
-			s.setOption(options.Mode, string(again), func(err *acp.RequestError) {
+			s.setOption(options.Mode, string(again), func(err *acp.RequestError, _ error) {
 				defer over(nil)
 				if err != nil {
 					s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))

@@ -310,3 +310,51 @@ func TestPanicInAChange(t *testing.T) {
 		require.Nil(t, e.set("mode", "spec").Error)
 	})
 }
+
+// The same with /mode: what the user sends until they know that it failed was meant for the mode that it names.
+func TestPromptBehindAModeCommandThatFails(t *testing.T) {
+	for _, how := range []string{"not today", "ignore", "hang"} {
+		t.Run(how, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				refuse := ""
+				slow := func(line []byte) {
+					if strings.Contains(string(line), "update_session_settings") {
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+				e := begin(t, func(int) (*droid.Client, error) {
+					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+				})
+				require.Equal(t, "end_turn", e.run("/mode auto-high"))
+				refuse = how
+				mode, behind, more := e.prompt("/mode normal"), e.prompt("go"), e.prompt("/help")
+				require.Equal(t, "end_turn", ended(e.await(mode)))
+				for _, id := range []string{behind, more} {
+					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
+				}
+				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+				e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
+			})
+		})
+	}
+}
+
+// What was asked later holds in the end: a mode does not pass a /mode that waits behind a prompt.
+func TestModeBehindAModeCommand(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says(strings.Repeat("word ", 50)), v, fakedroid.WithPace(100*time.Millisecond)))
+		first, command := e.prompt("go"), e.prompt("/mode auto-high")
+		time.Sleep(time.Second)
+		mode := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
+		require.Nil(t, e.await(mode).Error)
+		for _, id := range []string{first, command} {
+			require.Equal(t, "end_turn", ended(e.await(id)))
+		}
+		e.inside(func(s *Session) { require.EqualValues(t, "normal", s.options.Mode()) })
+
+		command = e.prompt("/mode auto-high") // one that is taken back holds nothing up
+		e.cancel()
+		require.Contains(t, []string{"cancelled", "end_turn"}, ended(e.await(command)))
+		require.Nil(t, e.set("mode", "spec").Error)
+	})
+}

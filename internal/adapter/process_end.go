@@ -26,6 +26,7 @@ func (s *Session) droidGone() {
 
 // doom kills the process although prompts may wait: they wait until it is gone.
 func (s *Session) doom(why string) {
+	tellBackground(s)
 	s.proc.Kill(why)
 	s.awaitEnd()
 }
@@ -57,8 +58,23 @@ func (s *Session) park(now time.Time) {
 	}
 }
 
+// tellBackground tells the user that a command in the background ends, before droid is ended: it ends with droid,
+// and nothing else tells that. A command of this agent asks before, where somebody can be asked.
+func tellBackground(s *Session) {
+	if !s.proc.Background() {
+		return
+	}
+	const text = "A command that droid ran in the background was ended, since droid's process had to end."
+	if s.load.Open() != nil || !s.out.Known() {
+		s.out.Keep(text) // what a load shows comes first
+		return
+	}
+	tellNow(s, text)
+}
+
 // retireDroid ends the process politely, beside the owner.
 func (s *Session) retireDroid() {
+	tellBackground(s)
 	end, ended := s.proc.Retire()
 	s.servers.ProcessGone()
 	s.Do(func(context.Context) {

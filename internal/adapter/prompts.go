@@ -54,6 +54,8 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.ToDroid
 	case p.command.name == commandShell:
 		return turns.Process
+	case p.command.option != "" && p.command.args != "":
+		return turns.Setting
 	}
 	return turns.Here
 }

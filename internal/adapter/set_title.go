@@ -135,7 +135,7 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				done(err)
 				return
 			}
-			stored := func(err error) {
+			renameThread(s, title, func(err error) {
 				defer over(nil)
 				if err != nil {
 					done(problem.NotDone(problem.Naming, err))
@@ -143,14 +143,31 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 				}
 				s.titled(title, true)
 				done(nil)
-			}
-			client, id := s.proc.Client(), s.droidID
-			s.Do(func(ctx context.Context) {
-				_, err := s.agent.rename(ctx, client, id, title)
-				s.Post(func() { stored(err) })
-			}, func() { stored(problem.Lost()) })
+			})
 		})
 	})
+}
+
+// renameThread has droid name the session that the thread is in, also where a command has the thread go on in
+// another one meanwhile.
+func renameThread(s *Session, title string, done func(error)) {
+	client, id := s.proc.Client(), s.droidID
+	s.Do(func(ctx context.Context) {
+		_, err := s.agent.rename(ctx, client, id, title)
+		s.Post(func() {
+			if s.droidID == id {
+				done(err)
+				return
+			}
+			s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+				if err != nil {
+					done(err)
+					return
+				}
+				renameThread(s, title, done)
+			})
+		})
+	}, func() { done(problem.Lost()) })
 }
 
 // titled notes a title and tells the editor. After the user has given one, droid still

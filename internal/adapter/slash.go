@@ -20,6 +20,8 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/show"
+	"droid-acp/internal/telling"
 	"droid-acp/internal/visible"
 )
 
@@ -31,6 +33,7 @@ type slashCommand struct {
 	hint        string // of the arguments; "" when it takes none
 	form        string // what the arguments are, as a regular expression, if there are any
 	run         func(r *slashRun, args string)
+	option      string // that it changes, "" for none
 }
 
 // anything is the form of arguments that are a text, or that the command checks.
@@ -40,24 +43,24 @@ const anything = `(?s).*`
 // them. A custom command of the user with one of these names wins.
 func slashCommands() []slashCommand {
 	return []slashCommand{
-		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand},
-		{"help", "Show these commands", "", "", helpCommand},
-		{"rename", "Give the session a title", "title", anything, renameCommand},
-		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand},
-		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand},
-		{"model", "Show or choose the model", "model id", anything, optionCommand(options.Model)},
-		{"mode", "Show or choose the mode", "mode", anything, optionCommand(options.Mode)},
-		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand(options.Effort)},
-		{"spec-model", "Show or choose the model that plans in spec mode", "model id, or \"same\"", anything, optionCommand(options.SpecModel)},
-		{"follow-up", "Show or choose what becomes of a prompt that is sent while another one runs", "queue or steer", anything, optionCommand(options.FollowUp)},
-		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand},
-		{"context", "Show what fills the context window", "", "", contextCommand},
-		{"usage", "Show the tokens used", "", "", usageCommand},
-		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand},
-		{"sessions", "List the latest sessions", "", "", sessionsCommand},
-		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand},
-		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand},
-		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand},
+		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand, ""},
+		{"help", "Show these commands", "", "", helpCommand, ""},
+		{"rename", "Give the session a title", "title", anything, renameCommand, ""},
+		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand, ""},
+		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand, ""},
+		{"model", "Show or choose the model", "model id", anything, optionCommand, options.Model},
+		{"mode", "Show or choose the mode", "mode", anything, optionCommand, options.Mode},
+		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand, options.Effort},
+		{"spec-model", "Show or choose the model that plans in spec mode", "model id, or \"same\"", anything, optionCommand, options.SpecModel},
+		{"follow-up", "Show or choose what becomes of a prompt that is sent while another one runs", "queue or steer", anything, optionCommand, options.FollowUp},
+		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand, ""},
+		{"context", "Show what fills the context window", "", "", contextCommand, ""},
+		{"usage", "Show the tokens used", "", "", usageCommand, ""},
+		{"mcp", "Show MCP servers and tools, or log in to one", "login SERVER", `login\s.+`, mcpCommand, ""},
+		{"sessions", "List the latest sessions", "", "", sessionsCommand, ""},
+		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand, ""},
+		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, ""},
+		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, ""},
 	}
 }
 
@@ -131,16 +134,17 @@ type slashRun struct {
 
 	// From begin on.
 	prompt *userPrompt
+	named  int             // how often the user had named the thread
 	work   context.Context // of the calls that the command makes; ends with the prompt
 	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
 }
 
 // begin answers a prompt that is a command. When the user cancels it, the prompt
-// ends at once (but see stopWith): nobody waits any longer for the calls that the
+// ends at once (but see stopWith and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
 func (r *slashRun) begin(p *userPrompt) {
-	r.prompt = p
+	r.prompt, r.named = p, r.s.named
 	var giveUp func()
 	r.work, giveUp = context.WithCancel(r.s.Context)
 	r.whenEnded(giveUp)
@@ -175,6 +179,40 @@ func (r *slashRun) fail(what string, why error) {
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
 	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
+}
+
+// agree calls then when the user has said yes to a question, or at once where there is none.
+func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string, then func()) {
+	if q == nil {
+		then()
+		return
+	}
+	s, id := r.s, r.name
+	s.tell(q.Before...)
+	closeUp := func() { s.tell(q.After(not)...) }
+	r.whenEnded(func() { s.dialog.Withdraw(id) })
+	s.dialog.Open(s.out, &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}, q, func() {
+		s.dialog.End(id)
+		if !q.Yes() {
+			closeUp()
+			r.reply("The conversation stays as it is.")
+			return
+		}
+		s.tell(q.After(agreed)...)
+		then()
+	})
+}
+
+// keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
+func (r *slashRun) keep() { r.s.prompts.Keep(r.prompt.id) }
+
+// failBehind ends the prompts that the user sends until the answer to this command says that it failed: they were
+// meant for what it was to do.
+func (r *slashRun) failBehind(why error) {
+	s := r.s
+	if failing := s.prompts.Failing(r.prompt.id); failing != nil {
+		r.prompt.request.WhenWritten(func() { s.Post(func() { s.prompts.Do(s.prompts.Changed(failing, why)) }) })
+	}
 }
 
 // stopWith makes a cancel of a shell command call stop. The prompt then ends when the

@@ -10,7 +10,6 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/links"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/threads"
 )
 
@@ -23,26 +22,8 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 // compactCommand replaces the conversation by a summary, once the user has agreed: some menus run the
 // command on a key that was meant for another one.
 func compactCommand(r *slashRun, instructions string) {
-	s := r.s
-	q := s.show.CompactQuestion()
-	if q == nil {
-		compactNow(r, instructions)
-		return
-	}
-	const id = "compact"
-	s.tell(q.Before...)
-	closeUp := func() { s.tell(q.After("Not compacted")...) }
-	r.whenEnded(func() { s.dialog.Withdraw(id) })
-	s.dialog.Open(s.out, &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}, q, func() {
-		switch s.dialog.End(id); {
-		case !q.Yes():
-			closeUp()
-			r.reply("The conversation stays as it is.")
-		default:
-			s.tell(q.After("Agreed: compact the conversation")...)
-			compactNow(r, instructions)
-		}
-	})
+	q := r.s.show.CompactQuestion(r.s.proc.Background())
+	r.agree(q, "Not compacted", "Agreed: compact the conversation", func() { compactNow(r, instructions) })
 }
 
 // compactNow has droid do that.

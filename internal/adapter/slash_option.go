@@ -10,18 +10,19 @@ import (
 
 // optionCommand is the command that shows or sets a config option, for clients
 // without pickers.
-func optionCommand(id string) func(r *slashRun, value string) {
-	return func(r *slashRun, value string) {
-		if value == "" || r.s.options.Option(id) == nil {
-			r.reply(r.s.options.Describe(id))
+func optionCommand(r *slashRun, value string) {
+	if value == "" || r.s.options.Option(r.option) == nil {
+		r.reply(r.s.options.Describe(r.option))
+		return
+	}
+	r.s.setOption(r.option, value, func(err *acp.RequestError, why error) {
+		if err == nil {
+			r.reply("It is set to " + value + ".")
 			return
 		}
-		r.s.setOption(id, value, func(err *acp.RequestError) {
-			if err != nil {
-				r.reply(strings.TrimSuffix(problem.Text(err), ".") + ".")
-				return
-			}
-			r.reply("It is set to " + value + ".")
-		})
-	}
+		if why != nil {
+			r.failBehind(why)
+		}
+		r.reply(strings.TrimSuffix(problem.Text(err), ".") + ".")
+	})
 }

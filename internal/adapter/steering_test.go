@@ -294,3 +294,26 @@ func TestPromptBehindACancelIsNotSteered(t *testing.T) {
 		require.Equal(t, 1, strings.Count(told.String(), `"second"`), "sent once, when it could run")
 	})
 }
+
+// A steering message that is on its way when droid dies is answered, too.
+func TestSteeringOfADroidThatDies(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		deaf := fakedroid.WithAnswer("droid.add_user_message", func(params map[string]any) (any, string) {
+			if params["text"] == "second" {
+				return fakedroid.NoAnswer{}, ""
+			}
+			return nil, ""
+		})
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			if err := d.Pause(time.Second); err != nil {
+				return err
+			}
+			return d.Die(1, "")
+		}), v, deaf))
+		first := e.prompt("first")
+		time.Sleep(500 * time.Millisecond)
+		second := e.steer("second", askBack)
+		require.Contains(t, ended(e.await(first)), "-32603")
+		require.Contains(t, outcome(e.await(second)), "-32603")
+	})
+}

@@ -24,16 +24,19 @@ type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load
 	cwd     string // where it works
 	title   string // as droid says, "" for none
-	named   bool   // the user gave that title here, so droid's own do not replace it
+	named   int    // how often the user gave it a title here, which droid's own do not replace
 }
 
 // call notes a title of the conversation. It reports false for one of droid's where the user
 // has given one, which stays.
 func (t *thread) call(title string, byUser bool) bool {
-	if t.named && !byUser {
+	switch {
+	case byUser:
+		t.named++
+	case t.named > 0:
 		return false
 	}
-	t.title, t.named = title, byUser
+	t.title = title
 	return true
 }
 
@@ -44,7 +47,7 @@ func (t *thread) call(title string, byUser bool) bool {
 func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint string)) {
 	s := r.s
 	id, old := next.ID, next.From
-	if r.over() || s.proc.Client() == nil { // it was cancelled, and another prompt may run
+	if r.over() { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
 		return
 	}
@@ -65,7 +68,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
-		s.carryTitle(next.Title, func() {
+		s.carryTitle(next.Title, r.named, func() {
 			hint := next.Hint()
 			if r.over() {
 				s.out.Keep("droid finished a command after you had cancelled it." + hint)
@@ -76,7 +79,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 	s.line.Take(aCall, needCalls, func(end func()) {
 		defer end()
 		s.droidID = id
-		if fresh {
+		if fresh || s.proc.Client() == nil {
 			if s.proc.Client() != nil {
 				s.retireDroid()
 			}
@@ -87,9 +90,12 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 	})
 }
 
-// carryTitle gives the session that was just loaded the title that the thread had, and
-// calls done. No turn runs meanwhile: the command does.
-func (s *Session) carryTitle(title string, done func()) {
+// carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
+// often, or the one that they have given it since, and calls done. No turn runs meanwhile: the command does.
+func (s *Session) carryTitle(title string, named int, done func()) {
+	if s.thread.named != named {
+		title, named = s.title, s.named
+	}
 	if title == "" || s.proc.Client() == nil {
 		done()
 		return
@@ -99,7 +105,13 @@ func (s *Session) carryTitle(title string, done func()) {
 		if _, err := s.agent.rename(ctx, client, id, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
-		s.Post(done)
+		s.Post(func() {
+			if s.thread.named != named {
+				s.carryTitle(title, named, done)
+				return
+			}
+			done()
+		})
 	}, done)
 }
 
@@ -134,5 +146,6 @@ func (s *Session) followTo(id string) {
 		return
 	}
 	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
+	tellBackground(s)
 	s.proc.Kill("it went on in a session that is open already")
 }

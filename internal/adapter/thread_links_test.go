@@ -280,13 +280,13 @@ func TestThreadThatStays(t *testing.T) {
 		},
 		"cancelled": func(f *fleet, e *editor) {
 			release := make(chan struct{})
-			f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(map[string]any) (any, string) {
+			f.options = append(f.options, fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
 				<-release
 				return fakedroid.Fields{"newSessionId": f.store.Add("/workspace")}, ""
 			}))
 			e.inside(func(s *Session) { s.proc.Client().Kill() }) // the next one answers so
 			synctest.Wait()
-			id := e.prompt("/rewind 1")
+			id := e.prompt("/compact")
 			synctest.Wait()
 			e.cancel()
 			require.Equal(e.t, "cancelled", ended(e.await(id)))
@@ -483,4 +483,47 @@ func TestRewindWithoutFiles(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("/rewind 1"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 1")
 	})
+}
+
+// A title that is set while a compaction runs, or a rewind, is the thread's afterwards, whenever that is.
+func TestTitleWhileTheThreadMoves(t *testing.T) {
+	for _, command := range []string{"/compact", "/rewind 1"} {
+		for _, moment := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 990 * time.Millisecond, 1100 * time.Millisecond, 1500 * time.Millisecond} {
+			t.Run(fmt.Sprint(command[1:], moment), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+					method := map[string]string{"/compact": "droid.compact_session", "/rewind 1": "droid.execute_rewind"}[command]
+					made := f.answers[method]
+					f.answers[method] = func(p map[string]any) (any, string) {
+						result, refused := made(p)
+						file(t, root, f.made(), "")
+						return result, refused
+					}
+					f.later(method, time.Second)
+					e := agentOn(t, f, root)
+					e.beginSession()
+					f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
+						return fakedroid.Later{After: 300 * time.Millisecond, Then: func(map[string]any) (any, string) {
+							f.mu.Lock()
+							defer f.mu.Unlock()
+							id := f.has[len(f.has)-1]
+							if id == "" {
+								id = e.session
+							}
+							file(t, root, id, p["title"].(string))
+							return fakedroid.Fields{"success": true}, ""
+						}}, ""
+					}))
+					e.inside(func(s *Session) { s.retireDroid() }) // the next one renames
+					require.Equal(t, "end_turn", e.run("one"))
+					file(t, root, e.session, "Old")
+					moves := e.prompt(command)
+					time.Sleep(moment)
+					require.Nil(t, e.call("session/set_title", e.inSession(`,"title":"New"`)).Error)
+					require.Equal(t, "end_turn", ended(e.await(moves)))
+					require.Equal(t, "New", e.agent.cfg.Store.Title(f.made()))
+				})
+			})
+		}
+	}
 }

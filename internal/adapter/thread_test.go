@@ -26,6 +26,7 @@ type fleet struct {
 	t       *testing.T
 	store   fakedroid.Sessions
 	options []fakedroid.Option
+	answers map[string]fakedroid.Answer // of the sessions that are made
 	script  fakedroid.Script
 
 	mu      sync.Mutex
@@ -44,16 +45,27 @@ func newFleet(t *testing.T, v fakedroid.Option, script fakedroid.Script) *fleet 
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.loaded = append(f.loaded, f.store.Add("/workspace"))
-		return fakedroid.Fields{"newSessionId": f.loaded[len(f.loaded)-1], "removedCount": 4}, ""
+		return fakedroid.Fields{"newSessionId": f.loaded[len(f.loaded)-1], "removedCount": 4, "restoredCount": 1}, ""
 	}
+	f.answers = map[string]fakedroid.Answer{"droid.compact_session": made, "droid.execute_rewind": made,
+		"droid.get_rewind_info": func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }}
 	f.options = []fakedroid.Option{v, fakedroid.WithSessions(&f.store),
-		fakedroid.WithAnswer("droid.compact_session", made), fakedroid.WithAnswer("droid.execute_rewind", made),
-		fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }),
 		fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
 		}),
 	}
+	for method, answer := range f.answers {
+		f.options = append(f.options, fakedroid.WithAnswer(method, answer))
+	}
 	return f
+}
+
+// later has an answer come so much later.
+func (f *fleet) later(method string, after time.Duration) {
+	answer := f.answers[method]
+	f.options = append(f.options, fakedroid.WithAnswer(method, func(map[string]any) (any, string) {
+		return fakedroid.Later{After: after, Then: answer}, ""
+	}))
 }
 
 // start is a starter.

@@ -45,22 +45,33 @@ const trustTime = 10 * time.Minute
 
 // whenTrusted calls then when the user has answered whether the project may run what the
 // process leaves out: at once where it leaves nothing out or nobody is to be asked. After
-// a yes another process has it all. Whatever is no clear yes changes nothing.
+// a yes another process has it all. Whatever is no clear yes changes nothing. A process that runs what is no
+// longer trusted, as another session or agent took that back, is replaced first.
 func (p *userPrompt) whenTrusted(then func()) {
 	s := p.s
 	client := s.proc.Client()
-	if client == nil || client.Without() == nil || !s.agent.cfg.Trust.MayAsk() {
+	if client == nil || !s.agent.cfg.Trust.MayAsk() {
 		then()
 		return
 	}
-	cwd := s.cwd
+	cwd, all := s.cwd, client.Without() == nil
 	p.workFor("a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.opener.Project(ctx, cwd)
 		switch {
+		case err != nil, all && project.Trusted, !all && !project.Trusted && !project.Asks: // what could not be looked at counts as neither yes nor no
+			return then
+		case all:
+			return func() {
+				p.takeLayer(func() {
+					if client := s.proc.Client(); client == nil || client.Without() == nil {
+						then() // it was trusted again meanwhile
+						return
+					}
+					p.whenTrusted(then)
+				})
+			}
 		case project.Trusted:
 			return func() { p.takeLayer(then) }
-		case err != nil || !project.Asks: // what could not be looked at counts as neither yes nor no
-			return then
 		}
 		return func() { p.askTrust(project, then) }
 	})

@@ -22,8 +22,8 @@ import (
 // trustRoom is an editor in a project, whose agent asks whether it may run what it brings.
 type trustRoom struct {
 	*editor
-	dir, home string
-	keeper    *trust.Keeper
+	dir, home, file string
+	keeper          *trust.Keeper
 
 	mu       sync.Mutex
 	settings []string // of each process, as they were last
@@ -42,7 +42,8 @@ func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trus
 	for name, text := range files {
 		r.write(t, name, text)
 	}
-	r.keeper = trust.New(trust.Options{Home: r.home, File: filepath.Join(base, "trust.json")})
+	r.file = filepath.Join(base, "trust.json")
+	r.keeper = trust.New(trust.Options{Home: r.home, File: r.file})
 	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid got "+p.Text) })
 	store := new(fakedroid.Sessions)
 	r.editor = openAt(t, r.dir, func(n int) (*droid.Client, error) {
@@ -328,5 +329,63 @@ func TestProgramsOfAProject(t *testing.T) {
 			require.Contains(t, answer.Error.all(), "is a program of this project", text)
 		}
 		require.Equal(t, "end_turn", r.run("deploy"))
+	})
+}
+
+// While the first prompt waits for the user's answer, a stricter mode takes effect, and one that asks less waits
+// for the prompt.
+func TestModeWhileTrustIsAsked(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		r.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
+		prompt := r.prompt("hello")
+		r.settle()
+		require.Equal(t, 1, r.questions())
+		asked := time.Now()
+		require.Nil(t, r.set("mode", "spec").Error)
+		require.Less(t, time.Since(asked), time.Second)
+		free := r.request("session/set_mode", r.inSession(`,"modeId":"auto-high"`))
+		_, ok := r.answered(free)
+		require.False(t, ok)
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(prompt)))
+		require.Nil(t, r.await(free).Error)
+	})
+}
+
+// What is taken back in one session holds for each other one of the project, with its next prompt, in this agent
+// and in others.
+func TestTrustTakenBackElsewhere(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		store := new(fakedroid.Sessions)
+		another := openAt(t, r.dir, func(int) (*droid.Client, error) {
+			stdout, stdin := fakedroid.Start(repeats(), fakedroid.WithVersion(v), fakedroid.WithSessions(store))
+			return droid.NewClientWithSettings(stdout, stdin, func([]byte) error { return nil }, zap.NewNop()), nil
+		}, zap.NewNop())
+		another.agent.cfg.Trust, another.agent.opener.Stat = trust.New(trust.Options{Home: r.home, File: r.file}), os.Stat
+		require.Nil(t, another.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
+		another.beginSessionIn(r.dir)
+		first := r.session
+		require.Nil(t, r.newSession().Error)
+		runsAll := func(e *editor) (all bool) {
+			require.Equal(t, "end_turn", e.run("hello"))
+			e.inside(func(s *Session) { all = s.proc.Client().Without() == nil })
+			return all
+		}
+		for _, e := range []*editor{r.editor, another} {
+			require.True(t, runsAll(e))
+			e.ask = func(permission) string { return "" }
+		}
+		second := r.session
+		r.session = first
+		require.Equal(t, "end_turn", r.run("/trust no"))
+		r.session = second
+		require.False(t, runsAll(r.editor))
+		require.False(t, runsAll(another))
+		require.Equal(t, 1, r.questions())
 	})
 }

@@ -68,11 +68,14 @@ func (p *userPrompt) needDroid() {
 	attempt := p.attempt
 	p.renewed(func() {
 		p.droidFor(func(started bool) {
+			if p.attempt != attempt {
+				return // droid has died, and the prompt needed another one
+			}
 			if started && crashed {
 				s.tell(show.Thought("droid had ended and was started again; the session continues."))
 			}
 			ready := func() {
-				if p.attempt == attempt { // else droid has died, and the prompt needed another one
+				if p.attempt == attempt {
 					s.prompts.Do(s.prompts.Ready(p.id))
 				}
 			}

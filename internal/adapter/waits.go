@@ -73,13 +73,13 @@ func (s *Session) waits(now time.Time) []string {
 // workFor does for a prompt that begins what blocks, beside the owner, who goes on with what
 // that returns if the prompt still runs then. what says in words what is done.
 func (p *userPrompt) workFor(what waiting.Need, work func(ctx context.Context) (then func())) {
-	s := p.s
+	s, attempt := p.s, p.attempt
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
 	s.Do(func(ctx context.Context) {
 		then := work(ctx)
 		s.Post(func() {
-			if s.line.Leave(w); s.prompts.Runs(p.id) {
+			if s.line.Leave(w); s.prompts.Runs(p.id) && p.attempt == attempt {
 				then()
 			}
 		})

@@ -49,6 +49,7 @@ type Client struct {
 	started  *layer.Layer  // see StartedWithout
 	env      []string      // of the process
 	settings *settingsFile // nil without one
+	outside  func() bool   // whether droid has children; nil for none
 	stdout   io.Reader
 	events   chan stream.Event
 	out      *writer
@@ -136,7 +137,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.started = p.env, p.without
+		c.env, c.started, c.outside = p.env, p.without, p.Outside
 		if p.checked {
 			c.checks.Store(&checks{home: Home(p.env)})
 		}
@@ -179,7 +180,10 @@ func (c *Client) Exited() <-chan struct{} { return c.exited }
 // servers, which do not count: they are in droid's process group, and tools are
 // not (0.99 to 0.225). It reports true where the system cannot tell, and false for
 // a client without a process.
-func (c *Client) HasChildren() bool { return c.proc != nil && c.proc.Outside() }
+func (c *Client) HasChildren() bool { return c.outside != nil && c.outside() }
+
+// PlayChildren has a client without a process say that droid has children when outside does.
+func (c *Client) PlayChildren(outside func() bool) { c.outside = outside }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {

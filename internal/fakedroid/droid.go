@@ -35,6 +35,8 @@ type Droid struct {
 	out      io.Writer
 	stderr   io.Writer
 	inbox    <-chan *Message
+	later    chan *Message // requests whose time has come, see Later
+	stop     <-chan struct{}
 	writeErr error
 
 	ids       int
@@ -66,7 +68,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		defer close(done)
 		readLines(in, inbox, stop)
 	}()
-	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, settings: defaultSettings(), sessions: new(Sessions), parent: "root"}
+	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, later: make(chan *Message), stop: stop, settings: defaultSettings(), sessions: new(Sessions), parent: "root"}
 	for _, o := range options {
 		o(d)
 	}
@@ -90,6 +92,12 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 	}
 	return err
 }
+
+// Session is the id of the session that droid works on.
+func (d *Droid) Session() string { return d.session }
+
+// Mode is the mode that droid works in.
+func (d *Droid) Mode() string { return d.settings.mode() }
 
 // newID returns an id in the form of a UUID. The ids of one run count up, so
 // that runs compare.
@@ -149,6 +157,8 @@ func (d *Droid) receive(wait time.Duration, timeout <-chan time.Time) (m *Messag
 	} else {
 		select {
 		case m, ok = <-d.inbox:
+		case m = <-d.later:
+			ok = true
 		case <-timeout:
 			return nil, false, nil
 		}
@@ -229,9 +239,17 @@ func (d *Droid) serve(m *Message) error {
 		return d.ReplyError("", codeParse, "Invalid JSON-RPC message")
 	}
 	var params map[string]any
-	if answer := d.answers[m.Method]; answer != nil {
+	answer := d.answers[m.Method]
+	if m.then != nil {
+		answer = m.then
+	}
+	if answer != nil {
 		_ = json.Unmarshal(m.Params, &params) // the answer judges what it gets
 		result, refused := answer(params)
+		if l, ok := result.(Later); ok {
+			d.serveLater(m, l)
+			return nil
+		}
 		switch {
 		case refused != "":
 			return d.ReplyError(m.ID, codeInternal, refused)
@@ -267,6 +285,17 @@ func (d *Droid) serve(m *Message) error {
 		return d.Reply(m.ID, Fields{"newSessionId": copied})
 	}
 	return d.ReplyError(m.ID, codeMethod, "Unknown method: "+m.Method)
+}
+
+// serveLater answers a message when its time has come, unless droid has ended by then.
+func (d *Droid) serveLater(m *Message, l Later) {
+	m.then = l.Then
+	time.AfterFunc(l.After, func() {
+		select {
+		case d.later <- m:
+		case <-d.stop:
+		}
+	})
 }
 
 // knownMethod tells the methods that the fake implements.

@@ -37,6 +37,13 @@ type Answer func(params map[string]any) (result any, refused string)
 // NoAnswer is the result of an Answer that leaves the request open.
 type NoAnswer struct{}
 
+// Later is the result of an Answer that comes after a while, as Then says at that time. Meanwhile droid
+// does what else it is asked.
+type Later struct {
+	After time.Duration
+	Then  Answer
+}
+
 // WithAnswer has the fake answer a method this way instead of its own.
 func WithAnswer(method string, a Answer) Option {
 	return func(d *Droid) {

@@ -90,3 +90,27 @@ func (s *Sessions) Add(cwd string) string {
 	s.create(id, cwd, defaultSettings())
 	return id
 }
+
+// Prompts are the texts of the user in a session, oldest first.
+func (s *Sessions) Prompts(id string) (texts []string) {
+	one, _ := s.find(id)
+	for _, m := range one.messages {
+		blocks, ok := m["content"].([]Fields)
+		if ok && m["role"] == "user" && m["visibility"] == nil && len(blocks) > 0 {
+			texts = append(texts, blocks[0]["text"].(string))
+		}
+	}
+	return texts
+}
+
+// Before copies a session as it was before one of its messages, and returns the id of the copy.
+func (s *Sessions) Before(id, message string) string {
+	copied := s.fork(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.all[copied]
+	if i := slices.IndexFunc(one.messages, func(m Fields) bool { return m["id"] == message }); i >= 0 {
+		one.messages = one.messages[:i:i]
+	}
+	return copied
+}

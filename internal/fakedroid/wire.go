@@ -58,6 +58,7 @@ type Message struct {
 	Result json.RawMessage `json:"result"`
 	Error  *rpcError       `json:"error"`
 
+	then    Answer // that it gets in place of droid's own, see Later
 	invalid string // why droid refuses the line, "" when it does not
 }
 

@@ -94,6 +94,11 @@ func (o *State) modeBefore(before stream.Settings) stream.Mode {
 // until it has that mode, or the user has chosen another one.
 func (o *State) Owed() stream.Mode { return o.owed }
 
+// LosesNothing reports whether a mode asks for all that the session's asks for, and the one that is owed.
+func (o *State) LosesNothing(mode stream.Mode) bool {
+	return mode.Valid() && mode.AsksAsMuchAs(o.Mode()) && (o.owed == "" || mode.AsksAsMuchAs(o.owed))
+}
+
 // Chosen notes that the session has the value of an option that the user wants.
 func (o *State) Chosen(id string) {
 	if id == Mode {

@@ -4,6 +4,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -39,6 +40,8 @@ type Process struct {
 	asked   int                 // how many questions about itself droid is to answer
 	silence silence
 	unmade  bool // no droid has made the session yet, because there was none
+
+	background bool // it has said that a command of the user's goes on when its call has ended
 
 	retiring *droid.Client      // the droid before, which was told to end and still runs
 	polite   context.Context    // a droid that retires may take its time until this ends
@@ -111,7 +114,7 @@ func (p *Process) Outcome() (*stream.SessionInfo, *acp.RequestError) { return p.
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them.
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid = client
+	p.droid, p.background = client, false
 	p.norm = quirks.New(client.Version())
 	p.norm.Reserve(shown...)
 }
@@ -126,8 +129,15 @@ func (p *Process) Opened(settings stream.Settings) []quirks.Event {
 // Heard takes one event of droid's.
 func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
 	p.Spoke(now)
+	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
+		p.background = true
+	}
 	return p.norm.Push(now, ev)
 }
+
+// Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to
+// 0.225). What droid has said of it alone does not tell that it still runs, and a process alone not what it is.
+func (p *Process) Background() bool { return p.droid != nil && p.background && p.droid.HasChildren() }
 
 // Asking notes that droid is asked something about itself, until the caller calls answered.
 func (p *Process) Asking() (answered func()) {

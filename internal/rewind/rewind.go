@@ -44,22 +44,21 @@ func List(points []Point) string {
 	return b.String()
 }
 
-// Before has droid go back in a session to before a prompt, with the files if wanted. It
-// returns what became of the files, and the new session, which gets the title, if there is one.
-func Before(ctx context.Context, client *droid.Client, session, title string, p Point, files bool) (text, to string, err error) {
+// Files asks what going back to before a prompt would do to files: nothing where files are not wanted.
+func Files(ctx context.Context, client *droid.Client, session string, p Point, wanted bool) (droid.RewindInfo, error) {
 	info, err := client.RewindInfo(ctx, session, p.MessageID)
 	var refused *stream.RPCError
-	switch {
-	case errors.As(err, &refused) && !files:
+	if !wanted && (err == nil || errors.As(err, &refused)) {
 		// 0.99 and 0.117 know no files after they have loaded a session; the
 		// conversation can be rewound all the same.
-	case err != nil:
-		return "", "", err
+		return droid.RewindInfo{Evicted: info.Evicted}, nil
 	}
-	lost := len(info.Evicted)
-	if !files {
-		info = droid.RewindInfo{}
-	}
+	return info, err
+}
+
+// Before has droid go back in a session to before a prompt, with these files. It
+// returns what became of the files, and the new session, which gets the title, if there is one.
+func Before(ctx context.Context, client *droid.Client, session, title string, p Point, info droid.RewindInfo) (text, to string, err error) {
 	r, err := client.Rewind(ctx, session, p.MessageID, cmp.Or(title, show.FirstLine(p.Text)), info)
 	if err != nil {
 		return "", "", err
@@ -68,7 +67,7 @@ func Before(ctx context.Context, client *droid.Client, session, title string, p 
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
 		text += fmt.Sprintf(" %d files could not be restored or deleted.", failed)
 	}
-	if lost > 0 {
+	if lost := len(info.Evicted); lost > 0 {
 		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)
 	}
 	return text, r.NewSessionID, nil

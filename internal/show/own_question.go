@@ -67,14 +67,33 @@ func (q *OwnQuestion) After(outcome string) []Output {
 }
 
 // CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that is not
-// known to show what an answer would say: what its user typed counts.
-func (v *View) CompactQuestion() *OwnQuestion {
+// known to show what an answer would say: what its user typed counts. background says that a command in the
+// background ends with it.
+func (v *View) CompactQuestion(background bool) *OwnQuestion {
 	if !v.client.ShowsNames() {
 		return nil
 	}
-	return v.ownQuestion("compact", "Compact the conversation?", "The model goes on with a summary in place of what was said. The conversation is kept: `/fork before` makes a thread of its own from it.",
+	text := "The model goes on with a summary in place of what was said. The conversation is kept: `/fork before` makes a thread of its own from it."
+	if background {
+		text += endsBackground
+	}
+	return v.ownQuestion("compact", "Compact the conversation?", text,
 		[]protocol.PermissionOption{
 			{OptionID: "compact", Name: "Compact", Kind: acp.PermissionOptionKindAllowOnce},
 			{OptionID: "keep", Name: "Leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
 		}, "compact")
+}
+
+const endsBackground = "\n\nA command that droid runs in the background ends with that."
+
+// RewindQuestion asks whether to go back, which ends a command in the background. It is nil where CompactQuestion is.
+func (v *View) RewindQuestion() *OwnQuestion {
+	if !v.client.ShowsNames() {
+		return nil
+	}
+	return v.ownQuestion("rewind", "Go back to before that prompt?", "droid is started again for it."+endsBackground,
+		[]protocol.PermissionOption{
+			{OptionID: "rewind", Name: "Go back", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionID: "keep", Name: "Leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
+		}, "rewind")
 }

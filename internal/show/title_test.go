@@ -146,7 +146,7 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		questions := d.Questions(quirks.QuestionAsked{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
 		ask(questions)
 		take(questions.After)
-		own := d.CompactQuestion()
+		own := d.CompactQuestion(false)
 		take(own.Before)
 		ask(own)
 		take(own.After("It is *done*"))

@@ -11,7 +11,8 @@ import (
 // it wait for its end. While droid works on a prompt, it begins at once, before the prompts
 // that still wait: the user wants it now. Changes are made one after the other.
 type Change struct {
-	do    func()
+	do    func()  // nil where by is set
+	by    *prompt // the command that makes the change, and whose end is its end
 	of    Sphere
 	place uint64
 	begun bool
@@ -29,6 +30,9 @@ const (
 	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
 	// than CallTime, the user need not wait for it.
 	Calls
+	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it. Such a
+	// change passes prompts that droid does not have yet.
+	Stricter
 )
 
 // CallTime is how long droid may take from the beginning of a prompt to its first call of
@@ -65,6 +69,17 @@ func (m *Machine) Changed(c *Change, failed error) []Action {
 	}
 	m.goOn()
 	return m.take()
+}
+
+// Failing says that the change of a Setting that runs fails. It is not over with the command, but when Changed
+// says so.
+func (m *Machine) Failing(id ID) *Change {
+	i := slices.IndexFunc(m.changes, func(c *Change) bool { return c.by != nil && c.by.id == id })
+	if i < 0 {
+		return nil
+	}
+	m.changes[i].by = nil
+	return m.changes[i]
 }
 
 // Withdraw takes back a change that has not begun. It reports false when it has, or is over.
@@ -121,7 +136,7 @@ func (m *Machine) goOn() {
 // message that is left of a prompt whose turn is over does not wait for a change that has not
 // begun, as the prompts that such a one waits for stand behind the message.
 func (m *Machine) heldByChange(p *prompt) bool {
-	if len(m.changes) == 0 || m.changes[0].place > p.place {
+	if len(m.changes) == 0 || m.changes[0].place >= p.place {
 		return false
 	}
 	return p.host == nil || m.running != nil || m.changes[0].begun
@@ -132,7 +147,9 @@ func (m *Machine) beginChange() {
 	if m.closed || m.dead || len(m.changes) == 0 {
 		return
 	}
-	if c := m.changes[0]; !c.begun && !m.awaitsPrompts(c) {
+	if c := m.changes[0]; c.by != nil {
+		c.begun = m.running == c.by
+	} else if !c.begun && !m.awaitsPrompts(c) {
 		c.begun = true
 		m.do(Begin{c.do})
 	}
@@ -147,6 +164,8 @@ func (m *Machine) awaitsPrompts(c *Change) bool {
 	switch {
 	case slices.ContainsFunc(m.steered, onItsWay):
 		return true
+	case c.of == Stricter && (r == nil || r.stage == starting):
+		return false
 	case r != nil && r.kind == ToDroid:
 		return before(r) && !r.spoke && !r.called && (r.begun.IsZero() || c.of == Calls)
 	case r != nil && r.kind == Process:

@@ -210,3 +210,59 @@ func TestMessageBehindAChange(t *testing.T) {
 	r.carryOut(m.Changed(c, nil))
 	require.Equal(t, []Action{Send{2, "request 2"}}, r.take())
 }
+
+// A command that changes a setting is a change, too: what is asked later begins when it has ended, or, where it
+// failed, when those are ended that were meant for it.
+func TestCommandThatIsAChange(t *testing.T) {
+	m, r := New(numbered()), new(recordedChanges)
+	m.Accept(1, ToDroid)
+	m.Ready(1)
+	m.Taken(begin, 1)
+	m.Started(begin, "request 1")
+	require.Empty(t, m.Accept(2, Setting))
+	r.ask(m, "later")
+	require.Empty(t, r.begun)
+	_, actions := m.Ended("request 1", Completed, nil)
+	r.carryOut(append(actions, m.Written()...))
+	require.Contains(t, r.take(), Run{2})
+	require.Empty(t, m.Accept(3, ToDroid))
+	failing := m.Failing(2)
+	r.carryOut(m.Complete(2))
+	require.Empty(t, r.begun)
+	r.take()
+	r.carryOut(m.Changed(failing, errSome))
+	require.Equal(t, []Action{End{ID: 3, Err: errSome}}, r.take())
+	require.Equal(t, []string{"later"}, r.begun)
+	require.Nil(t, m.Failing(2))
+
+	m, r = New(numbered()), new(recordedChanges)
+	m.Accept(1, ToDroid)
+	m.Accept(2, Setting)
+	r.ask(m, "later")
+	r.carryOut(m.CancelOne(begin, 2))
+	require.Empty(t, r.begun, "prompt 1 waits for a droid")
+	r.carryOut(m.CancelOne(begin, 1))
+	require.Equal(t, []string{"later"}, r.begun)
+}
+
+// A stricter mode passes prompts that droid does not have yet, and no other change.
+func TestStricterMode(t *testing.T) {
+	m, r := New(numbered()), new(recordedChanges)
+	stricter := func() *Change {
+		c, actions := m.Change(Stricter, func() { r.begun = append(r.begun, "stricter") })
+		r.carryOut(actions)
+		return c
+	}
+	m.Accept(1, ToDroid)
+	m.Accept(2, ToDroid)
+	c := stricter()
+	require.Equal(t, []string{"stricter"}, r.begun)
+	m.Changed(c, nil)
+	m.Ready(1)
+	c = stricter()
+	require.Len(t, r.begun, 1, "the prompt is on its way to droid")
+	m.Taken(begin, 1)
+	r.carryOut(m.Started(begin, "request 1"))
+	require.Len(t, r.begun, 2)
+	m.Changed(c, nil)
+}

@@ -68,9 +68,9 @@ func (m *Machine) Gone(took string, why error) {
 }
 
 // Buried ends all that the dead droid had, or was to get. A program of the user's goes
-// on.
+// on, and so does a command that is kept.
 func (m *Machine) Buried(why error) []Action {
-	for m.running != nil && m.running.kind != Process {
+	for m.running != nil && m.running.kind != Process && !m.running.kept {
 		m.fail(m.running, why)
 	}
 	m.dead = false

@@ -85,6 +85,14 @@ func (m *Machine) drop(p *prompt) {
 	m.finish(p, End{Cancelled: true})
 }
 
+// Keep has a cancel, or droid's death, not end the command of ours that runs: what it has asked for cannot be
+// taken back, so it ends when that is done.
+func (m *Machine) Keep(id ID) {
+	if m.Runs(id) {
+		m.running.kept = true
+	}
+}
+
 func (m *Machine) cancelRunning(now time.Time) {
 	p := m.running
 	if p.cancelled {
@@ -94,6 +102,7 @@ func (m *Machine) cancelRunning(now time.Time) {
 	switch {
 	case p.kind == Process:
 		m.do(Stop{p.id})
+	case p.kept:
 	case p.stage == starting:
 		m.finish(p, End{Cancelled: true})
 	default:

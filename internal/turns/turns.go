@@ -12,7 +12,10 @@
 // 0.99 may run it at once, beside the first.
 package turns
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ID names a prompt. No two prompts of a machine have the same.
 type ID uint64
@@ -25,6 +28,9 @@ const (
 	ToDroid Kind = iota
 	// Here is a command of ours. A cancel ends it at once.
 	Here
+	// Setting is a command of ours that changes a setting: no Change that is asked later begins before it has
+	// ended.
+	Setting
 	// Process is a program of the user's. A cancel stops it, and its end is the
 	// prompt's. It goes on when droid dies.
 	Process
@@ -119,6 +125,7 @@ type prompt struct {
 	crash     error     // why droid died while it had the prompt
 	resent    bool      // a droid died before it heard the prompt, so another one gets it
 	stopping  patience
+	kept      bool // see Keep
 
 	host    *prompt // whose message it is, nil for a prompt of its own
 	behind  bool    // it waits until droid has ended the turn of its host
@@ -176,6 +183,9 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 		return m.take()
 	}
 	m.queue = append(m.queue, p)
+	if kind == Setting {
+		m.changes = append(m.changes, &Change{by: p, place: p.place})
+	}
 	m.next()
 	m.steer()
 	return m.take()
@@ -343,6 +353,7 @@ func (m *Machine) end(p *prompt, e End) {
 		e.Err, e.Cancelled, e.Empty = p.failed, false, false
 	}
 	e.ID = p.id
+	m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return c.by == p })
 	m.unwritten++
 	m.do(e)
 }

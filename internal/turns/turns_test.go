@@ -377,3 +377,15 @@ func TestQuestions(t *testing.T) {
 	require.Empty(t, m.SetHeld(false))
 	require.Empty(t, m.CancelOne(begin, 3), "it has ended")
 }
+
+// A command that is kept ends when it says so, whoever cancels it and whatever becomes of droid.
+func TestKeptCommand(t *testing.T) {
+	m := New(numbered())
+	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
+	m.Keep(1)
+	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
+	require.Empty(t, m.CancelOne(begin, 1))
+	m.Gone("", errSome)
+	require.Empty(t, m.Buried(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
+}
