@@ -282,12 +282,13 @@ func (p *worldDroid) answers() []fakedroid.Option {
 			w.mu.Unlock()
 			return w.store.Before(p.d.Session(), params["messageId"].(string)), params["forkTitle"].(string)
 		}))),
-		fakedroid.WithAnswer("droid.rename_session", slowly(time.Second, func(params map[string]any) (any, string) {
+		fakedroid.WithAnswer("droid.rename_session", func(params map[string]any) (any, string) { // it is stored at once
+			after := w.lag(time.Second)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.file(p.d.Session(), params["title"].(string))
-			return fakedroid.Fields{"success": true}, ""
-		})),
+			return fakedroid.Later{After: after, Then: func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }}, ""
+		}),
 		fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
 			time.Sleep(w.lag(300 * time.Millisecond))
 			w.mu.Lock()
