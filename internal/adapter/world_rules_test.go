@@ -388,7 +388,7 @@ func (w *world) finish() {
 	w.atRest()
 	for _, p := range w.lost {
 		a := p.win.prompts("session/prompt", p.session, "p%d says") // what waits for the next prompt
-		for n := 0; n < 30 && !a.answered; n++ {
+		for n := 0; n < 30 && slices.Contains(open(), a); n++ {
 			w.sleep(5 * time.Second)
 			p.win.answers(1)
 		}

@@ -471,8 +471,13 @@ func (win *window) thread(id string) *threadOf {
 
 // does sends a request about a session.
 func (win *window) does(method, session, params string, mode *modeAsked) *request {
+	return win.says(method, session, params, mode, "")
+}
+
+// says is does for a prompt that is a command of the agent.
+func (win *window) says(method, session, params string, mode *modeAsked, command string) *request {
 	w := win.w
-	a := &request{method: method, session: session, win: win, at: time.Now(), bound: stream.ModeAutoHigh}
+	a := &request{method: method, session: session, text: command, win: win, at: time.Now(), bound: stream.ModeAutoHigh}
 	w.mu.Lock()
 	w.hearNow()
 	a.n = len(w.asks)
