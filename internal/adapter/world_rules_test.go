@@ -126,13 +126,16 @@ func (win *window) isTold(params json.RawMessage) {
 	if all := modelWord.FindAllStringIndex(t.shown[t.parsed:], -1); all != nil {
 		t.parsed += all[len(all)-1][1]
 	}
-	switch made := len(w.made) - 1; {
-	case made < 0:
-	case strings.Contains(content.Text, "droid finished a command after you had cancelled it."), strings.Contains(content.Text, "This thread goes on with it."), strings.Contains(content.Text, "This thread is back at the point"):
-		for made > 0 && w.made[made].from != t.at {
-			made--
+	for _, words := range []string{"droid finished a command after you had cancelled it.", "This thread goes on with it.", "This thread is back at the point"} {
+		if strings.Contains(content.Text, words) {
+			from := t.at
+			t.at, t.replayed = "", nil // unless it is known where it was
+			for _, made := range w.made {
+				if from != "" && made.from == from {
+					t.at = made.to
+				}
+			}
 		}
-		t.at = w.made[made].to
 	}
 }
 
@@ -283,6 +286,10 @@ func (p *worldDroid) begins(text string) (kind string) {
 		w.breaks("a prompt runs what the project brings, after /trust no: p%d", a.n)
 	}
 	at := p.d.Session()
+	if a.win.muted {
+		t.at, t.replayed = "", nil // what was told before it has not been heard
+		return m[2]
+	}
 	if t.at == "" {
 		var has []string
 		for _, text := range w.store.Prompts(at) {
@@ -381,7 +388,7 @@ func (w *world) finish() {
 	w.atRest()
 	for _, p := range w.lost {
 		a := p.win.prompts("session/prompt", p.session, "p%d says") // what waits for the next prompt
-		for n := 0; n < 30 && !a.answered; n++ {
+		for n := 0; n < 30 && slices.Contains(open(), a); n++ {
 			w.sleep(5 * time.Second)
 			p.win.answers(1)
 		}
@@ -399,6 +406,11 @@ func (w *world) finish() {
 		}
 	}
 	for session, title := range w.titles {
+		for _, a := range w.asks {
+			if a.session == session && a.win != title.win {
+				title.unsure = true // the other window may have gone on in another session
+			}
+		}
 		ids := w.wins[0].agent.cfg.Store.Thread(session)
 		if got := w.wins[0].agent.cfg.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
 			w.breaks("a title is lost: %s has %q in place of %q", session, got, title.want)

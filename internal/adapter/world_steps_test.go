@@ -240,7 +240,5 @@ func (win *window) commands(session, text string, mode *modeAsked) *request {
 		w.trust("yes")
 		w.mu.Unlock()
 	}
-	a := win.does("session/prompt", session, `"prompt":[{"type":"text","text":`+quoted(text)+`}]`, mode)
-	a.text = text
-	return a
+	return win.says("session/prompt", session, `"prompt":[{"type":"text","text":`+quoted(text)+`}]`, mode, text)
 }

@@ -282,12 +282,13 @@ func (p *worldDroid) answers() []fakedroid.Option {
 			w.mu.Unlock()
 			return w.store.Before(p.d.Session(), params["messageId"].(string)), params["forkTitle"].(string)
 		}))),
-		fakedroid.WithAnswer("droid.rename_session", slowly(time.Second, func(params map[string]any) (any, string) {
+		fakedroid.WithAnswer("droid.rename_session", func(params map[string]any) (any, string) { // it is stored at once
+			after := w.lag(time.Second)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.file(p.d.Session(), params["title"].(string))
-			return fakedroid.Fields{"success": true}, ""
-		})),
+			return fakedroid.Later{After: after, Then: func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }}, ""
+		}),
 		fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
 			time.Sleep(w.lag(300 * time.Millisecond))
 			w.mu.Lock()
@@ -470,8 +471,13 @@ func (win *window) thread(id string) *threadOf {
 
 // does sends a request about a session.
 func (win *window) does(method, session, params string, mode *modeAsked) *request {
+	return win.says(method, session, params, mode, "")
+}
+
+// says is does for a prompt that is a command of the agent.
+func (win *window) says(method, session, params string, mode *modeAsked, command string) *request {
 	w := win.w
-	a := &request{method: method, session: session, win: win, at: time.Now(), bound: stream.ModeAutoHigh}
+	a := &request{method: method, session: session, text: command, win: win, at: time.Now(), bound: stream.ModeAutoHigh}
 	w.mu.Lock()
 	w.hearNow()
 	a.n = len(w.asks)
