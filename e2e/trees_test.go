@@ -563,6 +563,9 @@ func (x *traps) fired(t *testing.T, h home) (names []string) {
 	return names
 }
 
+// patience is how long droid-acp may take with a tree: dozens are played beside each other.
+const patience = 3 * time.Minute
+
 // settleTime is how long a canary may take behind the last answer: they came within 0.5 s.
 const settleTime = 700 * time.Millisecond
 
@@ -622,18 +625,18 @@ func (x *traps) behind(t *testing.T, h home, cwd string, prompts []string) (fire
 		c.end(h)
 	}()
 	var result newSession
-	answer, failed := c.call("session/new", map[string]any{"cwd": cwd, "mcpServers": []any{}})
-	if failed != nil {
+	_, answer := c.response(c.request("session/new", map[string]any{"cwd": cwd, "mcpServers": []any{}}), patience)
+	if answer.Error != nil {
 		time.Sleep(settleTime)
-		return x.fired(t, h), failed.Error()
+		return x.fired(t, h), answer.Error.Error()
 	}
-	require.NoError(t, json.Unmarshal(answer, &result))
+	require.NoError(t, json.Unmarshal(answer.Result, &result))
 	if !slices.Contains([]string{"normal", "spec", "off"}, result.Modes.CurrentModeID) {
 		fired = append(fired, "mode")
 	}
 	s := session{c, result.SessionID}
 	for _, prompt := range prompts {
-		s.prompt(prompt).end(turnLimit)
+		s.prompt(prompt).end(patience)
 	}
 	time.Sleep(settleTime)
 	return append(fired, x.fired(t, h)...), ""
