@@ -41,7 +41,7 @@ var unbounded = map[string]string{
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
 	"Process.Background": "in the owner",
-	"startProblem": "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
+	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 
 // TestCallsThatHang: each call of these rooms that may hang goes through a bounder, under a
