@@ -48,7 +48,7 @@ func everything() []asked {
 	const opening = `,"cwd":"/workspace","mcpServers":[]`
 	return []asked{
 		{name: "mode", ask: on("session/set_mode", `,"modeId":"auto-low"`), line: `"autonomyMode":"auto-low"`},
-		{name: "mode option", ask: set("mode", "spec"), line: `"autonomyMode":"spec"`},
+		{name: "mode option", ask: set("mode", "auto-high"), line: `"autonomyMode":"auto-high"`},
 		{name: "model", ask: set("model", "fake-old"), line: `"modelId":"fake-old"`},
 		{name: "set_model", ask: on("session/set_model", `,"modelId":"custom:Fake-0"`), line: `"modelId":"custom:Fake-0"`},
 		{name: "effort", ask: set("reasoning_effort", "low"), line: `"reasoningEffort":"low"`},
@@ -145,6 +145,7 @@ func beginPair(t *testing.T, v fakedroid.Version) *pairTest {
 func (p *pairTest) try(first, second asked, parked bool) {
 	require.Nil(p.t, p.set("model", "fake-thinker").Error)
 	require.Nil(p.t, p.set("follow_up", "queue").Error)
+	require.Nil(p.t, p.set("mode", "normal").Error) // a stricter mode than the one that holds passes prompts
 	if parked {
 		p.inside(func(s *Session) { s.retireDroid() })
 	}
