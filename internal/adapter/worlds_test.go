@@ -18,6 +18,9 @@ const worldsVariable = "DROID_ACP_WORLDS"
 // shorter as long as it fails in the same way.
 func TestWorlds(t *testing.T) {
 	worlds := 300
+	if testing.Short() {
+		worlds = 60
+	}
 	if n, err := strconv.Atoi(os.Getenv(worldsVariable)); err == nil {
 		worlds = n
 	}
