@@ -57,8 +57,9 @@ func (p *userPrompt) whenTrusted(then func()) {
 	cwd, all := s.cwd, client.Without() == nil
 	p.workFor("a look at the project", func(ctx context.Context) func() {
 		project, err := s.agent.opener.Project(ctx, cwd)
+		nothing := len(client.Takes(project.Layer).Items) == 0
 		switch {
-		case err != nil, all && project.Trusted, !all && !project.Trusted && !project.Asks: // what could not be looked at counts as neither yes nor no
+		case err != nil, all && (project.Trusted || nothing), !all && !project.Trusted && !project.Asks: // what could not be looked at counts as neither yes nor no
 			return then
 		case all:
 			return func() {

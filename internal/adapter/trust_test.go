@@ -389,3 +389,18 @@ func TestTrustTakenBackElsewhere(t *testing.T) {
 		require.Equal(t, 1, r.questions())
 	})
 }
+
+// What a droid does nothing with neither asks nor starts another droid.
+func TestHarmlessForThisDroid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{"bunfig.toml": "preload = [\"./x.ts\"]", ".factory/settings.json": `{"enableHooks":true}`})
+		require.Nil(t, r.newSession().Error)
+		started := len(r.settings)
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, "end_turn", r.run("again"))
+		require.Len(t, r.settings, started)
+		require.Zero(t, r.questions())
+		require.NotContains(t, r.said(), "left out")
+		require.NotContains(t, r.last(), "hooksDisabled")
+	})
+}

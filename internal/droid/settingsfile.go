@@ -102,8 +102,8 @@ func (c *Client) SetRuntime(r Runtime) error {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	if r.Without != nil {
-		known := r.Without.Except(harmlessIn(c.Version())...)
-		r.Without = &known
+		taken := c.Takes(*r.Without)
+		r.Without = &taken
 	}
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, hooks, func(settings, servers map[string]any) error {

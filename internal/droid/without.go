@@ -262,6 +262,9 @@ func withoutPrograms(env []string) []string {
 	return env
 }
 
+// Takes is what of a layer this droid does anything with.
+func (c *Client) Takes(l layer.Layer) layer.Layer { return l.Except(harmlessIn(c.Version())...) }
+
 // harmlessIn are the kinds of things that this version of droid does nothing with.
 func harmlessIn(v stream.Version) (kinds []layer.Kind) {
 	if v.HasVocabulary() {
