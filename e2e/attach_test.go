@@ -127,9 +127,13 @@ func TestAttach(t *testing.T) {
 		require.Contains(t, p.text(), "You left. The session goes on.")
 		h.awaitState(t, s.id, "idle")
 		require.FileExists(t, filepath.Join(h.work, "more"))
-		texts, tools := c.agentSaid(from)
+		var texts []string
+		var tools map[string]string
+		c.await("the end of the turn", from, turnLimit, func(line) bool { // this client reads when it can
+			texts, tools = c.agentSaid(from)
+			return strings.Contains(strings.Join(texts, ""), "All of it is done.")
+		})
 		require.Contains(t, strings.Join(texts, ""), "Now I go on. ")
-		require.Contains(t, strings.Join(texts, ""), "All of it is done.")
 		require.Equal(t, map[string]string{"b": "completed"}, tools)
 		said, _ = h.keeper(t, "ps")
 		require.NotContains(t, said, "attach")

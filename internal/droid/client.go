@@ -25,6 +25,7 @@ type bounds struct {
 	broken    time.Duration // for a process to end that closed stdin or stdout
 	stall     time.Duration // while closing: for the reader of Events, before events are dropped
 	late      time.Duration // after initialize_session: for droid to read its settings file again
+	look      time.Duration // after its version: for droid to have looked for MCP servers at its start
 	line      int           // the longest line that is read, in bytes
 }
 
@@ -36,6 +37,7 @@ var defaultBounds = bounds{
 	broken:    2 * time.Second,
 	stall:     250 * time.Millisecond,
 	late:      10 * time.Second,
+	look:      5 * time.Second,
 	line:      stream.MaxLine,
 }
 
@@ -55,6 +57,7 @@ type Client struct {
 	out      *writer
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
+	looked    chan struct{} // closed when droid has told of MCP servers; the goroutine that reads closes it
 	closing   chan struct{} // closed when Close or Kill begins
 	parting   atomic.Bool   // the session is being closed: what hooks say then is not told
 	readDone  chan struct{} // closed when stdout has ended
@@ -126,6 +129,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		events:    make(chan stream.Event, eventBuffer),
 		out:       newWriter(stdin),
 		turnstile: make(chan struct{}, 1),
+		looked:    make(chan struct{}),
 		closing:   make(chan struct{}),
 		readDone:  make(chan struct{}),
 		dead:      make(chan struct{}),

@@ -155,6 +155,9 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	case stream.WorkingStateChanged:
 		c.noteState(e.State)
 	case stream.MCPStatusChanged:
+		if !isClosed(c.looked) {
+			close(c.looked)
+		}
 		e.Opened = c.hasAnswered()
 		line.Event = e
 	case stream.HookStarted, stream.HookCompleted:

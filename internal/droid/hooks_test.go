@@ -129,6 +129,35 @@ func TestAwaitVersion(t *testing.T) {
 	})
 }
 
+// Settings that a droid 0.99 gets while it looks for MCP servers at its start are read by
+// half, so it is left alone until then; no other droid is waited for.
+func TestAwaitStart(t *testing.T) {
+	for version, waits := range map[string]bool{"1.15.0": true, "1.32.0": false, "1.220.0": false} {
+		synctest.Test(t, func(t *testing.T) {
+			c, p := newPeer(t, version)
+			started := time.Now()
+			told := make(chan stream.Version, 3)
+			await := func() { told <- c.AwaitStart(t.Context()) }
+			go await()
+			p.expect(methodVersion)
+			p.refuse("null", -32600, "Invalid request format")
+			synctest.Wait()
+			require.Equal(t, waits, len(told) == 0, version)
+			if waits {
+				go await()
+				time.Sleep(shortBounds.look)
+				synctest.Wait()
+				require.Len(t, told, 2, "it never says so")
+				go await()
+				synctest.Wait()
+				p.notify(`{"type":"mcp_status_changed","servers":[]}`)
+			}
+			require.False(t, (<-told).IsZero())
+			require.Less(t, time.Since(started), 2*shortBounds.look)
+		})
+	}
+}
+
 // A droid that somebody else runs may have a settings file, too.
 func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 	home := realDir(t)

@@ -29,6 +29,7 @@ var shortBounds = bounds{
 	drain:     100 * time.Millisecond,
 	broken:    100 * time.Millisecond,
 	stall:     20 * time.Millisecond,
+	look:      200 * time.Millisecond,
 	line:      4 << 20,
 }
 

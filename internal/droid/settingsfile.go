@@ -94,9 +94,9 @@ func (c *Client) HasHooks() bool { return c.hooked.Load() }
 // since then droid waits for each, up to 30 s, and tells nothing of them.
 //
 // An error that is ErrHooks says that droid has the MCP servers and no hooks. Another
-// error says that it is not known what droid has. With hooks, call AwaitVersion before:
-// what is to be done about the user's own hooks depends on the version, and where that
-// is not known the error is ErrHooks.
+// error says that it is not known what droid has. Call AwaitStart before. With hooks, what
+// is to be done about the user's own depends on the version, and where that is not known
+// the error is ErrHooks.
 func (c *Client) SetRuntime(r Runtime) error {
 	if !c.TakesRuntime() {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
@@ -147,4 +147,23 @@ func (c *Client) AwaitVersion(ctx context.Context) stream.Version {
 		_ = c.Call(ctx, methodVersion, nil, nil) // the version comes with whatever it answers
 	}
 	return c.Version()
+}
+
+// AwaitStart returns the version as AwaitVersion does, as soon as SetRuntime does not meet
+// what droid does at its start: 0.99 looks for MCP servers a few milliseconds after it has
+// told its version, 0.4 s on a busy machine, and says so.
+func (c *Client) AwaitStart(ctx context.Context) stream.Version {
+	v := c.AwaitVersion(ctx)
+	if v.IsZero() || v.Has(stream.LooksForServersLate) {
+		return v
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.bounds.look)
+	defer cancel()
+	select {
+	case <-c.looked:
+	case <-c.readDone:
+	case <-ctx.Done():
+		c.log.Warn("droid has not said at its start which MCP servers it has; those of the session may be missing")
+	}
+	return v
 }

@@ -310,9 +310,9 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 		return r.MCPServers, nil
 	}
 	r.Hooks = o.hooks()
-	if len(r.Hooks) > 0 || r.Without != nil {
+	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Without != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
-		client.AwaitVersion(wait)
+		client.AwaitStart(wait)
 		cancel()
 	}
 	err = client.SetRuntime(r)

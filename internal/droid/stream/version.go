@@ -153,8 +153,11 @@ var (
 	RenamesSessions = Fact{release117, "rename a session"}
 	TellsContextUse = Fact{release117, "tell what fills the context window"}
 	// Else the answer proceed_edit opens a program of the desktop.
-	TakesEditedPlan  = Fact{release117, "take a plan that was edited before it was approved"}
-	OffersToolsEarly = Fact{release117, "offer the tools of an MCP server while others still connect"}
+	TakesEditedPlan = Fact{release117, "take a plan that was edited before it was approved"}
+	// Else it looks for MCP servers as it starts, and never starts those that it finds then
+	// although they are a session's: of its settings it has read a part before they had them.
+	LooksForServersLate = Fact{release117, "leave its settings alone until a session is opened"}
+	OffersToolsEarly    = Fact{release117, "offer the tools of an MCP server while others still connect"}
 
 	// Else some errors have the id null.
 	NamesRequestOfErrors = Fact{release215, "name the request in every error"}
