@@ -1,0 +1,117 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/modelserver"
+)
+
+// A /rewind with files that is cancelled, at whatever moment, has either happened and says so, or has not:
+// files, what the user is told and what the model sees next agree.
+func TestRewindCancelled(t *testing.T) {
+	moments := []time.Duration{0, 1, 3, 10, 20, 40, 70, 120, 250, 600}
+	if testing.Short() {
+		moments = []time.Duration{0, 10, 40}
+	}
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		made := filepath.Join(h.work, "made")
+		create := modelserver.ToolCall{ID: "c", Name: "Create", Args: map[string]any{"file_path": made, "content": "new"}}
+		model.On("first", modelserver.Step{Text: "One."})
+		model.On("write", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{create}}, modelserver.Step{Text: "Made."})
+		model.On("after", modelserver.Step{Text: "Still here."})
+		c := startAgent(t, h, "--mode", "auto-high")
+		c.initialize()
+		for _, moment := range moments {
+			moment *= time.Millisecond
+			_ = os.Remove(made) // the first time there is none
+			s := c.openSession(h)
+			require.Equal(t, "One.", s.say("first"))
+			s.say("write it")
+			require.FileExists(t, made)
+			rewind := s.prompt("/rewind 2 files")
+			time.Sleep(moment)
+			s.notify("session/cancel", map[string]any{"sessionId": s.id})
+			end := rewind.end(turnLimit)
+			require.Nil(t, end.Err, "%v", moment)
+			require.Contains(t, []string{"cancelled", "end_turn"}, end.Stop, "%v", moment)
+			_, err := os.Stat(made)
+			gone := os.IsNotExist(err)
+			next := s.prompt("after that").done()
+			told := end.text() + next.text()
+			t.Logf("cancelled after %v: %s, the file is gone: %v", moment, end.Stop, gone)
+			require.Equal(t, gone, strings.Contains(told, "back at the point before prompt 2"), "%v: %s", moment, told)
+			require.NotContains(t, told, "does not use")
+			require.Contains(t, told, "Still here.")
+			var seen []string
+			for _, m := range lastRequest(model).Messages {
+				seen = append(seen, m.Text())
+			}
+			require.Equal(t, gone, !strings.Contains(strings.Join(seen, "\n"), "write it"), "%v: what the model sees", moment)
+		}
+	})
+}
+
+// A command that the model left running in the background does not end with its droid unless somebody was
+// asked or is told.
+func TestBackgroundCommandEnds(t *testing.T) {
+	background := modelserver.ToolCall{ID: "b", Name: "Execute", Args: map[string]any{
+		"summary": "Serve", "command": "sleep 298", "timeout": 300, "riskLevel": "medium", "riskLevelReason": "a test", "fireAndForget": true,
+	}}
+	for name, act := range map[string]func(t *testing.T, s session, h home){
+		"compact": func(_ *testing.T, s session, _ home) { s.say("/compact") },
+		"rewind":  func(_ *testing.T, s session, _ home) { s.say("/rewind 1") },
+		"load": func(t *testing.T, s session, h home) {
+			s.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{stdioServer(t, "tiny", "hello ")}}, nil)
+		},
+		"close": func(_ *testing.T, s session, _ home) {
+			s.mustCall("session/close", map[string]any{"sessionId": s.id}, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				model.On("go", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{background}}, modelserver.Step{Text: "It runs."})
+				model.On("after", modelserver.Step{Text: "Still here."})
+				answer := rejectOnce
+				asked := 0
+				c := startAgent(t, h, "--mode", "auto-high").onPermission(func(p permission) string {
+					asked++
+					return answer(p)
+				})
+				s := c.open(h)
+				s.say("go on")
+				h.awaitProcess(t, "sleep 298")
+				runs := func() bool {
+					for _, p := range h.processes(t) {
+						if strings.Contains(p.command, "sleep 298") {
+							return true
+						}
+					}
+					return false
+				}
+				from := c.seen()
+				act(t, s, h)
+				if asked > 0 {
+					require.True(t, runs(), "it stays where the user says so")
+					answer = allowOnce
+					act(t, s, h)
+				}
+				if name != "close" {
+					require.Contains(t, s.say("after that"), "Still here.")
+				}
+				texts, _ := c.agentSaid(from)
+				told := strings.Contains(strings.Join(texts, ""), "ran in the background was ended")
+				t.Logf("asked %d times, runs: %v, told: %v", asked, runs(), told)
+				require.True(t, runs() || told, texts)
+				h.endTools(t)
+			})
+		})
+	}
+}
