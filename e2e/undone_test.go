@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,4 +115,72 @@ func TestBackgroundCommandEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A title that is set while the thread goes over to another session is the thread's.
+func TestTitleWhileTheThreadMoves(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		if h.version == oldestDroid {
+			t.Skip("it can neither rename a session nor compact one without a login")
+		}
+		model.On("first", modelserver.Step{Text: "One."})
+		model.On("second", modelserver.Step{Text: "Two."})
+		c := startAgent(t, h)
+		c.initialize()
+		for _, command := range []string{"/compact", "/rewind 2"} {
+			for _, moment := range []time.Duration{0, 20, 60, 150} {
+				s := c.openSession(h)
+				s.say("first")
+				s.say("second")
+				moves := s.prompt(command)
+				time.Sleep(moment * time.Millisecond)
+				title := "New " + command + " " + fmt.Sprint(int(moment))
+				c.mustCall("session/set_title", map[string]any{"sessionId": s.id, "title": title}, nil)
+				moves.done()
+				got := c.titleOf(h, s.id)
+				if got != title {
+					time.Sleep(5*time.Second)
+					t.Logf("at %v %s: %s, later %s", moment, command, got, c.titleOf(h, s.id))
+				}
+			}
+		}
+	})
+}
+
+// A no to a project reaches its sessions, in this agent and in another one, by their next prompt: they go on
+// without what the project brings.
+func TestTrustTakenBack(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("hello", modelserver.Step{Text: "Hello."})
+		require.NoError(t, os.Mkdir(filepath.Join(h.work, ".factory"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(h.work, ".factory", "mcp.json"),
+			[]byte(`{"mcpServers":{"theirs":{"type":"stdio","command":"sleep","args":["296"]}}}`), 0o600))
+		servers := func() (n int) {
+			for _, p := range h.processes(t) {
+				if strings.Contains(p.command, "sleep 296") {
+					n++
+				}
+			}
+			return n
+		}
+		c, elsewhere := startAgent(t, h).onPermission(trusts("Trust this project")), startAgent(t, h).onPermission(rejectOnce)
+		t.Cleanup(func() { // their ends look for droids of both
+			_ = c.stdin.Close()
+			_ = elsewhere.stdin.Close()
+		})
+		c.initialize()
+		elsewhere.initialize()
+		first := c.openSession(h)
+		first.say("hello")
+		second, third := c.openSession(h), elsewhere.openSession(h)
+		second.say("hello")
+		third.say("hello")
+		require.Eventually(t, func() bool { return servers() >= 3 }, turnLimit, 100*time.Millisecond)
+		require.Contains(t, first.say("/trust no"), "Forgotten.")
+		c.onPermission(trusts("Not now"))
+		first.say("hello")
+		second.say("hello")
+		third.say("hello")
+		h.awaitNone(t, turnLimit, func(p process) bool { return strings.Contains(p.command, "sleep 296") })
+	})
 }

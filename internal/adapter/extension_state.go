@@ -43,7 +43,7 @@ func stateExtension(s *Session, _ noParams, done answer[stateResult]) {
 	}
 	settings := s.options.Settings()
 	done(stateResult{
-		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.title), ProtocolVersion: version,
+		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.name.Title()), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.prompts.RunsOne(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),

@@ -25,6 +25,7 @@ import (
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/threads"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/usage"
 	"droid-acp/internal/waiting"
@@ -62,7 +63,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
-		thread:  thread{droidID: id, cwd: cwd},
+		thread:  thread{droidID: id, cwd: cwd, name: threads.NewName()},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),

@@ -152,28 +152,38 @@ func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
 // another one meanwhile.
 func renameThread(s *Session, title string, done func(error)) {
 	client, id := s.proc.Client(), s.droidID
-	s.Do(func(ctx context.Context) {
-		_, err := s.agent.rename(ctx, client, id, title)
-		s.Post(func() {
-			if s.droidID == id {
+	renamed := func(err error) {
+		if s.droidID == id {
+			done(err)
+			return
+		}
+		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
+			if err != nil {
 				done(err)
 				return
 			}
-			s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-				if err != nil {
-					done(err)
-					return
-				}
-				renameThread(s, title, done)
-			})
+			renameThread(s, title, done)
 		})
-	}, func() { done(problem.Lost()) })
+	}
+	s.Do(func(ctx context.Context) { renameAlone(ctx, s, client, id, title, renamed) }, func() { done(problem.Lost()) })
+}
+
+// renameAlone has droid rename one of the thread's sessions when the rename before is done, and posts renamed
+// before the next one begins.
+func renameAlone(ctx context.Context, s *Session, client *droid.Client, id, title string, renamed func(error)) {
+	err := s.name.Alone(ctx, func() {
+		_, err := s.agent.rename(ctx, client, id, title)
+		s.Post(func() { renamed(err) })
+	})
+	if err != nil {
+		s.Post(func() { renamed(err) })
+	}
 }
 
 // titled notes a title and tells the editor. After the user has given one, droid still
 // tells what it would have called the session, which counts no more.
 func (s *Session) titled(title string, byUser bool) {
-	if s.thread.call(title, byUser) {
+	if s.name.Set(title, byUser) {
 		s.tellTitle(title)
 	}
 }

@@ -144,7 +144,7 @@ type slashRun struct {
 // ends at once (but see stopWith and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
 func (r *slashRun) begin(p *userPrompt) {
-	r.prompt, r.named = p, r.s.named
+	r.prompt, r.named = p, r.s.name.Given()
 	var giveUp func()
 	r.work, giveUp = context.WithCancel(r.s.Context)
 	r.whenEnded(giveUp)

@@ -1,30 +1,24 @@
 package adapter
 
 import (
-	"context"
-
 	"droid-acp/internal/droid"
-	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
 )
 
-// renameCommand gives the session a title.
+// renameCommand gives the session a title, as session/set_title does. One that droid stores although the command
+// was cancelled meanwhile counts.
 func renameCommand(r *slashRun, title string) {
 	if title = store.CleanTitle(title); title == "" {
 		r.reply("Give a title: `/rename My title`.")
 		return
 	}
-	r.droid(func(client *droid.Client) {
-		s, id := r.s, r.s.droidID
-		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-			_, err := s.agent.rename(ctx, client, id, title)
-			return err
-		}, func(err error) {
+	r.droid(func(*droid.Client) {
+		renameThread(r.s, title, func(err error) {
 			if err != nil {
 				r.fail("The session was not renamed", err)
 				return
 			}
-			s.titled(title, true)
+			r.s.titled(title, true)
 			r.reply("The session is called “" + title + "” now.")
 		})
 	})

@@ -23,21 +23,7 @@ import (
 type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load
 	cwd     string // where it works
-	title   string // as droid says, "" for none
-	named   int    // how often the user gave it a title here, which droid's own do not replace
-}
-
-// call notes a title of the conversation. It reports false for one of droid's where the user
-// has given one, which stays.
-func (t *thread) call(title string, byUser bool) bool {
-	switch {
-	case byUser:
-		t.named++
-	case t.named > 0:
-		return false
-	}
-	t.title = title
-	return true
+	name    threads.Name
 }
 
 // goOn continues the thread in a session that droid made from the one it is in. With
@@ -93,26 +79,25 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
 // often, or the one that they have given it since, and calls done. No turn runs meanwhile: the command does.
 func (s *Session) carryTitle(title string, named int, done func()) {
-	if s.thread.named != named {
-		title, named = s.title, s.named
+	if s.name.Given() != named {
+		title, named = s.name.Title(), s.name.Given()
 	}
 	if title == "" || s.proc.Client() == nil {
 		done()
 		return
 	}
 	client, id := s.proc.Client(), s.droidID
-	s.Do(func(ctx context.Context) {
-		if _, err := s.agent.rename(ctx, client, id, title); err != nil {
+	renamed := func(err error) {
+		if err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
-		s.Post(func() {
-			if s.thread.named != named {
-				s.carryTitle(title, named, done)
-				return
-			}
-			done()
-		})
-	}, done)
+		if s.name.Given() != named {
+			s.carryTitle(title, named, done)
+			return
+		}
+		done()
+	}
+	s.Do(func(ctx context.Context) { renameAlone(ctx, s, client, id, title, renamed) }, done)
 }
 
 // tellLateSession tells of a session that droid made for a command which nobody
