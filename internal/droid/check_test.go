@@ -18,7 +18,7 @@ func TestForbidden(t *testing.T) {
 	hook := func(command string) stream.Event {
 		return stream.HookStarted{Commands: []stream.HookCommand{{Command: "./mine"}, {Command: command}}}
 	}
-	for _, ev := range []stream.Event{server("project", "connected"), server("folder", "connected"), hook("./evil"), hook("")} {
+	for _, ev := range []stream.Event{server("project", "connected"), server("folder", "connected"), server("project", "failed"), hook("./evil"), hook("")} {
 		require.NotEmpty(t, k.forbidden(ev), "%v", ev)
 	}
 	for _, ev := range []stream.Event{server("user", "connected"), server("project", "connecting"), server("runtime", "connected"), hook("./mine"), hook("droid-acp hook"), stream.TextDelta{}} {
