@@ -698,20 +698,25 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 
 // claimed reports whether the reader says something of what has fired.
 func claimed(found layer.Layer, root string, parts []part, name string) bool {
-	switch name {
-	case "mode":
-		return found.Has(layer.Autonomy, layer.Setting, layer.Unread)
+	causes, says := []string{name}, func(layer.Item) bool { return true }
+	switch name { // what many parts may cause, and many things in a file do not
 	case "allowed":
-		return found.Has(layer.Allowed, layer.Autonomy, layer.Setting, layer.Unread)
+		causes = append(causes, "mode")
+		fallthrough
+	case "mode":
+		says = func(i layer.Item) bool {
+			return slices.Contains([]layer.Kind{layer.Autonomy, layer.Allowed, layer.Unread, layer.Strange}, i.Kind) ||
+				i.Kind == layer.Setting && (strings.HasPrefix(i.Name, "sessionDefaultSettings") || strings.HasPrefix(i.Name, "command"))
+		}
 	}
 	for _, p := range parts {
-		if !slices.Contains(p.canaries, name) {
+		if !slices.ContainsFunc(causes, func(c string) bool { return slices.Contains(p.canaries, c) }) {
 			continue
 		}
 		if p.outside {
 			return true
 		}
-		if slices.ContainsFunc(found.Items, func(i layer.Item) bool { return p.holds(root, i.File) }) {
+		if slices.ContainsFunc(found.Items, func(i layer.Item) bool { return says(i) && p.holds(root, i.File) }) {
 			return true
 		}
 	}
