@@ -16,7 +16,7 @@ import (
 
 // Whatever comes beside whatever in a world:
 //
-//   - each request has one answer, and each question of droid's
+//   - each request has one answer, and each question of droid's, which is a yes only where a user said so
 //   - no question stays whose subject is gone
 //   - a prompt runs in no mode that is freer than the last one asked for
 //   - a stricter mode takes effect soon

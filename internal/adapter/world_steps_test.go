@@ -215,11 +215,14 @@ func (win *window) answers(n int) {
 	outcome := `{"outcome":"cancelled"}`
 	if i := n % (len(q.options) + 1); i < len(q.options) && !strings.Contains(q.options[i], "always") {
 		outcome = fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, q.options[i])
-		if q.options[i] == "trust" {
-			w.mu.Lock()
+		w.mu.Lock()
+		switch {
+		case q.options[i] == "trust":
 			w.trust("yes")
-			w.mu.Unlock()
+		case strings.HasPrefix(q.options[i], "proceed"):
+			w.allowed++
 		}
+		w.mu.Unlock()
 	}
 	win.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, id, outcome))
 }

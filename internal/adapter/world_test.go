@@ -43,6 +43,7 @@ type world struct {
 	droids    []*worldDroid
 	asks      []*request // all that was asked, in order
 	words     int        // that droid's model has said
+	allowed   int        // answers of users that allow something, less those that droid got
 	made      []madeSession
 	titles    map[string]*titleOf
 	armed     []trap
@@ -333,6 +334,11 @@ func (p *worldDroid) told(line []byte) {
 		p.asked[m.ID]++
 		if p.asked[m.ID] != 2 {
 			w.breaks("droid got another answer to its question: %s", line)
+		}
+		if strings.Contains(string(line), `"proceed`) {
+			if w.allowed--; w.allowed < 0 {
+				w.breaks("droid was told yes, and no user has said so: %s", line)
+			}
 		}
 	}
 	w.armed = slices.DeleteFunc(w.armed, func(a trap) bool {
