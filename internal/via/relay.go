@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
+	"droid-acp/internal/files"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
@@ -24,15 +25,16 @@ import (
 
 // Options say what a relay passes on.
 type Options struct {
-	Command []string  // what runs the agent at the far side, and its arguments
-	Maps    Maps      // which paths are which
-	In      io.Reader // what the editor says; who made it closes it
-	Out     io.Writer // what the editor is told
-	Stderr  io.Writer // gets the far side's words beside the protocol, and must not block
-	Copy    string    // the droid-acp that is put where Command starts it, "" for none
-	ByHand  bool      // a person runs it, in a terminal, who sends no requests
-	Version string    // of this program
-	Log     *zap.Logger
+	Command      []string  // what runs the agent at the far side, and its arguments
+	Maps         Maps      // which paths are which
+	In           io.Reader // what the editor says; who made it closes it
+	Out          io.Writer // what the editor is told
+	Stderr       io.Writer // gets the far side's words beside the protocol, and must not block
+	Copy         string    // the droid-acp that is put where Command starts it, "" for none
+	FarTerminals bool      // the far side may run commands in terminals of the editor, and have it log in by them
+	ByHand       bool      // a person runs it, in a terminal, who sends no requests
+	Version      string    // of this program
+	Log          *zap.Logger
 }
 
 const (
@@ -58,6 +60,7 @@ type Relay struct {
 	noise child.Tail      // what the far side wrote to stdout that is no message
 	texts *paths.Places   // of the text of an update
 	plain shapes          // of updates that have a text and no path to rewrite
+	looks *files.Calls    // at where a path leads here
 	doom  chan struct{}   // closed by Kill
 	max   int             // maxLine, but in tests
 }
@@ -91,7 +94,7 @@ func New(o Options) *Relay {
 		out = nowait.NewWriter(f)
 	}
 	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: maxLine,
 	}
 }
 
@@ -242,6 +245,9 @@ func (r *Relay) fromNear(line []byte) []byte {
 			return nil
 		}
 	}
+	if m.Method == "initialize" && m.Params > 0 && !r.FarTerminals {
+		to = withoutTerminals(to, m.Params)
+	}
 	if m.IsRequest() {
 		if failure := r.calls.ask(m.ID, m.Method); failure != nil {
 			r.tell(jsonrpc.EncodeError(m.ID, failure))
@@ -255,7 +261,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 // refuse answers who sent the message. A notification is dropped.
 func (r *Relay) refuse(m jsonrpc.Head, back *jsonrpc.Outbox, e *jsonrpc.Error) {
 	if !m.IsRequest() {
-		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map", zap.String("method", m.Method))
+		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map, or asks for what the other side does not get", zap.String("method", m.Method))
 		return
 	}
 	_, _ = back.Put(jsonrpc.EncodeError(m.ID, e)) // who is gone needs no answer
@@ -279,15 +285,15 @@ func (r *Relay) fromFar(line []byte) []byte {
 		return r.answer(line, m)
 	}
 	to := line
+	var outside *outside
 	if m.Params > 0 {
-		var outside *outside
 		to, outside = r.Maps.rewrite(near, line, m.Params, protocol.Places(m.Method))
-		if outside != nil && m.IsRequest() && m.Method != askingPermission {
-			r.refuse(m, r.far, outside.ofFar(r.Maps))
-			return nil
-		}
 	}
-	if m.Method == "session/update" && &to[0] == &line[0] {
+	if refused := r.mayNot(m, to, outside); refused != nil {
+		r.refuse(m, r.far, refused)
+		return nil
+	}
+	if m.Method == telling && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
 				r.plain.add(rawjson.ShapeOf(line, text, nil))
@@ -298,31 +304,24 @@ func (r *Relay) fromFar(line []byte) []byte {
 	return to
 }
 
-// askingPermission is the request that tells and does nothing by itself: a path in it that
-// is outside of every map stays.
-const askingPermission = "session/request_permission"
-
 // answer is the far side's answer for the editor, which may be another one.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	method := r.calls.answered(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
-	places := protocol.Places(method + ".result")
-	to, _ := r.Maps.rewrite(near, line, m.Result, places)
+	to, _ := r.Maps.rewrite(near, line, m.Result, protocol.Places(method+".result"))
 	if method != "initialize" {
 		return to
 	}
 	agent := readAgent(to[m.Result:])
+	to = r.logins(to, m.Result, agent.Info.Name == "droid-acp")
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
 		return bytes.TrimSuffix(jsonrpc.EncodeError(m.ID, otherProtocol(agent.ProtocolVersion).rpc()), []byte("\n"))
 	}
-	if agent.Info.Name == "droid-acp" {
-		to = ofHere(r.Command, to, m.Result, places)
-		if agent.Info.Version != r.Version {
-			r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
-				zap.String("there", agent.Info.Version), zap.String("here", r.Version))
-		}
+	if agent.Info.Name == "droid-acp" && agent.Info.Version != r.Version {
+		r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
+			zap.String("there", agent.Info.Version), zap.String("here", r.Version))
 	}
 	return to
 }
