@@ -8,6 +8,10 @@ GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
 BIN         ?= bin/droid-acp
+# Of make install; DESTDIR stands before all of it.
+PREFIX      ?= /usr/local
+DESTDIR     ?=
+SHARE       = $(DESTDIR)$(PREFIX)/share
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
@@ -22,13 +26,25 @@ MAINTAINER  ?=
 KEEP_TESTS = TestPermissionRefused|TestPermissionFailsClosed|TestPermissionAllowed|TestPermissionOfABatch|TestSpecApproved|TestSpecRefused|TestQuestionsInAForm|TestQuestionsAsChoices|TestCancel|TestCancelRequest|TestContent|TestTextStreams|TestTwoTurns|TestFollowUps|TestModesAndEfforts|TestCompactionSummary|TestCommandsThatFail|TestShell|TestPlanIsEdited|TestPlan|TestSubagentThatFails|TestRefusalWithWords|TestClientTypeScriptSDK|TestClientGoSDK|TestClientACPX
 VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestEditShowsADiff|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
 
-.PHONY: demo build test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check picture rename clean
+.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check picture rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
 build: ## build bin/droid-acp, which needs no libraries of the system (so "via --copy" can copy it)
 	CGO_ENABLED=0 go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o $(BIN) ./cmd/droid-acp
+
+install: build ## put the program, its manual page and completions for bash, zsh and fish below PREFIX
+	umask 022 && mkdir -p "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
+		install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/droid-acp" && \
+		$(BIN) man > "$(SHARE)/man/man1/droid-acp.1" && \
+		$(BIN) completion bash > "$(SHARE)/bash-completion/completions/droid-acp" && \
+		$(BIN) completion zsh > "$(SHARE)/zsh/site-functions/_droid-acp" && \
+		$(BIN) completion fish > "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
+
+uninstall: ## remove what make install put there, with the same PREFIX and DESTDIR
+	rm -f "$(DESTDIR)$(PREFIX)/bin/droid-acp" "$(SHARE)/man/man1/droid-acp.1" "$(SHARE)/bash-completion/completions/droid-acp" \
+		"$(SHARE)/zsh/site-functions/_droid-acp" "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
 
 test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
 

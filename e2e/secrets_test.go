@@ -195,6 +195,52 @@ func (c *client) shown(h home) (words []string) {
 	return words
 }
 
+// TestSecretsOfASessionWithoutAPrompt measures how long another session's model could read what the servers of
+// a session need that is opened and not asked anything: from when droid listens until it has read all. (With older
+// droids that is when it answers.)
+func TestSecretsOfASessionWithoutAPrompt(t *testing.T) {
+	t.Parallel()
+	model := newModel(t)
+	h := newHome(t, newDroid, model.URL())
+	url, _ := mcpHTTP(t)
+	c := startAgent(t, h).onPermission(allowOnce)
+	c.initialize()
+	began, opened := time.Now(), make(chan struct{})
+	var first, last time.Duration
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		var until time.Time
+		for ; until.IsZero() || time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+			if len(c.shown(h)) > 0 {
+				if last = time.Since(began); first == 0 {
+					first = last
+				}
+				until = time.Time{}
+			}
+			select {
+			case <-opened:
+				if until.IsZero() {
+					until = time.Now().Add(2 * time.Second)
+				}
+			default:
+			}
+		}
+	}()
+	var result newSession
+	c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": secretServers(t, "own", url)}, &result)
+	answered := time.Since(began)
+	close(opened)
+	<-watched
+	t.Logf("%s: answered after %v, to be read from %v to %v", h.version, answered, first, last)
+	require.Less(t, last-first, 9*time.Second, "it is not read for as long as it may be")
+	s := session{c, result.SessionID}
+	useMCP(model, "use", "tiny", "web")
+	end := s.prompt("use").end(turnLimit)
+	require.Equal(t, "completed hello tiny", end.results()["use-tiny"], "%s", end.notices())
+	require.Equal(t, "completed over http: web", end.results()["use-web"], "%s", end.notices())
+}
+
 // The servers stay though droid's settings file has them no more: in later turns, when the
 // user changes settings of droid's, and in whatever the session goes on in.
 func TestServersStayWithoutTheirSecrets(t *testing.T) {

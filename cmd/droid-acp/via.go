@@ -6,8 +6,12 @@ import (
 	"os"
 	"runtime"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
 
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/problem"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/via"
 )
@@ -26,8 +30,9 @@ func viaCommand() subcommand {
 		reads: []string{settings.LogFile, settings.LogLevel},
 		own: []settings.Setting{
 			{Name: "map", Kind: settings.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
-			{Name: "copy", Kind: settings.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs dd, chmod, mv and sha256sum there"},
+			{Name: "copy", Kind: settings.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs mkdir, split, chmod, mv and sha256sum there"},
 			{Name: "binary", Kind: settings.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
+			{Name: "far-terminals", Kind: settings.Switch, Does: "let the far side run commands on this machine, in terminals of the editor: only if you would let it log in here"},
 		},
 		run: runVia,
 	}
@@ -64,7 +69,10 @@ func runVia(c *call) int {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	relay := via.New(via.Options{
-		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Copy: binary, ByHand: onTerminal(c.stdin), Version: version(), Log: log,
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
+		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
+			return (*jsonrpc.Error)(problem.For(client, method == "session/prompt", (*acp.RequestError)(e)))
+		},
 	})
 	c.leaving.onHurry(relay.Kill)
 	err = relay.Run(c.leaving.ctx)

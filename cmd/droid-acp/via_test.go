@@ -32,3 +32,21 @@ func TestViaFails(t *testing.T) {
 	require.Contains(t, r.stdout, `"kind":"far_no_command"`)
 	require.Contains(t, r.stderr, "droid-acp via: The program no-such-program is not on this machine")
 }
+
+// TestViaErrorsAsTheClientShowsThem: no sentence stands twice.
+func TestViaErrorsAsTheClientShowsThem(t *testing.T) {
+	const first, rest = "The program no-such-program is not on this machine, or not in the PATH that the editor starts programs with.", "Install it, or write its whole path behind -- in the editor's configuration."
+	for client, want := range map[string]string{
+		`null`:                      `{"code":-32603,"message":"` + first + " " + rest + `","data":{"kind":"far_no_command"}}`,
+		`{"name":"some-editor"}`:    `{"code":-32603,"message":"` + first + `","data":{"details":"` + rest + `","kind":"far_no_command"}}`,
+		`{"name":"toad"}`:           `{"code":-32603,"message":"` + first + `","data":{"details":"` + first + " " + rest + `","kind":"far_no_command"}}`,
+		`{"name":"zed"}`:            `{"code":-32603,"message":"` + first + " " + rest + `"}`,
+		`{"name":"JetBrains.IDEA"}`: `{"code":-32603,"message":"` + first + `","data":{"details":"` + rest + `","kind":"far_no_command"}}`,
+	} {
+		r := command(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":`+client+"}}\n", "via", "no-such-program")
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"error":`+want+"}\n", r.stdout, client)
+		require.Contains(t, r.stderr, first+" "+rest)
+	}
+	r := command(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"some-editor"}}}`+"\n"+`{"id":5,"method":"session/new","params":{"cwd":"/etc"}}`+"\n", "via", "--map", "/l=/r", "no-such-program")
+	require.Contains(t, r.stdout, `"message":"Invalid params: cwd is \"/etc\", which is outside of every directory that the far side has: /l=/r.","data":{"details":"Open something below one of them, or`)
+}

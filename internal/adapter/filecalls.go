@@ -68,6 +68,9 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (answer hooks.A
 		if note := d.After(ctx, id); note != "" {
 			answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
+		for _, text := range d.Missed() {
+			d.s.Post(func() { d.s.tell(show.Notice(text)) })
+		}
 	case filecalls.Leave:
 		d.Overlay.Drop(id)
 	}

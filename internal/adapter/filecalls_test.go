@@ -120,6 +120,25 @@ func TestEditOfAnOpenFile(t *testing.T) {
 	}
 }
 
+// TestEditThatTheEditorMisses: where the journal cannot be written (a full ~/.local), the user is told that the
+// edit is on the disk alone.
+func TestEditThatTheEditorMisses(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := room(t, v)
+		path := r.opened("a.txt", "one\ntwo\n", "")
+		journal := r.agent.cfg.Journal
+		require.NoError(t, os.WriteFile(journal, nil, 0o600)) // nothing can be made in it
+		r.does(editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		require.NoError(t, os.Remove(journal))
+		require.Equal(t, "one\nthree\n", r.disk(path))
+		told := slices.IndexFunc(r.updates(), func(u string) bool {
+			return strings.HasPrefix(u, "notice: droid's edit of "+path+" is on the disk, and could not pass through your editor: mkdir "+journal+": not a directory.")
+		})
+		require.GreaterOrEqual(t, told, 0, r.updates())
+	})
+}
+
 // A refused edit touches no text. What the user had not saved is saved: he was asked
 // about an edit of that text.
 func TestRefusedEdit(t *testing.T) {

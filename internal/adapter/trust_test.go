@@ -30,7 +30,7 @@ type trustRoom struct {
 }
 
 // inProject is a trustRoom whose project has these files, with a droid of this version.
-func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trustRoom {
+func inProject(t *testing.T, v fakedroid.Version, files map[string]string, options ...fakedroid.Option) *trustRoom {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func inProject(t *testing.T, v fakedroid.Version, files map[string]string) *trus
 	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid got "+p.Text) })
 	store := new(fakedroid.Sessions)
 	r.editor = openAt(t, r.dir, func(n int) (*droid.Client, error) {
-		stdout, stdin := fakedroid.Start(script, fakedroid.WithVersion(v), fakedroid.WithSessions(store))
+		stdout, stdin := fakedroid.Start(script, append(options, fakedroid.WithVersion(v), fakedroid.WithSessions(store))...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.settings = append(r.settings, "")
@@ -147,6 +147,32 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 		require.Equal(t, 1, r.questions())
 		require.NotContains(t, r.last(), "mcpPolicy")
 	})
+}
+
+// TestMCPSaysWhatIsLeftOut: /mcp says of a server that it is left out and what lets it run, in place of what
+// droid was given for that.
+func TestMCPSaysWhatIsLeftOut(t *testing.T) {
+	for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
+		synctest.Test(t, func(t *testing.T) {
+			servers := fakedroid.WithAnswer("droid.list_mcp_servers", func(map[string]any) (any, string) {
+				return fakedroid.Fields{"servers": []any{
+					fakedroid.Fields{"name": "s", "status": "disabled"}, fakedroid.Fields{"name": "late", "status": "connecting"},
+					fakedroid.Fields{"name": "mine", "status": "disabled"}, fakedroid.Fields{"name": "works", "status": "connected"},
+				}}, ""
+			})
+			r := inProject(t, fakedroid.V0225, map[string]string{
+				".factory/mcp.json": `{"mcpServers":{"s":{"command":"evil"},"late":{"command":"evil"},"works":{"command":"evil"}}}`}, servers,
+				fakedroid.WithAnswer("droid.list_mcp_tools", func(map[string]any) (any, string) { return fakedroid.Fields{"tools": []any{}}, "" }))
+			left := "left out; `/trust yes` lets it run"
+			if mode == trust.Never {
+				r.keeper = trust.New(trust.Options{Home: r.home, File: r.file, Mode: trust.Never})
+				r.agent.cfg.Trust, left = r.keeper, "left out, since the agent was started with `--trust never`"
+			}
+			require.Nil(t, r.newSession().Error)
+			require.Equal(t, "end_turn", r.run("/mcp"))
+			require.Contains(t, r.said(), "- s: "+left+"\n- late: "+left+"\n- mine: disabled\n- works: connected\n")
+		})
+	}
 }
 
 // Who answers by an option's kind or place, or not at all, trusts nothing; the prompt goes

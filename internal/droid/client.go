@@ -24,7 +24,7 @@ type bounds struct {
 	drain     time.Duration // for the rest of the output of a process that is gone
 	broken    time.Duration // for a process to end that closed stdin or stdout
 	stall     time.Duration // while closing: for the reader of Events, before events are dropped
-	late      time.Duration // after initialize_session: for droid to read its settings file again
+	late      time.Duration // after initialize_session at most: for droid to read its settings file again
 	look      time.Duration // after its version: for droid to have looked for MCP servers at its start
 	line      int           // the longest line that is read, in bytes
 }

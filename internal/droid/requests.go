@@ -94,6 +94,9 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, e
 // open calls a method that opens a session. id is the session's, when the
 // caller knows it. A call whose outcome is not known counts as done.
 func (c *Client) open(ctx context.Context, method string, params any, id string) (*stream.SessionInfo, error) {
+	if c.settings.hides() {
+		c.AwaitVersion(ctx) // until droid listens nobody needs them in its file
+	}
 	undo, err := c.beginOpen(method, id)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,13 @@ import (
 // environment, headers, addresses) may be secret, and the model can read the file without a
 // question. So they are in it only while droid reads it (measured, 0.99.0 to 0.225.2):
 //
-//   - from before initialize_session or load_session is sent until it is answered. A droid
+//   - from before initialize_session or load_session is sent, to a droid that has said something,
+//     until it is answered. A droid
 //     that stream.ReadsSettingsLate is true of may read the file twice after that, and ends
-//     the servers that are not in it: until it asks the model, or until bounds.late after
-//     the answer where no prompt comes. (Seen: up to 0.4 s after it; never later than that
-//     it asks the model.)
+//     the servers that are not in it: until it asks the model, or, where no prompt comes, for 1 s
+//     and four times what the answer took, bounds.late at most. (Seen: 0.04 s after it, 0.32 s where
+//     ten droids started at once on two processors, 0.45 s with 0.215; never later than that it asks
+//     the model.)
 //   - before 0.215, from a call of Task until the subagent has begun, which is a droid
 //     that reads the file as it starts.
 //
@@ -34,6 +36,7 @@ type settingsFile struct {
 	bare   []byte // the same without the MCP servers
 	isBare bool   // the file has the latter
 	timer  *time.Timer
+	since  time.Time       // when droid was asked to open the session
 	tasks  map[string]bool // ids of the calls of Task that run: whether their subagent has begun
 }
 
@@ -41,7 +44,7 @@ func newSettingsFile(replace func(data []byte) error, late time.Duration, log *z
 	return &settingsFile{replace: replace, late: late, log: log, tasks: map[string]bool{}}
 }
 
-// set writes these settings with the MCP servers of an editor.
+// set writes these settings; the MCP servers of an editor come with opening.
 func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	bare, err := withoutServers(whole, servers)
 	if err != nil {
@@ -50,13 +53,23 @@ func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.whole, f.bare, f.isBare = nil, bare, false // where the file cannot be written, nobody knows what it holds
-	if err := f.replace(whole); err != nil {
+	if err := f.replace(bare); err != nil {
 		return err
 	}
-	if len(servers) > 0 {
+	if f.isBare = true; len(servers) > 0 {
 		f.whole = whole
 	}
 	return nil
+}
+
+// hides reports whether there are servers that are not always in the file.
+func (f *settingsFile) hides() bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.whole != nil
 }
 
 // withoutServers returns settings without these MCP servers.
@@ -109,6 +122,8 @@ func (f *settingsFile) opening() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.stop() // of an opening before
+	f.since = time.Now()
 	return f.put(false)
 }
 
@@ -123,10 +138,24 @@ func (f *settingsFile) opened(v stream.Version) {
 	case f.whole == nil: // nothing to hide, or droid has ended
 	case !v.Has(stream.ReadsSettingsLate):
 		_ = f.put(true) // told in the log
-	case f.timer == nil:
-		f.timer = time.AfterFunc(f.late, f.settle)
 	default:
-		f.timer.Reset(f.late)
+		f.stop()
+		f.timer = time.AfterFunc(min(f.late, lateLeast+lateShare*time.Since(f.since)), f.settle)
+	}
+}
+
+// How long after its answer droid is left the servers where no prompt comes: a droid that was slow to answer
+// is slow to read.
+const (
+	lateLeast = time.Second
+	lateShare = 4 // times what the answer took
+)
+
+// stop ends the timer. The caller holds mu.
+func (f *settingsFile) stop() {
+	if f.timer != nil {
+		f.timer.Stop()
+		f.timer = nil
 	}
 }
 
@@ -135,8 +164,7 @@ func (f *settingsFile) settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.timer != nil {
-		f.timer.Stop()
-		f.timer = nil
+		f.stop()
 		_ = f.put(true) // told in the log
 	}
 }
@@ -148,10 +176,8 @@ func (f *settingsFile) close() {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.timer != nil {
-		f.timer.Stop()
-	}
-	f.timer, f.whole = nil, nil
+	f.stop()
+	f.whole = nil
 }
 
 // toolTask is droid's tool that starts a subagent (0.99 to 0.225).

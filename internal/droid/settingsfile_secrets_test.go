@@ -92,7 +92,7 @@ func load(c *Client) func() error {
 func TestSecretsLeaveWithTheAnswer(t *testing.T) {
 	for _, version := range []string{"1.15.0", "1.32.0"} {
 		c, p, w := withSecrets(t, version)
-		require.True(t, w.has())
+		require.JSONEq(t, withoutSecrets, w.get(), "nobody reads it yet")
 		opens(t, p, w, methodInitialize, initialize(c))
 		require.JSONEq(t, withoutSecrets, w.get())
 		opens(t, p, w, methodLoad, load(c))
@@ -125,20 +125,51 @@ func TestSecretsLeaveBeforeTheModelIsAsked(t *testing.T) {
 	}
 }
 
-// Where no prompt comes, they leave some time after the answer.
+// Where no prompt comes, they leave some time after the answer: the sooner, the faster droid was to answer.
 func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, p, w := withSecrets(t, "1.220.0")
-		opens(t, p, w, methodInitialize, initialize(c))
-		time.Sleep(defaultBounds.late - time.Nanosecond)
-		opens(t, p, w, methodLoad, load(c))
-		time.Sleep(defaultBounds.late - time.Nanosecond)
-		synctest.Wait()
-		require.True(t, w.has(), "droid reads the file anew with each session")
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		require.JSONEq(t, withoutSecrets, w.get())
+	for took, stay := range map[time.Duration]time.Duration{0: time.Second, 100 * time.Millisecond: 1400 * time.Millisecond, time.Second: 5 * time.Second, 20 * time.Second: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c, p, w := withSecrets(t, "1.220.0")
+			for i, method := range []string{methodInitialize, methodLoad, methodLoad} { // droid reads the file anew with each
+				open := load(c)
+				if i == 0 {
+					open = initialize(c)
+				}
+				opened := beside(open)
+				m := p.expect(method)
+				time.Sleep(took)
+				synctest.Wait()
+				require.True(t, w.has(), "droid reads the file now")
+				p.reply(m.ID, `{"sessionId":"s"}`)
+				require.NoError(t, <-opened)
+				time.Sleep(stay - time.Nanosecond)
+				synctest.Wait()
+				require.True(t, w.has())
+			}
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			require.JSONEq(t, withoutSecrets, w.get())
+		})
+	}
+}
+
+// TestSecretsComeWhenDroidListens: they are not in the file while a droid that was just started is not there
+// yet.
+func TestSecretsComeWhenDroidListens(t *testing.T) {
+	t.Setenv(envHome, t.TempDir())
+	w := &watched{}
+	c, p := newPeerOf(t, "1.220.0", func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return NewClientWithSettings(stdout, stdin, w.write, nil)
 	})
+	require.NoError(t, c.SetRuntime(Runtime{CWD: t.TempDir(), MCPServers: []stream.MCPServer{{Name: "b", URL: "http://b/?key=" + secret}}}))
+	opened := beside(initialize(c))
+	m := p.expect(methodVersion)
+	require.False(t, w.has(), "droid has not said anything yet")
+	p.refuse(`"`+m.ID+`"`, -32601, "no such method")
+	m = p.expect(methodInitialize)
+	require.True(t, w.has())
+	p.reply(m.ID, `{"sessionId":"s"}`)
+	require.NoError(t, <-opened)
 }
 
 // A process that has ended has its file changed no more.

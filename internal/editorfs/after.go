@@ -42,6 +42,28 @@ func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	return strings.Join(notes, "\n")
 }
 
+// miss notes that droid's edit of a file stays on the disk alone, for want of something on this side: room
+// on the disk, a right. An editor that does not see the disk change still has the text from before.
+func (d *Overlay) miss(path string, why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.missed[path] {
+		return
+	}
+	d.missed[path] = true
+	d.untold = append(d.untold, fmt.Sprintf("droid's edit of %s is on the disk, and could not pass through your editor: %v. "+
+		"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again.", path, why))
+}
+
+// Missed are sentences for the user about edits that could not pass through the editor, for want of something
+// on this side. Each file is told once.
+func (d *Overlay) Missed() (texts []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	texts, d.untold = d.untold, nil
+	return texts
+}
+
 // deliver takes one file to the editor; slow says that it is not to be asked. late
 // reports whether it has not answered in time.
 func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note string, late bool) {

@@ -45,7 +45,9 @@ func (e *edit) run(ctx context.Context) (note string, late bool) {
 // in the end, or what the editor has saved in its place (saved); an error says that it is in the
 // journal alone.
 func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
-	err = e.guarded(e.prepareEdit)
+	if err = e.guarded(e.prepareEdit); err != nil && !e.begun {
+		e.miss(e.path, err)
+	}
 	defer func() {
 		e.reserve.close()
 		e.before.close()

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -298,6 +300,32 @@ func TestFullDisk(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFullJournal: an edit of which nothing can be noted stays on the disk alone, and the user is told, once a file.
+func TestFullJournal(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path, other := r.has("a.txt", three), r.has("b.txt", three)
+		r.files.fault = func(op string) error {
+			if op == "journal" {
+				return &fs.PathError{Op: "write", Path: r.journal, Err: syscall.ENOSPC}
+			}
+			return nil
+		}
+		require.Empty(r, r.edits("1", path, to(four)))
+		require.Equal(r, four, r.disk(path))
+		require.Equal(r, []string{"droid's edit of " + path + " is on the disk, and could not pass through your editor: write " + r.journal + ": no space left on device. " +
+			"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again."}, r.overlay.Missed())
+		r.edits("2", path, to(three))
+		require.Empty(r, r.overlay.Missed(), "it was told")
+		r.edits("3", other, to(four))
+		require.Len(r, r.overlay.Missed(), 1)
+		r.files.fault = nil
+		time.Sleep(time.Minute)
+		r.edits("4", other, to(three))
+		require.Empty(r, r.overlay.Missed())
+		require.Equal(r, three, r.disk(other))
+	})
 }
 
 // TestTwoSessions edit one file at the same time, through one agent or two.

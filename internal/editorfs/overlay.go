@@ -26,6 +26,8 @@ type Overlay struct {
 	paused       map[string]map[string]time.Time // by call and resolved path, see Pause
 	privateFiles map[string][]*files.Private     // with unsaved texts, by call
 	stale        map[string]bool                 // files of which the editor is not asked any more, see distrust
+	missed       map[string]bool                 // files of which the user was told, see miss
+	untold       []string                        // what is to be told of them
 }
 
 // OverlayOptions say what the client is like.
@@ -68,7 +70,7 @@ type lockedFile struct {
 func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
 	return &Overlay{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool),
+		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool), missed: make(map[string]bool),
 	}
 }
 

@@ -43,6 +43,31 @@ func TestOneTakesALock(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
+// TestLockThatIsALink: nothing is made where a link leads, and it is no lock.
+func TestLockThatIsALink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a right there")
+	}
+	dir := t.TempDir()
+	there, link := filepath.Join(dir, "there"), filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(there, link))
+	for _, leads := range []string{"nowhere", "to a file"} {
+		for name, lock := range map[string]func(string) (*os.File, error){
+			"take":   new(Locks).Take,
+			"append": func(path string) (*os.File, error) { return new(Locks).Append(path, time.Second) },
+			"share":  func(path string) (*os.File, error) { _, err := new(Locks).Share(path); return nil, err },
+		} {
+			file, err := lock(link)
+			require.Nil(t, file, name)
+			require.ErrorContains(t, err, link+": it is a symbolic link", "%s: %s", leads, name)
+			if leads == "nowhere" {
+				require.NoFileExists(t, there, name)
+			}
+		}
+		require.NoError(t, os.WriteFile(there, nil, 0o600))
+	}
+}
+
 // Several have a file in use at once; the last one removes it.
 func TestShare(t *testing.T) {
 	dir := t.TempDir()

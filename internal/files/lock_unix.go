@@ -62,8 +62,11 @@ func (l Locks) Append(path string, wait time.Duration) (*os.File, error) {
 func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) {
 	deadline := time.Now().Add(wait)
 	for range lockTries {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|noWait, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|noWait|noFollow, 0o600)
 		if err != nil {
+			if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+				err = &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is a symbolic link")}
+			}
 			return nil, err
 		}
 		err = l.flock(file, how)

@@ -51,10 +51,19 @@ type nowWriter interface{ WriteNow(p []byte) (n int) }
 // NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
 // several lines up to batch bytes, or one line of any length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
-	o := &Outbox{w: w, batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
-	o.now, _ = w.(nowWriter)
+	o := &Outbox{batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
+	o.To(w)
 	return o
+}
+
+// To says where Run writes, before it is called: lines may be queued for a peer that is not
+// there yet.
+func (o *Outbox) To(w io.Writer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w = w
+	o.now, _ = w.(nowWriter)
 }
 
 // Put queues one whole line, which is the outbox's from now on. The error is that of a

@@ -25,7 +25,9 @@ type pipe struct {
 
 // TakePipe is the reading end of a pipe that is f, which was taken and is not to be used any more. Who writes
 // there while nobody reads wakes nobody here. Elsewhere than on Linux, and for what is no pipe, it is f
-// itself.
+// itself. It is for one reader: Read is for one goroutine at a time, as of two that wait one may not be woken,
+// and no other process should read there, since reading no longer waits for any of them (O_NONBLOCK is the
+// pipe's, not the descriptor's). Close may be called from any goroutine.
 func TakePipe(f *os.File) io.ReadCloser {
 	p, err := newPipe(f)
 	if err != nil {

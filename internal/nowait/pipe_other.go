@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// TakePipe is f.
+// TakePipe is f. As on Linux it is for one reader.
 func TakePipe(f *os.File) io.ReadCloser { return f }

@@ -2,8 +2,10 @@ package smoke
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -86,6 +88,9 @@ type openedSession struct {
 	ConfigOptions []struct {
 		ID           string `json:"id"`
 		CurrentValue any    `json:"currentValue"`
+		Options      []struct {
+			Value string `json:"value"`
+		} `json:"options"`
 	} `json:"configOptions"`
 }
 
@@ -100,7 +105,15 @@ func (s openedSession) check(id, want string) error {
 		case option.ID == id && option.CurrentValue == want:
 			return nil
 		case option.ID == id:
-			return fmt.Errorf("droid did not take the %s %q; it has %q", id, want, option.CurrentValue)
+			text := fmt.Sprintf("droid did not take the %s %q; it has %q", id, want, option.CurrentValue)
+			if n := len(option.Options); n > 0 {
+				values := make([]string, n)
+				for i, o := range option.Options {
+					values[i] = o.Value
+				}
+				text += fmt.Sprintf(", and offers %d: %s", n, strings.Join(values, ", "))
+			}
+			return errors.New(text)
 		}
 	}
 	return fmt.Errorf("droid did not take the %s %q; the session offers none", id, want)

@@ -105,7 +105,7 @@ func TestModelNotTaken(t *testing.T) {
 		says string
 	}{
 		"as wanted":    {Options{Model: "m", Effort: "high"}, ""},
-		"other model":  {Options{Model: "n"}, `droid did not take the model "n"; it has "m"`},
+		"other model":  {Options{Model: "n"}, `droid did not take the model "n"; it has "m", and offers 3: m, k, l`},
 		"other effort": {Options{Model: "m", Effort: "low"}, `droid did not take the reasoning_effort "low"; it has "high"`},
 		"none offered": {Options{Model: "m", Effort: "low"}, `droid did not take the reasoning_effort "low"; the session offers none`},
 	} {
@@ -117,7 +117,7 @@ func TestModelNotTaken(t *testing.T) {
 			tc.o.Prompts, tc.o.CWD = one("go"), "/w"
 			_, r := talk(t, tc.o, func(a *agent) {
 				a.say(`{"jsonrpc":"2.0","id":%s,"result":{"agentInfo":{"name":"a","version":"1"}}}`, a.hears("initialize").ID)
-				a.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s","configOptions":[{"id":"model","currentValue":"m"}`+effort+`,{"id":"switch","currentValue":true}]}}`, a.hears("session/new").ID)
+				a.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s","configOptions":[{"id":"model","currentValue":"m","options":[{"value":"m"},{"value":"k"},{"value":"l"}]}`+effort+`,{"id":"switch","currentValue":true}]}}`, a.hears("session/new").ID)
 				if tc.says == "" {
 					a.ends(a.hears("session/prompt"), "end_turn")
 				}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/protocol"
 )
 
 // calls are the editor's requests that wait for an answer. Its methods may be called from any
@@ -16,6 +17,7 @@ type calls struct {
 	worked  bool              // the far side has answered one
 	failure *jsonrpc.Error    // why it answers no more
 	told    chan struct{}     // closed when a request got that as its answer
+	client  protocol.ClientCapabilities
 }
 
 type call struct {
@@ -23,7 +25,9 @@ type call struct {
 	method string
 }
 
-func newCalls() *calls { return &calls{waiting: map[string][]call{}, told: make(chan struct{})} }
+func newCalls() *calls {
+	return &calls{waiting: map[string][]call{}, told: make(chan struct{}), client: protocol.ReadCapabilities(nil, nil)}
+}
 
 // ask notes a request. One that nobody will answer has the error.
 func (c *calls) ask(id json.RawMessage, method string) *jsonrpc.Error {
@@ -64,6 +68,29 @@ func (c *calls) fail(failure *jsonrpc.Error) (lost []call) {
 	}
 	clear(c.waiting)
 	return lost
+}
+
+// unanswered reports whether requests wait, and the far side has answered none.
+func (c *calls) unanswered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.worked && len(c.waiting) > 0
+}
+
+// meet notes who the editor is, by its initialize.
+func (c *calls) meet(params []byte) {
+	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
+	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client = protocol.ReadCapabilities(p.ClientCapabilities, p.ClientInfo)
+}
+
+// editor is who that is.
+func (c *calls) editor() protocol.ClientCapabilities {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
 }
 
 // hasWorked reports whether the far side has answered a request.

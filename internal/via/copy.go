@@ -34,8 +34,10 @@ type copying struct {
 	log    *zap.Logger
 }
 
-// copyTime bounds all of it: while a program is copied nobody hears that the editor has gone.
-const copyTime = 10 * time.Minute
+const (
+	copyTime   = 10 * time.Minute // bounds all of it
+	removeTime = 5 * time.Second  // bounds the removal of what came of a copy that failed
+)
 
 // errCopyTime is why copying was given up.
 var errCopyTime = errors.New("it took more than 10 minutes")
@@ -85,7 +87,9 @@ func (c *copying) put(ctx context.Context) *Failure {
 	c.log.Warn("droid-acp is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
 	temporary := c.to + ".new-" + rand.Text()[:8] + onlyPiece
 	if f := c.write(ctx, temporary, text, want); f != nil {
-		_, _, _ = c.run(context.WithoutCancel(ctx), nil, "rm", "-f", temporary) // the failure is told, this is not
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+		defer cancel()
+		_, _, _ = c.run(ctx, nil, "rm", "-f", temporary) // the failure is told, this is not
 		return f
 	}
 	return nil
@@ -133,15 +137,26 @@ func (c *copying) step(ctx context.Context, in []byte, words ...string) *Failure
 // sums are programs that tell the SHA-256 of a file, of Linux and of macOS.
 var sums = [][]string{{"sha256sum"}, {"shasum", "-a", "256"}}
 
+// sumLine is the line in which such a program tells it; a shell may have put others around it.
+var sumLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\\?([0-9a-f]{64}) `) })
+
+// systemLine is what uname -sm says, which such a shell may have done, too.
+var systemLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(linux|darwin|[a-z]+bsd|sunos) ([a-z0-9_]+)\r?$`)
+})
+
 // sum is the SHA-256 of a file at the far side, "" where there is no such file.
 func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
 	for _, program := range sums {
 		out, exit, err := c.run(ctx, nil, append(program[:len(program):len(program)], file)...)
+		if err != nil && ctx.Err() != nil {
+			return "", c.failed("%v", err)
+		}
 		if err != nil {
 			return "", notStarted(c.before, err)
 		}
-		if word, _, _ := strings.Cut(strings.TrimPrefix(out, `\`), " "); exit.Code == 0 && len(word) == hex.EncodedLen(sha256.Size) {
-			return word, nil
+		if sum := sumLine().FindStringSubmatch(out); exit.Code == 0 && sum != nil {
+			return sum[1], nil
 		}
 		if known := known(exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
 			return "", known.failure(c.before, exit)
@@ -174,13 +189,13 @@ func (c *copying) fits(ctx context.Context) *Failure {
 		}
 	}
 	out, exit, err := c.run(ctx, nil, "uname", "-sm")
-	switch names := strings.Fields(strings.ToLower(out)); {
+	switch names := systemLine().FindStringSubmatch(strings.ToLower(out)); {
 	case err != nil:
 		return c.failed("%v", err)
-	case exit.Code != 0 || len(names) != 2:
+	case exit.Code != 0 || names == nil:
 		return c.failed("the far side does not say by `uname -sm` what system it is: %s", said(exit.Stderr))
-	case names[0] != system || goArch(names[1]) != processor:
-		f := c.failed("it is for %s/%s, and the far side is %s/%s. Download the one for that system and name it with --binary", system, processor, names[0], goArch(names[1]))
+	case names[1] != system || goArch(names[2]) != processor:
+		f := c.failed("it is for %s/%s, and the far side is %s/%s. Download the one for that system and name it with --binary", system, processor, names[1], goArch(names[2]))
 		f.Kind = WrongProgram
 		return f
 	}

@@ -2,6 +2,8 @@ package via
 
 import (
 	"context"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +47,7 @@ func copies(t *testing.T, file, to string) (told string, copied int, err error) 
 	go func() { _, _ = r.editor.Write([]byte(`{"id":1,"method":"initialize"}` + "\n")) }()
 	told = r.line(r.told)
 	require.NoError(t, r.editor.Close())
+	go r.told.WriteTo(io.Discard)
 	err = <-r.ended
 	return told, logs.FilterMessage("droid-acp is copied to the far side").Len(), err
 }
@@ -85,6 +88,63 @@ func TestCopy(t *testing.T) {
 	told, copied, _ = copies(t, one, to)
 	require.Equal(t, `{"method":"one"}`, told)
 	require.Zero(t, copied)
+}
+
+// TestCopyPastAGreeting: what a shell at the far side prints before each program, and behind it, is no part of
+// what the program says.
+func TestCopyPastAGreeting(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs programs that other systems do not have")
+	}
+	greets := []string{"sh", "-c", `echo "Welcome to Linux"; echo; echo "3 updates"; "$@"; code=$?; echo "Good bye"; exit $code`, "sh"}
+	file, to := program(t, "linux", "x"), filepath.Join(t.TempDir(), "bin", "droid-acp")
+	for _, want := range []int{1, 0} {
+		logged, logs := observer.New(zap.InfoLevel)
+		if f := (&copying{greets, to, file, zap.New(logged)}).put(t.Context()); f != nil {
+			require.NoError(t, f)
+		}
+		require.Equal(t, want, logs.Len(), "it is copied once")
+	}
+	f := (&copying{greets, to, program(t, "darwin", "x"), zap.NewNop()}).put(t.Context())
+	require.ErrorContains(t, f, "and the far side is linux/"+runtime.GOARCH)
+}
+
+// TestEditorGoesWhileCopying: who has closed its end is not waited for, and a far side that does not answer
+// does not keep the relay. What waits gets the reason.
+func TestEditorGoesWhileCopying(t *testing.T) {
+	dir, err := os.MkdirTemp("", "via")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	l, err := net.Listen("unix", filepath.Join(dir, "far"))
+	require.NoError(t, err)
+	defer l.Close()
+	r := newRig(t, "", os.Args[0], "far", l.Addr().String(), "x/droid-acp")
+	r.relay.Copy, r.relay.patience = os.Args[0], 0
+	r.run(t.Context())
+	conn, err := l.Accept() // it hangs
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(r.editor, `{"id":1,"method":"initialize","params":{}}`+"\n")
+	require.NoError(t, err)
+	require.NoError(t, r.editor.Close())
+	require.Contains(t, r.line(r.told), `"id":1,"error":{"code":-32603,"message":"droid-acp was not copied to x/droid-acp at the far side: the editor closed its end before the copy was there.`)
+	require.ErrorContains(t, <-r.ended, "the editor closed its end")
+}
+
+// TestCopyIsAnsweredThoughTheInputEnds: the check of docs/remote.md ends its input at once.
+func TestCopyIsAnsweredThoughTheInputEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs programs that other systems do not have")
+	}
+	r := newRig(t, "/l=/r", "env", filepath.Join(t.TempDir(), "droid-acp"))
+	r.relay.Copy = program(t, "linux", "x")
+	r.run(t.Context())
+	_, err := io.WriteString(r.editor, `{"id":1,"method":"initialize"}`+"\n")
+	require.NoError(t, err)
+	require.NoError(t, r.editor.Close())
+	require.Equal(t, `{"method":"x"}`, r.line(r.told))
+	require.Contains(t, r.line(r.told), `"id":1,"error":{"code":-32603,"message":"The far side has ended.`, "it answers nothing")
+	require.Error(t, <-r.ended)
 }
 
 func TestCopyFails(t *testing.T) {

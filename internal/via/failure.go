@@ -14,6 +14,7 @@ import (
 // Codes of JSON-RPC 2.0, section 5.1.
 const (
 	codeInvalidRequest = -32600
+	codeMethodNotFound = -32601
 	codeInvalidParams  = -32602
 )
 

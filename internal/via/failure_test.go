@@ -1,6 +1,7 @@
 package via
 
 import (
+	"io"
 	"os"
 	"regexp"
 	"testing"
@@ -58,6 +59,23 @@ func TestCommandThatIsNotHere(t *testing.T) {
 		require.Contains(t, told, `"kind":"far_no_command"`)
 		require.ErrorContains(t, <-r.ended, program)
 	}
+}
+
+// TestNothingThereAndTheInputEnds: the check of docs/remote.md, which ends its input at once, says what is
+// wrong all the same. Nobody who has had an answer is told that the far side ended with the editor.
+func TestNothingThereAndTheInputEnds(t *testing.T) {
+	for range 20 {
+		r := newRig(t, "", os.Args[0], "ends", "127", "env: 'no-such': No such file or directory")
+		r.run(t.Context())
+		_, err := io.WriteString(r.editor, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n")
+		require.NoError(t, err)
+		require.NoError(t, r.editor.Close())
+		require.Contains(t, r.line(r.told), `"kind":"far_no_agent"`)
+		require.ErrorContains(t, <-r.ended, "There is no such program at the far side")
+	}
+	r := newRig(t, "", os.Args[0], "ends", "127", "env: 'no-such': No such file or directory")
+	require.NoError(t, r.editor.Close())
+	require.ErrorContains(t, r.relay.Run(t.Context()), "There is no such program at the far side", "nothing was asked")
 }
 
 // A far side that breaks off is told on all that waits, and is no missing program though its

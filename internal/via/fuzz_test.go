@@ -34,7 +34,7 @@ func FuzzLines(f *testing.F) {
 			return
 		}
 		near, far := new(bytes.Buffer), new(bytes.Buffer)
-		r := New(Options{Command: []string{"x"}, Maps: maps, Out: near, Stderr: new(bytes.Buffer), Log: zap.NewNop()})
+		r := New(Options{Command: []string{"x"}, Maps: maps, Out: near, Stderr: new(bytes.Buffer), FarTerminals: true, Log: zap.NewNop()})
 		r.far = jsonrpc.NewOutbox(far, batch)
 		hear, passed, from := r.fromNear, far, "/l"
 		if fromFar {

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/child"
+	"droid-acp/internal/files"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
@@ -24,15 +26,20 @@ import (
 
 // Options say what a relay passes on.
 type Options struct {
-	Command []string  // what runs the agent at the far side, and its arguments
-	Maps    Maps      // which paths are which
-	In      io.Reader // what the editor says; who made it closes it
-	Out     io.Writer // what the editor is told
-	Stderr  io.Writer // gets the far side's words beside the protocol, and must not block
-	Copy    string    // the droid-acp that is put where Command starts it, "" for none
-	ByHand  bool      // a person runs it, in a terminal, who sends no requests
-	Version string    // of this program
-	Log     *zap.Logger
+	Command      []string  // what runs the agent at the far side, and its arguments
+	Maps         Maps      // which paths are which
+	In           io.Reader // what the editor says; who made it closes it
+	Out          io.Writer // what the editor is told
+	Stderr       io.Writer // gets the far side's words beside the protocol, and must not block
+	Copy         string    // the droid-acp that is put where Command starts it, "" for none
+	FarTerminals bool      // the far side may run commands in terminals of the editor, and have it log in by them
+	ByHand       bool      // a person runs it, in a terminal, who sends no requests
+	Version      string    // of this program
+	Log          *zap.Logger
+
+	// Shown makes of an error what this client shows of it; method is that of the request that it answers.
+	// nil leaves it as it is.
+	Shown func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 
 const (
@@ -58,8 +65,11 @@ type Relay struct {
 	noise child.Tail      // what the far side wrote to stdout that is no message
 	texts *paths.Places   // of the text of an update
 	plain shapes          // of updates that have a text and no path to rewrite
+	looks *files.Calls    // at where a path leads here
 	doom  chan struct{}   // closed by Kill
 	max   int             // maxLine, but in tests
+
+	patience time.Duration // endTime, but in tests
 }
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
@@ -91,7 +101,8 @@ func New(o Options) *Relay {
 		out = nowait.NewWriter(f)
 	}
 	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), doom: make(chan struct{}), max: maxLine,
+		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: maxLine,
+		far: jsonrpc.NewOutbox(nil, batch), patience: endTime,
 	}
 }
 
@@ -100,49 +111,68 @@ func (r *Relay) Kill() { close(r.doom) }
 
 // Run starts the command and passes messages on until the editor has gone, nobody reads Out
 // any more or ctx is done, and the command has ended; the error is nil then. When the
-// command ends by itself, each request that waits gets the reason as its answer, or the next
-// one where none does; that reason is the error, a *Failure.
+// command ends by itself, or has answered nothing by the time the editor goes, each request that waits
+// gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Run()
-	if f := r.putThere(ctx); f != nil {
-		return r.unreached(ctx, f)
+	nearEnded := r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+	if f := r.putThere(ctx, nearEnded); f != nil {
+		return r.unreached(ctx, f, nearEnded)
 	}
 	p, err := child.Start(child.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
 	if err != nil {
-		return r.unreached(ctx, notStarted(r.Command, err))
+		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far = jsonrpc.NewOutbox(nowait.NewWriter(p.Stdin), batch)
+	r.far.To(nowait.NewWriter(p.Stdin))
 	go r.far.Run()
 	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
-	nearEnded := r.readNear()
 	select {
 	case <-farEnded:
-		exit := r.exited(p)
-		return r.fail(ctx, r.explain(exit), nearEnded)
+		return r.fail(ctx, r.explain(r.exited(p)), nearEnded)
 	case <-nearEnded:
+		exit := r.end(p, farEnded)
+		if r.calls.unanswered() || exit.Code > 0 && !r.calls.hasWorked() {
+			return r.fail(ctx, r.explain(exit), nearEnded)
+		}
 	case <-ctx.Done():
+		r.end(p, farEnded)
 	case <-r.near.Failed():
+		r.end(p, farEnded)
 	case <-r.doom:
+		r.end(p, farEnded)
 	}
-	r.end(p, farEnded)
+	r.finish()
 	return nil
 }
 
 // environment is that of the command: ours, in which wsl.exe speaks UTF-8.
 func environment() []string { return child.Environment(nil, "WSL_UTF8", "1") }
 
-// putThere copies what is to be copied.
-func (r *Relay) putThere(ctx context.Context) *Failure {
+// errGone is why a copy was given up.
+var errGone = errors.New("the editor closed its end before the copy was there")
+
+// putThere copies what is to be copied. An editor that has gone is heard, and then it may take as long as
+// the agent may take to end.
+func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failure {
 	if r.Copy == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTime, errCopyTime)
 	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	go func() {
 		select {
+		case <-nearEnded:
 		case <-r.doom:
-			cancel()
+		case <-ctx.Done():
+		}
+		select {
+		case <-time.After(r.patience):
+			giveUp(errGone)
+		case <-r.doom:
+			giveUp(nil)
 		case <-ctx.Done():
 		}
 	}()
@@ -151,18 +181,13 @@ func (r *Relay) putThere(ctx context.Context) *Failure {
 }
 
 // unreached is the end of a relay whose command does not run.
-func (r *Relay) unreached(ctx context.Context, f *Failure) error {
-	r.far = jsonrpc.NewOutbox(io.Discard, batch)
-	r.far.Close()
-	return r.fail(ctx, f, r.readNear())
-}
-
-func (r *Relay) readNear() (ended <-chan struct{}) {
-	return r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
+	r.far.Abort()
+	return r.fail(ctx, f, nearEnded)
 }
 
 // end ends the command when the editor has gone: politely, then not.
-func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
+func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 	r.far.Close()
 	child.Within(r.far.Done(), drainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
@@ -179,7 +204,7 @@ func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) {
 	if !child.Within(farEnded, drainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
-	r.finish()
+	return p.Exit(drainTime)
 }
 
 // exited is how a command ended that has closed its stdout.
@@ -196,7 +221,7 @@ func (r *Relay) exited(p *child.Process) child.Exit {
 func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	e := f.rpc()
 	for _, c := range r.calls.fail(e) {
-		r.tell(jsonrpc.EncodeError(c.id, e))
+		r.tell(c.id, c.method, e)
 		r.calls.tell()
 	}
 	unasked := make(chan struct{})
@@ -222,7 +247,13 @@ func (r *Relay) finish() {
 	child.Within(r.near.Done(), drainTime)
 }
 
-func (r *Relay) tell(line []byte) { put(r.near, line) }
+// tell answers a request of the editor with an error.
+func (r *Relay) tell(id json.RawMessage, method string, e *jsonrpc.Error) {
+	if r.Shown != nil {
+		e = r.Shown(r.calls.editor(), method, e)
+	}
+	put(r.near, jsonrpc.EncodeError(id, e))
+}
 
 // fromNear hears a line of the editor and returns what goes to the far side, nil for nothing.
 func (r *Relay) fromNear(line []byte) []byte {
@@ -231,20 +262,30 @@ func (r *Relay) fromNear(line []byte) []byte {
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	if !ok {
-		r.tell(jsonrpc.EncodeError(nil, noMessage()))
+		r.tell(nil, "", noMessage())
 		return nil
 	}
 	to := line
 	if m.Method != "" && m.Params > 0 {
 		var outside *outside
 		if to, outside = r.Maps.rewrite(far, line, m.Params, protocol.Places(m.Method)); outside != nil {
-			r.refuse(m, r.near, outside.ofNear(r.Maps))
+			if e := outside.ofNear(r.Maps); m.IsRequest() {
+				r.tell(m.ID, m.Method, e)
+			} else {
+				r.drop(m)
+			}
 			return nil
+		}
+	}
+	if m.Method == "initialize" && m.Params > 0 {
+		r.calls.meet(to[m.Params:])
+		if !r.FarTerminals {
+			to = withoutTerminals(to, m.Params)
 		}
 	}
 	if m.IsRequest() {
 		if failure := r.calls.ask(m.ID, m.Method); failure != nil {
-			r.tell(jsonrpc.EncodeError(m.ID, failure))
+			r.tell(m.ID, m.Method, failure)
 			r.calls.tell()
 			return nil
 		}
@@ -252,13 +293,9 @@ func (r *Relay) fromNear(line []byte) []byte {
 	return to
 }
 
-// refuse answers who sent the message. A notification is dropped.
-func (r *Relay) refuse(m jsonrpc.Head, back *jsonrpc.Outbox, e *jsonrpc.Error) {
-	if !m.IsRequest() {
-		r.Log.Warn("a notification was not passed on: it names a path that is outside of every map", zap.String("method", m.Method))
-		return
-	}
-	_, _ = back.Put(jsonrpc.EncodeError(m.ID, e)) // who is gone needs no answer
+// drop does not pass a notification on.
+func (r *Relay) drop(m jsonrpc.Head) {
+	r.Log.Warn("a notification was not passed on: it names a path that is outside of every map, or asks for what the other side does not get", zap.String("method", m.Method))
 }
 
 // fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
@@ -279,15 +316,19 @@ func (r *Relay) fromFar(line []byte) []byte {
 		return r.answer(line, m)
 	}
 	to := line
+	var outside *outside
 	if m.Params > 0 {
-		var outside *outside
 		to, outside = r.Maps.rewrite(near, line, m.Params, protocol.Places(m.Method))
-		if outside != nil && m.IsRequest() && m.Method != askingPermission {
-			r.refuse(m, r.far, outside.ofFar(r.Maps))
-			return nil
-		}
 	}
-	if m.Method == "session/update" && &to[0] == &line[0] {
+	if refused := r.mayNot(m, to, outside); refused != nil {
+		if m.IsRequest() {
+			put(r.far, jsonrpc.EncodeError(m.ID, refused))
+		} else {
+			r.drop(m)
+		}
+		return nil
+	}
+	if m.Method == telling && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
 				r.plain.add(rawjson.ShapeOf(line, text, nil))
@@ -298,31 +339,25 @@ func (r *Relay) fromFar(line []byte) []byte {
 	return to
 }
 
-// askingPermission is the request that tells and does nothing by itself: a path in it that
-// is outside of every map stays.
-const askingPermission = "session/request_permission"
-
 // answer is the far side's answer for the editor, which may be another one.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	method := r.calls.answered(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
-	places := protocol.Places(method + ".result")
-	to, _ := r.Maps.rewrite(near, line, m.Result, places)
+	to, _ := r.Maps.rewrite(near, line, m.Result, protocol.Places(method+".result"))
 	if method != "initialize" {
 		return to
 	}
 	agent := readAgent(to[m.Result:])
+	to = r.logins(to, m.Result, agent.Info.Name == "droid-acp")
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
-		return bytes.TrimSuffix(jsonrpc.EncodeError(m.ID, otherProtocol(agent.ProtocolVersion).rpc()), []byte("\n"))
+		r.tell(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
+		return nil
 	}
-	if agent.Info.Name == "droid-acp" {
-		to = ofHere(r.Command, to, m.Result, places)
-		if agent.Info.Version != r.Version {
-			r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
-				zap.String("there", agent.Info.Version), zap.String("here", r.Version))
-		}
+	if agent.Info.Name == "droid-acp" && agent.Info.Version != r.Version {
+		r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
+			zap.String("there", agent.Info.Version), zap.String("here", r.Version))
 	}
 	return to
 }
@@ -351,12 +386,17 @@ func (r *Relay) tooLongFromFar(o *jsonrpc.Outline) {
 // answer that it is.
 func (r *Relay) tooLong(o *jsonrpc.Outline, back, on *jsonrpc.Outbox) {
 	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp via did not pass it on")
+	to := on
 	switch {
-	case o.IsResponse():
-		_, _ = on.Put(jsonrpc.EncodeError(o.ID, e)) // who is gone needs no answer
-	case o.ID != nil:
-		_, _ = back.Put(jsonrpc.EncodeError(o.ID, e))
-	default:
+	case o.ID == nil:
 		r.Log.Warn("a notification of more than 256 MiB was not passed on")
+		return
+	case !o.IsResponse():
+		to = back
+	}
+	if to == r.near {
+		r.tell(o.ID, "", e)
+	} else {
+		put(to, jsonrpc.EncodeError(o.ID, e))
 	}
 }

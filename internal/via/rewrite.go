@@ -36,19 +36,20 @@ func (m Maps) rewrite(to int, line []byte, begin int, places *paths.Places) (_ [
 
 // ofHere makes what the far side says how a program of its own is started into how that is
 // done from here: by the command of the relay, which runs it there, with the arguments
-// behind.
-func ofHere(command []string, line []byte, begin int, places *paths.Places) []byte {
-	return places.Rewrite(line, begin, func(_, kind string, value []byte) []byte {
-		fields, args := map[string]json.RawMessage{}, []string{}
-		if kind != paths.Command || json.Unmarshal(value, &fields) != nil || fields["args"] != nil && json.Unmarshal(fields["args"], &args) != nil {
-			return nil
-		}
-		fields["command"], _ = json.Marshal(command[0])
-		fields["args"], _ = json.Marshal(append(command[1:len(command):len(command)], args...)) // texts always encode
-		text, err := json.Marshal(fields)
-		if err != nil {
-			return nil
-		}
-		return text
-	})
+// behind. What is of another form is left out.
+func ofHere(command []string, value []byte) []byte {
+	fields, args := map[string]json.RawMessage{}, []string{}
+	if json.Unmarshal(value, &fields) != nil || fields["args"] != nil && json.Unmarshal(fields["args"], &args) != nil {
+		return []byte("null")
+	}
+	fields["command"], _ = json.Marshal(command[0])
+	fields["args"], _ = json.Marshal(append(command[1:len(command):len(command)], args...)) // texts always encode
+	if fields["env"] != nil {
+		fields["env"] = []byte("{}") // it would be that of the command
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return []byte("null")
+	}
+	return text
 }
