@@ -63,7 +63,7 @@ func TestCompactionTellsSummaryAndError(t *testing.T) {
 	})
 }
 
-// /compact asks where the user can be asked by the names of choices; elsewhere it compacts at once.
+// /compact asks where the user can be asked by the names of choices, or by their kinds; elsewhere it compacts at once.
 func TestCompactAsksFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client, answer string
@@ -74,7 +74,8 @@ func TestCompactAsksFirst(t *testing.T) {
 		"dismissed":        {"an editor of the future", "", 1, 0},
 		"not offered":      {"zed", "yes", 1, 0},
 		"nameless":         {"", "", 0, 1},
-		"by kind":          {"CodeCompanion.nvim", "", 0, 1},
+		"by kind":          {"CodeCompanion.nvim", "compact", 1, 1},
+		"refused by kind":  {"CodeCompanion.nvim", "keep", 1, 0},
 		"our own headless": {"droid-acp smoke", "", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
