@@ -129,7 +129,9 @@ func newHistory(messages []stream.Message) *history {
 }
 
 // pending reports whether a result holds the place of one that is still to come.
-func pending(r toolResult) bool { return bytes.Contains(r.Content, []byte(`"__TOOL_RESULT_PENDING__"`)) }
+func pending(r toolResult) bool {
+	return bytes.Contains(r.Content, []byte(`"__TOOL_RESULT_PENDING__"`))
+}
 
 // again reports whether id was seen, and notes it. Messages without an id never
 // repeat.

@@ -61,6 +61,15 @@ func (t *Threads) Summary(ctx context.Context, id string) string {
 	return text
 }
 
+// Results are what the model got of these calls, by their ids, as far as droid has stored it. It reads the store.
+func (t *Threads) Results(ctx context.Context, id string, calls []string) map[string]string {
+	results, err := bounded.Do(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
+	if err != nil {
+		t.log.Info("why an edit failed could not be read", zap.Error(err))
+	}
+	return results
+}
+
 // Successor is a session that droid made for a thread, in which it is to go on.
 type Successor struct {
 	ID      string
