@@ -144,3 +144,27 @@ func TestLoadedThreadShowsItsSummary(t *testing.T) {
 		require.Contains(t, string(text), "They said hello.")
 	})
 }
+
+// An empty conversation has nothing to compact, which is no failure. Where only a login helps, no remedy says that none is needed.
+func TestCompactThatCannotBe(t *testing.T) {
+	for why, tc := range map[string]struct {
+		v         fakedroid.Version
+		want, not []string
+	}{
+		"Nothing to compact — the conversation is empty.": {fakedroid.V0225, []string{"There is nothing to compact yet."}, []string{"failed", "not compacted", "compact_session"}},
+		"No access token available":                       {fakedroid.V099, []string{"needs a Factory login to compact, also with a model of your own", " login` in a terminal", "Update droid"}, []string{"needs no login"}},
+	} {
+		for _, client := range []string{"CodeCompanion.nvim", "zed"} {
+			synctest.Test(t, func(t *testing.T) {
+				e := beginNamed(t, client, "{}", playing(says("hi"), fakedroid.WithVersion(tc.v), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) { return nil, why })))
+				require.Equal(t, "end_turn", e.run("/compact"))
+				for _, words := range tc.want {
+					require.Contains(t, e.messages(), words)
+				}
+				for _, words := range tc.not {
+					require.NotContains(t, e.messages(), words)
+				}
+			})
+		}
+	}
+}
