@@ -194,7 +194,7 @@ func TestYesThatHangs(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		r.newSession()
 		other := r.session
-		r.ask = rejectOnce
+		r.ask = allowOnce // not now
 		require.Equal(t, "end_turn", r.run("hello"))
 		r.newSession()
 		r.ask = func(permission) string { return "trust" }
@@ -203,7 +203,7 @@ func TestYesThatHangs(t *testing.T) {
 		r.prompt("hello")
 		r.settle()
 		require.True(t, r.hanging.wasReached())
-		r.session, r.ask = other, rejectOnce
+		r.session, r.ask = other, allowOnce
 		began := time.Now()
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Less(t, time.Since(began), time.Second)
@@ -243,7 +243,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 			end()
 		})
 		require.Equal(t, "end_turn", d.run("/status"))
-		require.Contains(t, d.told(), "- what waits: nothing")
+		require.Contains(t, d.told(), "- nothing waits")
 		d.hanging.begin("Store.Thread")
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.own))
 		time.Sleep(3 * time.Second)

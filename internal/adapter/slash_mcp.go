@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/mcp"
 )
 
 // mcpCommand shows the MCP servers and their tools, or begins the login to one.
@@ -14,8 +15,9 @@ func mcpCommand(r *slashRun, args string) {
 		beginLogin(r, strings.TrimSpace(name))
 		return
 	}
-	own := r.s.servers.Names()
+	own, cwd := r.s.servers.Names(), r.s.cwd
 	r.ask("droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
+		missing := r.s.agent.missingOf(ctx, cwd)
 		servers, err := client.MCPServers(ctx)
 		if err != nil {
 			return "", err
@@ -23,7 +25,7 @@ func mcpCommand(r *slashRun, args string) {
 		tools, err := client.MCPTools(ctx)
 		var b strings.Builder
 		for _, server := range servers {
-			fmt.Fprintf(&b, "- %s: %s %s\n", server.Name, server.Status, server.Error)
+			fmt.Fprintf(&b, "- %s: %s\n", server.Name, mcp.State(server, missing))
 		}
 		if len(servers) == 0 {
 			b.WriteString("droid has no MCP servers of its own (`droid mcp add` adds one).\n")

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/trust"
 )
@@ -474,5 +475,29 @@ func TestHarmlessForThisDroid(t *testing.T) {
 		require.Zero(t, r.questions())
 		require.NotContains(t, r.said(), "left out")
 		require.NotContains(t, r.last(), "hooksDisabled")
+	})
+}
+
+// The program of a server is named that is not there, also where the project or the user has the server in a file.
+func TestServerWithoutItsProgram(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{
+			".factory/mcp.json":   `{"mcpServers":{"theirs":{"command":"no-such-program-theirs"},"both":{"command":"no-such-program-x"},"there":{"command":"go"},"apart":{"command":"no-such-program-y","env":{"PATH":"/opt"}}}}`,
+			"~/.factory/mcp.json": `{"mcpServers":{"mine":{"command":"no-such-program-mine"},"both":{"command":"no-such-program-z"},"web":{"url":"https://mcp.test"}}}`,
+		})
+		require.Nil(t, r.newSession().Error)
+		var failed []stream.MCPServerStatus
+		for _, name := range []string{"theirs", "mine", "both", "there", "apart", "web"} {
+			failed = append(failed, stream.MCPServerStatus{Name: name, Status: "failed", Error: "Failed to connect to MCP server"})
+		}
+		r.hear(failed...)
+		r.settle()
+		r.ask = allowOnce // not now
+		require.Equal(t, "end_turn", r.run("hello"))
+		for name, want := range map[string]string{"theirs": "cannot start: ", "mine": "cannot start: ", "both": "failed to connect", "there": "failed to connect", "apart": "failed to connect", "web": "failed to connect"} {
+			require.Contains(t, r.messages(), "The MCP server "+name+" "+want)
+		}
+		require.Contains(t, r.messages(), "no-such-program-theirs")
+		require.NotContains(t, r.messages(), `exec: "no-such-program-x"`)
 	})
 }

@@ -106,7 +106,11 @@ func (t *Threads) link(l links.Link) error {
 
 // Hint tells where the old conversation is.
 func (n Successor) Hint() string {
-	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", n.From) + n.Lost()
+	which := "before"
+	if n.unnoted != nil {
+		which = n.From // nothing leads there from the session that the thread is in
+	}
+	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", which) + n.Lost()
 }
 
 // Lost tells what it means that the store does not tell of the successor, ""
