@@ -27,13 +27,13 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.Do(s.prompts.Spoke())
 	}
-	s.explain(s.show.Unexplained(ev))
+	explain(s, s.show.Unexplained(ev))
 	s.tell(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
 }
 
 // explain tells why edits failed, once that was read beside the owner.
-func (s *Session) explain(failed []show.FailedEdit) {
+func explain(s *Session, failed []show.FailedEdit) {
 	if len(failed) == 0 {
 		return
 	}

@@ -32,11 +32,11 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	s.tellBrought(trust.Project{Layer: *client.Without()}, others)
+	tellBrought(s, trust.Project{Layer: *client.Without()}, others)
 }
 
 // tellBrought tells what a project brings that was left out, which stands last.
-func (s *Session) tellBrought(p trust.Project, others string) {
+func tellBrought(s *Session, p trust.Project, others string) {
 	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
 	switch {
 	case !s.agent.cfg.Trust.MayAsk():
@@ -102,7 +102,7 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	case !s.show.AsksTrust():
 		s.agent.cfg.Trust.Decline(project)
 		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
-			s.tellBrought(project, "") // else it was told as the session was opened
+			tellBrought(s, project, "") // else it was told as the session was opened
 		}
 		then()
 		return

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 
@@ -22,14 +21,12 @@ func (s *Store) Results(id string, calls []string) (map[string]string, error) {
 		return nil, err
 	}
 	for _, c := range found {
-		f, info, err := files.Open(c.path())
+		end, _, err := files.Tail(c.path(), maxResults)
 		if err != nil {
 			cause = err
 			continue
 		}
-		defer f.Close()
-		end, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxResults), maxResults))
-		return resultsIn(end, calls), err
+		return resultsIn(end, calls), nil
 	}
 	return nil, &NotFoundError{ID: id, Err: cause}
 }
