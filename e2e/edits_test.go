@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -336,5 +337,45 @@ func TestEditOfALargeFile(t *testing.T) {
 		for _, u := range end.ofTool("created") {
 			require.Less(t, len(u.raw), 100_000)
 		}
+	})
+}
+
+// An edit that fails says why, as the model hears it, and a Create over a file that was there is no new file when the session is
+// loaded.
+func TestFailedEditSaysWhy(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		path, over := filepath.Join(h.work, "a.txt"), filepath.Join(h.work, "over.txt")
+		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\n"), 0o644))
+		require.NoError(t, os.WriteFile(over, []byte("old text\n"), 0o644))
+		edit, create := toEdit(path, "two", "2"), toCreate(over, "new text\n")
+		edit.ID, create.ID = "edit", "create"
+		model.On("go", modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}}, modelserver.Step{Tools: []modelserver.ToolCall{edit}},
+			modelserver.Step{Tools: []modelserver.ToolCall{create}}, modelserver.Step{Text: "Done."})
+		c := startAgent(t, h)
+		c.onPermission(func(p permission) string {
+			if strings.Contains(string(p.ToolCall), `"edit"`) && strings.Contains(string(p.ToolCall), "a.txt") {
+				later := time.Now().Add(time.Hour)
+				require.NoError(t, os.WriteFile(path, []byte("one\ntwo, changed\n"), 0o644))
+				require.NoError(t, os.Chtimes(path, later, later))
+			}
+			return allowOnce(p)
+		})
+		s := c.open(h)
+		require.Nil(t, s.prompt("go").end(turnLimit).Err)
+		last := func(from int, id string) (content string) {
+			for _, l := range c.since(from) {
+				if strings.Contains(l.raw, `"tool_call_update","toolCallId":"`+id+`"`) && strings.Contains(l.raw, `"content":`) {
+					content = l.raw
+				}
+			}
+			return content
+		}
+		require.Contains(t, last(0, "edit"), "has been modified externally since it was last read")
+		require.Contains(t, last(0, "create"), `"oldText":"old text\n"`)
+		from := c.seen()
+		c.mustCall("session/load", h.params(s.id), nil)
+		require.Contains(t, last(from, "edit"), "has been modified externally since it was last read")
+		require.NotContains(t, last(from, "create"), "oldText")
+		require.Contains(t, last(from, "create"), "new text")
 	})
 }

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,7 +36,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 			t.Helper()
 			text := s.say(command)
 			require.Contains(t, text, said)
-			require.Contains(t, text, "`/fork "+ids[len(ids)-1]+"`")
+			require.Contains(t, text, "`/fork before`")
 			ids = append(ids, h.newest(t))
 			require.NotContains(t, text, ids[len(ids)-1])
 		}
@@ -228,5 +229,34 @@ func TestTwoWindowsOnOneSession(t *testing.T) {
 		}
 		first.signal(syscall.SIGKILL)
 		<-first.exited
+	})
+}
+
+// TestLoadWhilePermissionWaits: a call that waits for its permission in one window is no failed one in another that loads the
+// session, and that one says where it waits.
+func TestLoadWhilePermissionWaits(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("go", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch made")}}, modelserver.Step{Text: "Done."})
+		first := startAgent(t, h).onPermission(noAnswer)
+		s := first.open(h)
+		turn := s.prompt("go")
+		first.await("the question", 0, turnLimit, func(l line) bool { return l.Method == "session/request_permission" })
+		second := startAgent(t, h).initialize()
+		said, tools := second.replay(h, s.id)
+		t.Logf("%v %v", said, tools)
+		require.Contains(t, tools, "c")
+		require.Equal(t, "pending", tools["c"])
+		require.Contains(t, fmt.Sprint(said), "waits for an answer in the other window")
+		first.answer(first.asked()[0].request, allowOnce(first.asked()[0]))
+		require.Nil(t, turn.end(turnLimit).Err)
+		require.FileExists(t, filepath.Join(h.work, "made"))
+		third := startAgent(t, h).initialize()
+		_, tools = third.replay(h, s.id)
+		require.Equal(t, "completed", tools["c"])
+		require.NotContains(t, third.transcript(), "PENDING")
+		for _, c := range []*client{first, second} {
+			c.signal(syscall.SIGKILL)
+			<-c.exited
+		}
 	})
 }

@@ -194,9 +194,9 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/list", map[string]any{}, nil)
 		s := c.openSession(h)
 		require.Empty(t, r.settled(t), "session/new")
-		require.Contains(t, c.transcript(), "They were left out")
+		require.Contains(t, c.transcript(), "so it was left out")
 
-		c.onPermission(trusts("Not now"))
+		c.onPermission(trusts("Not now, go on without it"))
 		require.Nil(t, s.prompt("command").end(turnLimit).Err)
 		require.Empty(t, r.settled(t), "not now, and the command was asked about and refused")
 		questions := func() (n int) {
@@ -278,7 +278,7 @@ func TestUsersOwnThingsHold(t *testing.T) {
 			editor := lateEditor(t, h, 0)
 			require.NoError(t, editor.Open(path))
 			editor.Type(path, func(string) string { return "typed\n" })
-			c := startAgent(t, h).onPermission(trusts("Not now"))
+			c := startAgent(t, h).onPermission(trusts("Not now, go on without it"))
 			s := c.openWith(h, editor)
 			before := len(model.Requests())
 			require.Nil(t, s.prompt("look").end(turnLimit).Err)

@@ -63,7 +63,7 @@ func TestCompactionTellsSummaryAndError(t *testing.T) {
 	})
 }
 
-// /compact asks where the user can be asked by the names of choices; elsewhere it compacts at once.
+// /compact asks where the user can be asked by the names of choices, or by their kinds; elsewhere it compacts at once.
 func TestCompactAsksFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client, answer string
@@ -74,7 +74,8 @@ func TestCompactAsksFirst(t *testing.T) {
 		"dismissed":        {"an editor of the future", "", 1, 0},
 		"not offered":      {"zed", "yes", 1, 0},
 		"nameless":         {"", "", 0, 1},
-		"by kind":          {"CodeCompanion.nvim", "", 0, 1},
+		"by kind":          {"CodeCompanion.nvim", "compact", 1, 1},
+		"refused by kind":  {"CodeCompanion.nvim", "keep", 1, 0},
 		"our own headless": {"droid-acp smoke", "", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,4 +143,28 @@ func TestLoadedThreadShowsItsSummary(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(text), "They said hello.")
 	})
+}
+
+// An empty conversation has nothing to compact, which is no failure. Where only a login helps, no remedy says that none is needed.
+func TestCompactThatCannotBe(t *testing.T) {
+	for why, tc := range map[string]struct {
+		v         fakedroid.Version
+		want, not []string
+	}{
+		"Nothing to compact — the conversation is empty.": {fakedroid.V0225, []string{"There is nothing to compact yet."}, []string{"failed", "not compacted", "compact_session"}},
+		"No access token available":                       {fakedroid.V099, []string{"needs a Factory login to compact, also with a model of your own", " login` in a terminal", "Update droid"}, []string{"needs no login"}},
+	} {
+		for _, client := range []string{"CodeCompanion.nvim", "zed"} {
+			synctest.Test(t, func(t *testing.T) {
+				e := beginNamed(t, client, "{}", playing(says("hi"), fakedroid.WithVersion(tc.v), fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) { return nil, why })))
+				require.Equal(t, "end_turn", e.run("/compact"))
+				for _, words := range tc.want {
+					require.Contains(t, e.messages(), words)
+				}
+				for _, words := range tc.not {
+					require.NotContains(t, e.messages(), words)
+				}
+			})
+		}
+	}
 }

@@ -434,3 +434,24 @@ func TestEditThatStays(t *testing.T) {
 		})
 	}
 }
+
+// What one edit asks of the editor, each for a reason that docs/editor-files.md has ("What it costs"): once before the user is asked,
+// once when they have allowed it, twice before droid's text is written, and once behind that.
+func TestRequestsOfOneEdit(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		for mode, want := range map[string][]string{
+			"normal":   {"read a.txt", "read a.txt", "read a.txt", "read a.txt", "write a.txt", "read a.txt"},
+			"auto-low": {"read a.txt", "read a.txt", "read a.txt", "write a.txt", "read a.txt"},
+		} {
+			r := room(t, v)
+			r.mode(mode)
+			path := r.opened("a.txt", "one\ntwo\n", "")
+			r.does(editOf(path, "two", "three"))
+			before := len(r.requests())
+			require.Equal(t, "end_turn", r.run("go"))
+			require.Equal(t, want, r.requests()[before:], mode)
+			r.holds(path, "one\nthree\n")
+			r.close()
+		}
+	})
+}

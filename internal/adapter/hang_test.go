@@ -27,11 +27,14 @@ var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"Trust.Look":     opensSession,
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
 	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
-	"Locate":         func(d *disk, _ string) { d.prompt("/status") },
-	"Release":        func(d *disk, _ string) { d.prompt("/status") },
-	"WriteFile":      func(d *disk, _ string) { d.prompt("/export") },
-	"Store.List":     func(d *disk, _ string) { d.request("session/list", `{}`) },
-	"Store.Thread":   loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
+	"Store.Results":  func(d *disk, _ string) { d.prompt("edit") },
+
+	"Trust.ServerPrograms": func(d *disk, _ string) { d.prompt("/mcp") },
+	"Locate":               func(d *disk, _ string) { d.prompt("/status") },
+	"Release":              func(d *disk, _ string) { d.prompt("/status") },
+	"WriteFile":            func(d *disk, _ string) { d.prompt("/export") },
+	"Store.List":           func(d *disk, _ string) { d.request("session/list", `{}`) },
+	"Store.Thread":         loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
 	"Store.Marked":    func(d *disk, _ string) { d.prompt("hello") },
 	"editorfs.Untold": loadsStored,
 	"marks.Start":     opensSession,
@@ -88,8 +91,13 @@ func TestCallsThatHang(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &disk{declares: `{"session":{"compaction":{}}}`}
 				d.open(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-					if p.Text == "wait" {
+					switch p.Text {
+					case "wait":
 						return d.Pause(time.Minute)
+					case "edit":
+						if err := d.Use("", "", fakedroid.Tool{Name: "Edit", Input: fakedroid.Fields{"file_path": "/a", "old_str": "a", "new_str": "b"}, Result: "Error: Failed to edit file", IsError: true}); err != nil {
+							return err
+						}
 					}
 					return d.Say("", "hi")
 				}))
@@ -194,7 +202,7 @@ func TestYesThatHangs(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		r.newSession()
 		other := r.session
-		r.ask = rejectOnce
+		r.ask = allowOnce // not now
 		require.Equal(t, "end_turn", r.run("hello"))
 		r.newSession()
 		r.ask = func(permission) string { return "trust" }
@@ -203,7 +211,7 @@ func TestYesThatHangs(t *testing.T) {
 		r.prompt("hello")
 		r.settle()
 		require.True(t, r.hanging.wasReached())
-		r.session, r.ask = other, rejectOnce
+		r.session, r.ask = other, allowOnce
 		began := time.Now()
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Less(t, time.Since(began), time.Second)
@@ -243,7 +251,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 			end()
 		})
 		require.Equal(t, "end_turn", d.run("/status"))
-		require.Contains(t, d.told(), "- what waits: nothing")
+		require.Contains(t, d.told(), "- nothing waits")
 		d.hanging.begin("Store.Thread")
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, d.session, d.own))
 		time.Sleep(3 * time.Second)

@@ -70,7 +70,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 		},
 		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
 		Meta:        steeringMeta(),
-		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp (unofficial bridge to Factory's droid)", Version: a.cfg.Version},
+		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.cfg.Version},
 	}, nil
 }
 

@@ -35,11 +35,33 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
+	own := s.servers.Names()
+	if s.agent.cfg.Trust == nil || !slices.ContainsFunc(ev.Servers, func(server stream.MCPServerStatus) bool {
+		return server.Status == "failed" && !slices.Contains(own, server.Name)
+	}) {
+		s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
+		return
+	}
+	cwd := s.cwd
+	s.Do(func(ctx context.Context) {
+		missing := s.agent.missingOf(ctx, cwd)
+		s.Post(func() { s.tell(show.Notices(s.servers.Status(ev, missing))...) })
+	})
 }
 
 // missing is why the program of a server cannot be started, "" when it can.
 func (s *Session) missing(server stream.MCPServer) string { return startProblem(server, s.cwd) }
+
+// missingOf is missing that also knows the servers in the files of the project and of the user, by name. It reads them.
+func (a *Agent) missingOf(ctx context.Context, cwd string) mcp.Missing {
+	programs := a.opener.ServerPrograms(ctx, cwd)
+	return func(server stream.MCPServer) string {
+		if server.Command == "" && server.URL == "" {
+			server.Command = programs[server.Name]
+		}
+		return startProblem(server, cwd)
+	}
+}
 
 // startProblem is why the program of a server cannot be started in cwd.
 func startProblem(server stream.MCPServer, cwd string) string {

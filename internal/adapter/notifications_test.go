@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -115,5 +117,38 @@ func TestLostLineIsTold(t *testing.T) {
 		require.Contains(t, e.updates(), "notice: droid sent a message of the conversation of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. "+
 			"The session goes on; ask for less at a time, or have it written to a file.")
 		require.Equal(t, "end_turn", e.run("go"))
+	})
+}
+
+// droid tells of some failed edits no more than that they failed (0.225). Why is shown once droid has stored it for the model.
+func TestFailedEditSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		edit := func(id string) fakedroid.Tool {
+			return fakedroid.Tool{ID: id, Name: "Edit", Input: fakedroid.Fields{"file_path": "/workspace/a.txt", "old_str": "a", "new_str": "b"}, Result: "Error: Failed to edit file", IsError: true}
+		}
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), nil)
+		id := ""
+		f.script = eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			if err := d.Use("", "", edit("e1"), edit("e2")); err != nil {
+				return err
+			}
+			file(t, root, id, "A")
+			name := filepath.Join(root, "-workspace", id+".jsonl")
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			data = append(data, `{"type":"message","id":"r","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"e1","is_error":true,"content":"Error: Error: File \"/workspace/a.txt\" has been modified externally since it was last read."}]}}`+"\n"...)
+			require.NoError(t, os.WriteFile(name, data, 0o644))
+			return d.Say("", "I see.")
+		})
+		e := agentOn(t, f, root)
+		e.beginSession()
+		id = e.session
+		require.Equal(t, "end_turn", e.run("edit"))
+		e.settle()
+		require.Contains(t, e.lastContent("e1"), `"oldText":"a"`)
+		require.Contains(t, e.lastContent("e1"), `"text":"Error: File \"/workspace/a.txt\" has been modified externally since it was last read."`)
+		require.NotContains(t, e.lastContent("e1"), "Failed to edit")
+		require.Contains(t, e.lastContent("e2"), "Failed to edit file", "of which droid has stored no reason")
 	})
 }

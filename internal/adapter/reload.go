@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/quirks"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )
@@ -183,7 +184,17 @@ func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError, summary
 			tellNow(s, summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
 				"a thread of its own from the conversation before; `/sessions` lists all of them.")
 		}
-		s.load.Show(info)
+		show := func() {
+			if s.load.Has(r) {
+				others, _ := s.lock.Others()
+				s.load.Show(info, others)
+			}
+		}
+		if quirks.CutOff(info.Messages) {
+			s.line.When("a load", show, needOthers) // where what was cut off may go on
+			return
+		}
+		show()
 		return
 	}
 	r.told()

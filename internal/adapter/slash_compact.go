@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/links"
 	"droid-acp/internal/show"
 	"droid-acp/internal/threads"
@@ -72,8 +73,14 @@ func compactFailed(r *slashRun, err error) {
 	if r.over() {
 		return // another compaction may run
 	}
-	if strings.Contains(err.Error(), "No access token") {
-		err = errors.New("this droid needs a Factory login to compact (" + err.Error() + "). " + diagnosis.LoginRemedy(r.s.agent.client.Login))
+	switch {
+	case strings.Contains(err.Error(), "Nothing to compact"): // 0.99 to 0.225
+		r.s.tell(r.s.show.NothingToCompact()...)
+		r.done()
+		return
+	case strings.Contains(err.Error(), "No access token"):
+		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + err.Error() + ")." +
+			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.WaysToLogIn(r.s.agent.client.Login))
 	}
 	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: err.Error()})...)
 	r.fail("The conversation was not compacted", err)

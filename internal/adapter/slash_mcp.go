@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/mcp"
 )
 
 // mcpCommand shows the MCP servers and their tools, or begins the login to one.
@@ -17,11 +18,12 @@ func mcpCommand(r *slashRun, args string) {
 		beginLogin(r, strings.TrimSpace(name))
 		return
 	}
-	own, how := r.s.servers.Names(), "left out; `/trust yes` lets it run"
+	own, cwd, how := r.s.servers.Names(), r.s.cwd, "left out; `/trust yes` lets it run"
 	if !r.s.agent.cfg.Trust.MayAsk() {
 		how = "left out, since the agent was started with `--trust never`"
 	}
 	r.ask("droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
+		missing := r.s.agent.missingOf(ctx, cwd)
 		servers, err := client.MCPServers(ctx)
 		if err != nil {
 			return "", err
@@ -29,7 +31,7 @@ func mcpCommand(r *slashRun, args string) {
 		tools, err := client.MCPTools(ctx)
 		var b strings.Builder
 		for _, server := range servers {
-			state := strings.TrimSpace(server.Status + " " + server.Error)
+			state := mcp.State(server, missing)
 			if isLeftOut(client.Without(), own, server) {
 				state = how
 			}

@@ -46,15 +46,15 @@ func statusCommand(r *slashRun, _ string) {
 				protocol += "; it " + missing + ". " + stream.Update
 			}
 		}
-		waits := "nothing"
+		waits := "nothing waits"
 		if all := s.waits(time.Now()); len(all) > 0 {
-			waits = strings.Join(all, "; ")
+			waits = "what waits: " + strings.Join(all, "; ")
 		}
 		session := "- session " + s.out.Session()
 		if s.droidID != s.out.Session() {
 			session += "\n- it goes on in droid's session " + s.droidID
 		}
-		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- what waits: %s\n",
+		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- %s\n",
 			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
 			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 	})

@@ -31,9 +31,12 @@ func (s *Session) lockStored() {
 	s.unlock(s.lock.Begin(id))
 	s.Do(func(ctx context.Context) {
 		s.tellUntold(ctx)
-		if isOpenElsewhere(ctx, s.agent.opener, id) {
-			s.Post(func() { tellSoon(s, openElsewhere) })
-		}
+		others := isOpenElsewhere(ctx, s.agent.opener, id)
+		s.Post(func() {
+			if s.lock.Looked(id, others); others {
+				tellSoon(s, openElsewhere)
+			}
+		})
 		release, err := s.agent.opener.MarkOpen(ctx, id)
 		if err != nil {
 			if ctx.Err() == nil { // else the session is over

@@ -363,6 +363,37 @@ func TestOpenInAnotherAgent(t *testing.T) {
 	})
 }
 
+// A call that waits for its permission in another agent has not failed: who loads the session is told where it waits. One that
+// the other agent left behind has.
+func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
+	for _, stays := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), uses(touch)), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+			first := agentOn(t, one, root)
+			first.beginSession()
+			first.ask = nil
+			first.prompt("go")
+			first.until("the question", func() bool { return strings.Contains(strings.Join(first.updates(), "\n"), "ask") })
+			other.options = append(other.options, fakedroid.WithSessions(&one.store))
+			second := agentOn(t, other, root)
+			second.session = first.session
+			time.Sleep(time.Second)
+			if !stays {
+				first.close()
+			}
+			require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+			time.Sleep(leavingTime)
+			second.settle()
+			said := strings.Join(second.updates(), "\n")
+			require.Contains(t, said, "tool_call t1 pending", said)
+			require.Equal(t, !stays, strings.Contains(said, "tool_call_update t1 failed"), said)
+			require.Equal(t, stays, strings.Contains(said, "or waits for an answer in the other window"), said)
+			second.close()
+		})
+	}
+}
+
 // An agent that still leaves when its editor is there again is no other window.
 func TestOpenedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package adapter
 
 import (
+	"context"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,8 +27,31 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.Do(s.prompts.Spoke())
 	}
+	explain(s, s.show.Unexplained(ev))
 	s.tell(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
+}
+
+// explain tells why edits failed, once that was read beside the owner.
+func explain(s *Session, failed []show.FailedEdit) {
+	if len(failed) == 0 {
+		return
+	}
+	session := s.droidID
+	s.Do(func(ctx context.Context) {
+		var calls []string
+		for _, e := range failed {
+			calls = append(calls, e.ID)
+		}
+		results := s.agent.threads.Results(ctx, session, calls)
+		s.Post(func() {
+			for _, e := range failed {
+				if why := results[e.ID]; why != "" {
+					s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
+				}
+			}
+		})
+	})
 }
 
 // heed does what an event wants done beside being shown. docs/events.md has a row for each.

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -24,20 +25,26 @@ func (s *Session) tellLeftOut() {
 	if client == nil || client.Without() == nil {
 		return
 	}
-	p := trust.Project{Layer: *client.Without()}
-	then := "Your first prompt asks whether they may run, unless you have answered already. `/trust` shows them, too."
-	if !s.agent.cfg.Trust.MayAsk() {
-		then = "The agent was started with `--trust never`."
-	}
 	others := ""
 	if client.Without().HidesServers() {
 		others = " No MCP server of yours or of the editor's runs meanwhile: droid cannot tell them from what this project may bring."
 	}
-	files := ""
 	if s.agent.editorFiles.on() && !client.HasHooks() {
-		files = " Files are read and written on the disk meanwhile, without the editor."
+		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	tellNow(s, fmt.Sprintf("This project brings %s. They were left out, since nobody has said yes to them:\n\n%s\n%s%s", p.Kinds(), p.List(), then, others+files))
+	tellBrought(s, trust.Project{Layer: *client.Without()}, others)
+}
+
+// tellBrought tells what a project brings that was left out, which stands last.
+func tellBrought(s *Session, p trust.Project, others string) {
+	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
+	switch {
+	case !s.agent.cfg.Trust.MayAsk():
+		then = "The agent was started with `--trust never`."
+	case !s.show.AsksTrust():
+		then = "Type `/trust yes` to let it run."
+	}
+	tellNow(s, fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List()))
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -78,30 +85,44 @@ func (p *userPrompt) whenTrusted(then func()) {
 	})
 }
 
-// askTrust asks the user.
+// notTrusted ends the entry of the question where the answer was no yes.
+const notTrusted = "Not trusted: /trust yes lets it run"
+
+// askTrust asks the user, or tells them what to type where they cannot be asked.
 func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	s := p.s
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
-		tellNow(s, why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+		if why != "" {
+			tellNow(s, why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+		}
 	}
-	if len(project.Items) > trust.MostAsked {
+	client := s.proc.Client()
+	switch {
+	case !s.show.AsksTrust():
+		s.agent.cfg.Trust.Decline(project)
+		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
+			tellBrought(s, project, "") // else it was told as the session was opened
+		}
+		then()
+		return
+	case len(project.Items) > trust.MostAsked:
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
 		then()
 		return
 	}
-	q := s.show.Trust("Trust this project? It brings "+project.Kinds(), "With a yes these run in "+project.Place()+" without a question, or let commands run without one:\n\n"+project.List()+
-		"\nOnly *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.")
+	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
+		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
 	s.tell(q.Before...)
 	id := "trust"
-	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After("Not trusted")...) }}
+	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
 	finish := func(how string, then func()) {
 		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
 	}
-	refused := func(why string) { finish("Not trusted", func() { decline(why); then() }) }
+	refused := func(why string) { finish(notTrusted, func() { decline(why); then() }) }
 	late := time.AfterFunc(trustTime, func() {
 		s.Post(func() {
 			if s.dialog.Waits(asked) {
@@ -111,8 +132,12 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	})
 	s.dialog.Open(s.out, asked, q, func() {
 		late.Stop()
-		if !q.Yes() {
-			refused("The project was not trusted: *Trust this project* was not chosen. Some clients send only a yes or a no.")
+		switch {
+		case q.Cancels(): // the next prompt asks again
+			finish(notTrusted, func() { s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id)) })
+			return
+		case !q.Yes():
+			refused(s.show.NotTrusted())
 			return
 		}
 		s.Do(func(ctx context.Context) {

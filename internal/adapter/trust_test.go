@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/trust"
 )
@@ -31,6 +32,12 @@ type trustRoom struct {
 
 // inProject is a trustRoom whose project has these files, with a droid of this version.
 func inProject(t *testing.T, v fakedroid.Version, files map[string]string, options ...fakedroid.Option) *trustRoom {
+	t.Helper()
+	return inProjectAs(t, asZed, v, files, options...)
+}
+
+// inProjectAs is inProject for a client with this clientInfo, as a member of initialize's params.
+func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[string]string, options ...fakedroid.Option) *trustRoom {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -61,7 +68,7 @@ func inProject(t *testing.T, v fakedroid.Version, files map[string]string, optio
 	}, zap.NewNop())
 	r.agent.cfg.Trust = r.keeper
 	r.agent.opener.Stat = os.Stat
-	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
+	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+info+`}`).Error)
 	return r
 }
 
@@ -132,13 +139,13 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 			return "trust"
 		}
 		require.Nil(t, r.newSession().Error)
-		require.Contains(t, r.said(), "This project brings 1 MCP server. They were left out")
+		require.Contains(t, r.said(), "This project brings 1 MCP server. Nobody has said yes to that, so it was left out.")
 		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":[],"enabled":true}`)
 		require.Contains(t, r.last(), `"s":{"command":"false","disabled":true`)
 		require.Zero(t, r.questions())
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
-		require.Len(t, options, 4)
+		require.Equal(t, []string{"Not now, go on without it", "Trust this project", "Cancel this prompt"}, options)
 		require.NotContains(t, r.last(), "mcpPolicy", "another process has it all")
 		require.Contains(t, r.said(), "droid got hello")
 		require.Equal(t, "end_turn", r.run("again"))
@@ -199,11 +206,11 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				r := inProjectAs(t, asNamed("an editor of the future"), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 				r.ask = answer
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
-				require.Contains(t, r.said(), "The project was not trusted: *Trust this project* was not chosen.")
+				require.Contains(t, r.said(), "The project was not trusted: only *Trust this project* is a yes")
 				require.Contains(t, r.said(), "droid got hello")
 				require.Contains(t, r.last(), "mcpPolicy")
 				require.Equal(t, "end_turn", r.run("again"))
@@ -212,6 +219,72 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				require.Equal(t, 1, r.questions(), "not now holds for the process")
 				require.False(t, r.keeper.Look(r.dir).Trusted)
 			})
+		})
+	}
+}
+
+func asNamed(name string) string { return `"clientInfo":{"name":` + quoted(name) + `,"version":"1"}` }
+
+// What would run stands last in what a user reads. Who is known to read the names of options has two choices and the
+// cancel, and no lecture behind any of them; the first by kind or place, and the last by place, is no yes.
+func TestTrustWhereNamesShow(t *testing.T) {
+	last := "MCP server `s`: `evil x` (in `.factory/mcp.json`)"
+	for _, client := range []string{"zed", "vscode-acp-client", "agent-shell"} {
+		for picked, stop := range map[string]string{"not-now-go-on": "end_turn", "": "end_turn", "cancel-prompt": "cancelled"} {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				require.Nil(t, r.newSession().Error)
+				require.True(t, strings.HasSuffix(strings.TrimSpace(r.messages()), last), r.messages())
+				r.ask = func(p permission) string {
+					require.Equal(t, []string{"allow_once", "allow_once", "reject_once"}, []string{p.Options[0].Kind, p.Options[1].Kind, p.Options[2].Kind})
+					require.Equal(t, "Trust this project", p.Options[1].Name)
+					shown := *p.ToolCall.Content[0].Content.Text
+					if client == "vscode-acp-client" {
+						shown = r.messages()
+					}
+					require.True(t, strings.HasSuffix(strings.TrimSpace(shown), last), shown)
+					require.NotContains(t, shown, "Accept")
+					return picked
+				}
+				require.Equal(t, stop, r.run("hello"))
+				told := r.messages()
+				require.NotContains(t, told, "Some clients")
+				require.NotContains(t, told, "was not trusted")
+				require.Contains(t, r.said(), "Not trusted: /trust yes lets it run")
+				require.False(t, r.keeper.Look(r.dir).Trusted)
+				require.Equal(t, picked != "cancel-prompt", strings.Contains(told, "droid got hello"))
+				r.ask = func(permission) string { return "not-now-go-on" }
+				require.Equal(t, "end_turn", r.run("again"))
+				want := 1
+				if picked == "cancel-prompt" {
+					want = 2 // it was no answer
+				}
+				require.Equal(t, want, r.questions())
+			})
+		}
+	}
+}
+
+// Who is known to see no names is not asked: one line, once, says what to type. What the project brings later is told, too.
+func TestTrustWhereNoNamesShow(t *testing.T) {
+	for _, client := range []string{"CodeCompanion.nvim", "acpx"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+			require.Nil(t, r.newSession().Error)
+			require.Equal(t, "end_turn", r.run("hello"))
+			require.Equal(t, "end_turn", r.run("again"))
+			require.Zero(t, r.questions())
+			require.Equal(t, 1, strings.Count(r.messages(), "/trust"), r.messages())
+			require.Contains(t, r.messages(), "Type `/trust yes` to let it run")
+			require.NotContains(t, r.messages(), "asks")
+			r.write(t, ".factory/mcp.json", `{"mcpServers":{"t":{"command":"worse"}}}`)
+			require.Equal(t, "end_turn", r.run("more"))
+			require.Equal(t, "end_turn", r.run("and more"))
+			require.Zero(t, r.questions())
+			require.Equal(t, 1, strings.Count(r.messages(), "worse"), r.messages())
+			require.Equal(t, "end_turn", r.run("/trust yes"))
+			require.Equal(t, "end_turn", r.run("hello"))
+			require.NotContains(t, r.last(), "mcpPolicy")
 		})
 	}
 }
@@ -322,7 +395,7 @@ func TestUsersPolicyStays(t *testing.T) {
 func TestTrustCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
-		r.ask = rejectOnce
+		r.ask = allowOnce // not now
 		require.Nil(t, r.newSession().Error)
 		say := func(text, want string) {
 			t.Helper()
@@ -347,7 +420,7 @@ func TestTrustCommand(t *testing.T) {
 func TestProgramsOfAProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/commands/Big Deploy.sh": "#!/bin/sh\n", ".factory/commands/greet.md": "Hello"})
-		r.ask = rejectOnce
+		r.ask = allowOnce // not now
 		require.Nil(t, r.newSession().Error)
 		for _, text := range []string{"/big-deploy", "/BIG-DEPLOY now", "  /big-deploy"} {
 			answer := r.await(r.prompt(text))
@@ -428,5 +501,29 @@ func TestHarmlessForThisDroid(t *testing.T) {
 		require.Zero(t, r.questions())
 		require.NotContains(t, r.said(), "left out")
 		require.NotContains(t, r.last(), "hooksDisabled")
+	})
+}
+
+// The program of a server is named that is not there, also where the project or the user has the server in a file.
+func TestServerWithoutItsProgram(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{
+			".factory/mcp.json":   `{"mcpServers":{"theirs":{"command":"no-such-program-theirs"},"both":{"command":"no-such-program-x"},"there":{"command":"go"},"apart":{"command":"no-such-program-y","env":{"PATH":"/opt"}}}}`,
+			"~/.factory/mcp.json": `{"mcpServers":{"mine":{"command":"no-such-program-mine"},"both":{"command":"no-such-program-z"},"web":{"url":"https://mcp.test"}}}`,
+		})
+		require.Nil(t, r.newSession().Error)
+		var failed []stream.MCPServerStatus
+		for _, name := range []string{"theirs", "mine", "both", "there", "apart", "web"} {
+			failed = append(failed, stream.MCPServerStatus{Name: name, Status: "failed", Error: "Failed to connect to MCP server"})
+		}
+		r.hear(failed...)
+		r.settle()
+		r.ask = allowOnce // not now
+		require.Equal(t, "end_turn", r.run("hello"))
+		for name, want := range map[string]string{"theirs": "cannot start: ", "mine": "cannot start: ", "both": "failed to connect", "there": "failed to connect", "apart": "failed to connect", "web": "failed to connect"} {
+			require.Contains(t, r.messages(), "The MCP server "+name+" "+want)
+		}
+		require.Contains(t, r.messages(), "no-such-program-theirs")
+		require.NotContains(t, r.messages(), `exec: "no-such-program-x"`)
 	})
 }

@@ -25,6 +25,7 @@ const (
 	needNoPrompt waiting.Need = "others that keep prompts from starting"
 	needServers  waiting.Need = "MCP servers to start"
 	needShown    waiting.Need = "the editor to show the session"
+	needOthers   waiting.Need = "a look whether another window has the session open"
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
@@ -48,6 +49,9 @@ func (s *Session) there(n waiting.Need) bool {
 		return !s.prompts.RunsOne()
 	case n == needShown:
 		return s.out.Known() && s.load.Over()
+	case n == needOthers:
+		_, known := s.lock.Others()
+		return known
 	case n == needAnswers:
 		return !s.proc.Asked()
 	case n == needServers:

@@ -127,6 +127,9 @@ func WaysToLogIn(inEditor bool) string {
 const TooLargeRemedy = "The request is too large for the model's server, and droid could not make it small enough by compacting the conversation. " +
 	"Send a shorter prompt with fewer or smaller files and images, type /compact, or choose a model that takes more."
 
+// TooLongRemedy says what to do when the provider speaks of the length of the conversation.
+const TooLongRemedy = "The conversation may have grown too long for the model: type /compact, start a new session, or choose a model with a larger context window."
+
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }
 
@@ -136,7 +139,7 @@ var modelRemedies = map[Kind]string{
 	ModelRateLimited:    "The provider limits requests at the moment. Wait a little and send the prompt again, or choose another model.",
 	ModelUnreachable:    "The model's server cannot be reached. Check the network and the model's baseUrl, then send the prompt again.",
 	ModelUnavailable:    "The model's server does not answer properly. Send the prompt again later, or choose another model.",
-	ModelRejected:       "The provider rejected the request. If the conversation has grown too long for the model, start a new session or choose a model with a larger context window.",
+	ModelRejected:       "The provider rejected the request.",
 	ProcessExit:         "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
 	PromptRejected:      "droid did not begin with this prompt. If a hook of yours for UserPromptSubmit refuses it, look at that; else send the prompt again.",
 	NotPersisted:        "droid did the work but could not write it into its session file, so a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",

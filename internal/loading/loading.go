@@ -56,14 +56,18 @@ func (l *Load[R]) Written(request R) {
 	}
 }
 
-// Show takes up the history that droid returned, and takes it out of info.
-func (l *Load[R]) Show(info *stream.SessionInfo) {
+// Show takes up the history that droid returned, and takes it out of info. others is whether another program has the
+// session open, in which the calls that have no result at its end may go on.
+func (l *Load[R]) Show(info *stream.SessionInfo, others bool) {
 	l.shows, l.title, l.history = true, info.Title, quirks.History(info.Messages)
 	if info.HasOlderMessages {
 		l.lacks = append(l.lacks, "The session has older messages that droid did not return.")
 	}
 	if info.Unreadable > 0 {
 		l.lacks = append(l.lacks, fmt.Sprintf("Not shown are %d of the session's messages: droid told them in a form that droid-acp cannot read.", info.Unreadable))
+	}
+	if others && quirks.GoOnElsewhere(l.history) {
+		l.lacks = append(l.lacks, "What has no result above had not ended as this was loaded: it runs, or waits for an answer in the other window.")
 	}
 	info.Messages = nil // the events have all that is shown
 }

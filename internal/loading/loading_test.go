@@ -20,7 +20,7 @@ func TestLoad(t *testing.T) {
 	require.True(t, l.Has(1))
 	require.Equal(t, 1, l.Open())
 	require.False(t, l.Answer(2))
-	l.Show(&stream.SessionInfo{})
+	l.Show(&stream.SessionInfo{}, false)
 	require.True(t, l.Shows())
 	require.True(t, l.Answer(1))
 	require.False(t, l.Answer(1), "once")
@@ -42,7 +42,7 @@ func TestHistory(t *testing.T) {
 	info := &stream.SessionInfo{Messages: messages, Title: "title", HasOlderMessages: true, Unreadable: 2}
 	var l Load[int]
 	l.Begin(1)
-	l.Show(info)
+	l.Show(info, false)
 	require.Nil(t, info.Messages)
 	require.Equal(t, "title", l.Title())
 	require.Equal(t, []string{"The session has older messages that droid did not return.",

@@ -31,7 +31,7 @@ type Servers struct {
 	told    map[string]struct{}
 }
 
-// Missing says why the program of a server cannot be started, "" when it can.
+// Missing says why the program of a server cannot be started, "" when it can. One that the editor did not pass has a name alone.
 type Missing func(stream.MCPServer) string
 
 // Use makes list the session's servers. It reports whether they are others than
@@ -144,15 +144,42 @@ func (s *Servers) trouble(server stream.MCPServerStatus, missing Missing) string
 	case server.RequiresAuth && !server.HasTokens, server.Error == needsLogin:
 		return loginHint(server.Name)
 	}
-	if own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name }); own >= 0 && s.process.Takes {
-		if problem := missing(s.list[own]); problem != "" {
+	configured := stream.MCPServer{Name: server.Name}
+	own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name })
+	if own >= 0 {
+		configured = s.list[own]
+	}
+	if own < 0 || s.process.Takes {
+		if problem := missing(configured); problem != "" {
 			return name + " cannot start: " + problem
 		}
 	}
-	if server.Error == "" {
-		return name + " failed."
+	return name + " " + failure(server) + "."
+}
+
+// failure says that a server has failed, and why. droid's reason may begin with the same word.
+func failure(server stream.MCPServerStatus) string {
+	why := strings.TrimSuffix(server.Error, ".")
+	if why == "" {
+		return "failed"
 	}
-	return name + " failed: " + strings.TrimSuffix(server.Error, ".") + "."
+	if rest, same := strings.CutPrefix(why, "Failed to "); same {
+		return "failed to " + rest
+	}
+	return "failed: " + why
+}
+
+// State says in one line how a server is.
+func State(server stream.MCPServerStatus, missing Missing) string {
+	switch problem := missing(stream.MCPServer{Name: server.Name}); {
+	case server.Status == "failed" && problem != "":
+		return "cannot start: " + problem
+	case server.Status == "failed":
+		return failure(server)
+	case server.Error != "":
+		return server.Status + ": " + server.Error
+	}
+	return server.Status
 }
 
 // ignored is what the user is told of servers that droid does not start.

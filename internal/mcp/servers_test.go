@@ -63,7 +63,9 @@ func TestTrouble(t *testing.T) {
 		{status("a", "disabled"), missing, ""},
 		{status("a", "failed"), there, "The MCP server a failed."},
 		{status("a", "failed"), missing, "The MCP server a cannot start: no program a."},
-		{status("droid's", "failed"), missing, "The MCP server droid's failed."},
+		{status("droid's", "failed"), there, "The MCP server droid's failed."},
+		{status("droid's", "failed"), missing, "The MCP server droid's cannot start: no program ."},
+		{stream.MCPServerStatus{Name: "droid's", Status: "failed", Error: "Failed to connect to MCP server"}, there, "The MCP server droid's failed to connect to MCP server."},
 		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, there, "The MCP server a failed: Connection closed."},
 		{stream.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, there, "The MCP server a is blocked by a policy of your organisation."},
 		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, there, "The MCP server a needs you to log in: type `/mcp login a`."},
@@ -124,4 +126,23 @@ func TestOpened(t *testing.T) {
 	require.Empty(t, texts)
 	require.Empty(t, watch)
 	require.Equal(t, []string{"These MCP servers have offered no tools so far: a, c. droid does not say why; check that they start and answer."}, with().Silent([]string{"a", "c"}))
+}
+
+// The list has each server in one line, in words that do not repeat each other.
+func TestState(t *testing.T) {
+	gone := func(stream.MCPServer) string { return "there is no gone." }
+	for _, tc := range []struct {
+		server  stream.MCPServerStatus
+		missing Missing
+		want    string
+	}{
+		{status("a", "connected"), gone, "connected"},
+		{status("a", "failed"), there, "failed"},
+		{status("a", "failed"), gone, "cannot start: there is no gone."},
+		{stream.MCPServerStatus{Status: "failed", Error: "Failed to connect to MCP server"}, there, "failed to connect to MCP server"},
+		{stream.MCPServerStatus{Status: "failed", Error: "Connection closed"}, there, "failed: Connection closed"},
+		{stream.MCPServerStatus{Status: "connecting", Error: "again"}, there, "connecting: again"},
+	} {
+		require.Equal(t, tc.want, State(tc.server, tc.missing))
+	}
 }

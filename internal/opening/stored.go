@@ -37,6 +37,13 @@ func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error)
 	return bounded.Do(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
 }
 
+// ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'
+// names. What cannot be read is not among them.
+func (o *Opener) ServerPrograms(ctx context.Context, cwd string) map[string]string {
+	programs, _ := bounded.Do(ctx, o.calls, "Trust.ServerPrograms", cwd, func(cwd string) (map[string]string, error) { return o.cfg.Trust.ServerPrograms(cwd), nil })
+	return programs
+}
+
 // MarkOpen notes in the store that this agent has a session open. When ctx ends while the note is being made, it is
 // still waited for a moment: who deletes the session next would find it. A note that comes later yet is taken back.
 func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ error) {

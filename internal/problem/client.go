@@ -12,7 +12,8 @@ import (
 
 // For is an error as this client shows it. Within this program the message has all that is said, in
 // one line, and the details have it as it stands. A client gets one sentence in the message, as ACP
-// wants it, and in the details what follows; one that shows a part alone gets all in that part. Zed shows
+// wants it, and in the details what follows; one that shows a part alone gets all in that part. Of a request that the
+// provider rejected the sentence is the cause. Zed shows
 // the details of a prompt's error where nothing stands beside them, and of others all data as JSON: it gets no
 // kind. prompt is whether the error ends a prompt.
 func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError) *acp.RequestError {
@@ -23,6 +24,9 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 		return err
 	}
 	first, rest := show.CutSentence(text)
+	if before, cause, rejected := strings.Cut(text, causeBegins); rejected {
+		first, rest = "The provider says: "+strings.Join(strings.Fields(cause), " "), before
+	}
 	switch {
 	case client.ErrorDetails, client.PromptDetails && prompt && err.Code == codeInternal:
 		rest = text

@@ -3,8 +3,10 @@ package problem
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -40,14 +42,41 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
 	}
 	remedy := diagnosis.Model(reason)
-	if tooLarge(f.Message) {
+	switch {
+	case tooLarge(f.Message):
 		remedy = diagnosis.TooLargeRemedy
+	case diagnosis.Kind(reason) == diagnosis.ModelRejected && f.Message != "":
+		said = rejected(f)
+		remedy = ""
 	}
 	if remedy != "" {
 		said += "\n\n" + remedy
 	}
 	return Internal(reason, said)
 }
+
+// rejected says that the provider rejected a request. Why stands last, where a narrow window shows it.
+func rejected(f *quirks.Failure) string {
+	cause := show.ProviderWords(strings.TrimSpace(f.Message))
+	said := diagnosis.Model(string(diagnosis.ModelRejected))
+	if ofLength().MatchString(cause) {
+		said += " " + diagnosis.TooLongRemedy
+	}
+	for part := range strings.SplitSeq(show.ProviderWords(strings.TrimSpace(f.Advice)), "\n\n") {
+		if part != "" && !strings.Contains(part, cause) && !strings.Contains(cause, part) {
+			said += "\n\n" + part
+		}
+	}
+	return said + causeBegins + cause
+}
+
+// causeBegins is before the cause, at the end of what rejected says.
+const causeBegins = "\n\nThe provider says: "
+
+// ofLength matches what providers say of a conversation that is too long for the model.
+var ofLength = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bcontext|too long|input length|too many (input )?tokens|token count|maximum number of tokens|reduce the length`)
+})
 
 // tooLarge reports whether a message says that the model's server refused the size of the request: HTTP status
 // 413, which 0.225 has behind words of its own.

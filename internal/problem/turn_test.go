@@ -1,11 +1,13 @@
 package problem
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 
@@ -24,5 +26,34 @@ func TestTooLargeRequest(t *testing.T) {
 	}
 	for _, message := range []string{"4130 x", "429 413", "the file has 413 lines"} {
 		require.NotContains(t, Text(Turn(&quirks.Failure{Message: message}, false)), diagnosis.TooLargeRemedy)
+	}
+}
+
+// Why a provider rejected a request stands last, where a narrow window shows it. That the conversation may be too long
+// is said only of an error that speaks of length.
+func TestRejectedRequestEndsWithItsCause(t *testing.T) {
+	const persists = "If this persists, verify your custom model configuration in settings."
+	advice := func(cause string) string {
+		return "BYOK Error: 400 " + cause + "\n\nUpstream error: " + cause + "\n\n" + persists
+	}
+	for cause, long := range map[string]bool{
+		"Unsupported parameter: 'temperature'": false, "max_tokens is too large: 999999": false, "the model `x` does not exist": false, "text is not a valid image": false,
+		"This model's maximum context length is 8192 tokens": true, "prompt is too long: 210000 tokens > 200000 maximum": true, "context_length_exceeded": true,
+		"input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000": true, "Please reduce the length of the messages.": true,
+		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).": true,
+	} {
+		for _, f := range []quirks.Failure{{Typed: true, Reason: "model_request_rejected", Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause}} {
+			err := Turn(&f, false)
+			said := Text(err)
+			require.True(t, strings.HasSuffix(said, "\n\nThe provider says: 400 "+cause), said)
+			require.Equal(t, 1, strings.Count(said, cause), said)
+			require.Equal(t, long, strings.Contains(said, "/compact"), said)
+			require.Equal(t, f.Advice != "", strings.Contains(said, persists), said)
+			told := For(protocol.ClientCapabilities{}, true, err)
+			require.Contains(t, told.Message, cause, "a client that shows no details has the cause")
+			require.NotContains(t, told.Data.(map[string]string)["details"], cause)
+			told = For(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ErrorMessage: true}}, true, err)
+			require.True(t, strings.HasSuffix(told.Message, "400 "+cause), told.Message)
+		}
 	}
 }

@@ -13,7 +13,9 @@ type ClientTraits struct {
 	OptionNames bool
 	// AtItsWord: it has a name, and no more is known of it. It is taken to show what ACP has it show, but is
 	// given no two options of a kind that allow different things.
-	AtItsWord      bool
+	AtItsWord bool
+	// OptionKinds: it is known to show of an option no more than its kind, as Accept or Reject.
+	OptionKinds    bool
 	RequestContent bool // shows the content of a permission request; else the user would decide by a title
 	CallContent    bool // shows the content of a call that waits for permission: it need not be a message, too
 	CallDiffs      bool // shows the diffs of a call that waits, and those of a request after a key alone
@@ -54,7 +56,7 @@ const (
 // Showing is the client where the user says what it shows. They know better.
 func (c ClientCapabilities) Showing(what string) ClientCapabilities {
 	if what != "" {
-		c.AtItsWord, c.OptionNames, c.RequestContent = false, what == ShowsNames, what != ShowsTitle
+		c.AtItsWord, c.OptionNames, c.OptionKinds, c.RequestContent = false, what == ShowsNames, what != ShowsNames, what != ShowsTitle
 	}
 	return c
 }
@@ -102,6 +104,8 @@ var knownClients = map[string]ClientTraits{
 	"acpx": {ByPolicy: true, FilesOnDisk: true, ErrorDetails: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
 	"droid-acp smoke": {ByPolicy: true, RequestContent: true, ErrorDetails: true},
+	// This program's "attach", which joins in a terminal, by number.
+	"droid-acp attach": {OptionNames: true, RequestContent: true},
 	// CodeCompanion 9.9.1 (Neovim), seen, and read in
 	// lua/codecompanion/interactions/chat/acp/request_permission.lua: of several
 	// options of a kind its key takes the last. It holds back calls that wait. Each write
@@ -110,7 +114,7 @@ var knownClients = map[string]ClientTraits{
 	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
 	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
 	// permission request while no prompt runs (seen with 19.22).
-	"CodeCompanion.nvim": {DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
+	"CodeCompanion.nvim": {OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a

@@ -36,8 +36,8 @@ func TestTraitsOfAClient(t *testing.T) {
 func TestWhatTheUserSaysThatItShows(t *testing.T) {
 	for what, want := range map[string]ClientTraits{
 		"":           {AtItsWord: true, RequestContent: true, NoDiffs: true},
-		ShowsTitle:   {NoDiffs: true},
-		ShowsContent: {RequestContent: true, NoDiffs: true},
+		ShowsTitle:   {OptionKinds: true, NoDiffs: true},
+		ShowsContent: {OptionKinds: true, RequestContent: true, NoDiffs: true},
 		ShowsNames:   {RequestContent: true, OptionNames: true, NoDiffs: true},
 	} {
 		unknown := ClientCapabilities{ClientTraits: ClientTraits{AtItsWord: true, RequestContent: true, NoDiffs: true}}

@@ -71,13 +71,19 @@ func DiffContent(path string, oldText, newText *string) ToolContent {
 	return ToolContent{Type: "diff", Diff: &Diff{path, oldText, newText}}
 }
 
-// ToolMeta is the meta of tool calls by which clients that declare
+// ToolMeta is the meta of tool calls. By the members terminal_* clients that declare
 // _meta.terminal_output show the output of commands that the agent runs itself (Zed;
 // field notes acp.md §5). The info counts on a tool_call only, the others on updates only.
 type ToolMeta struct {
+	Own            *OwnMeta        `json:"droid-acp,omitempty"`
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
 	TerminalOutput *TerminalOutput `json:"terminal_output,omitempty"`
 	TerminalExit   *TerminalExit   `json:"terminal_exit,omitempty"`
+}
+
+// OwnMeta is for package serve, which shows one agent's requests to several clients.
+type OwnMeta struct {
+	NamesOnly bool `json:"namesOnly,omitempty"` // only who reads the names of the options may choose among several of a kind
 }
 
 // TerminalInfo announces the terminal of a call and its directory.

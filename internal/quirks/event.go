@@ -109,13 +109,15 @@ type ToolProgress struct {
 }
 
 // ToolEnded ends a started call, once. Unfinished means that the turn ended
-// without a result for it; Content is then empty and IsError true.
+// without a result for it; Content is then empty and IsError true. Elsewhere, of a history, says that it may go on in
+// another program that has the session open.
 type ToolEnded struct {
 	ID         string
 	Name       string
 	Content    json.RawMessage // a JSON string or an array of content blocks
 	IsError    bool
 	Unfinished bool
+	Elsewhere  bool
 
 	MayNeedLogin bool // it failed, perhaps for want of a login to Factory, which Content does not say
 }

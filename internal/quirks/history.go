@@ -2,7 +2,8 @@ package quirks
 
 // What droid does: the history of load_session is what droid keeps for the
 // model. Messages that are hidden lie between those to show, a call that a
-// crash cut off has no result, and the model's ids repeat. Results are messages
+// crash cut off has no result, one that runs in another process has a result that says that it is pending (0.225), and the
+// model's ids repeat. Results are messages
 // of the role "tool", whose blocks have toolUseId and isError, and what was a
 // system message has the role "user" here; visibility tells it from the user's.
 // Seen on: 0.99, 0.225.
@@ -10,7 +11,9 @@ package quirks
 // Histories: testdata/history.
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -35,6 +38,39 @@ func History(messages []stream.Message) []Event {
 	}
 	h.endCalls()
 	return h.out
+}
+
+// CutOff reports whether messages seem to end with calls that have no result.
+func CutOff(messages []stream.Message) bool {
+	open := 0
+	for _, m := range slices.Backward(messages) {
+		for _, b := range m.Content {
+			switch {
+			case b.Type == "tool_result" && !pending(resultOf(b)):
+				open--
+			case isToolUse(b):
+				open++
+			}
+		}
+		if m.Role == stream.RoleAssistant {
+			break
+		}
+	}
+	return open > 0
+}
+
+// GoOnElsewhere notes of the calls without a result at the end of a history that they may go on in another program. It
+// reports whether there are any.
+func GoOnElsewhere(history []Event) (some bool) {
+	for i := len(history) - 1; i >= 0; i-- {
+		end, ok := history[i].(ToolEnded)
+		if !ok || !end.Unfinished {
+			break
+		}
+		end.Elsewhere, some = true, true
+		history[i] = end
+	}
+	return some
 }
 
 // history makes the events of a history.
@@ -80,7 +116,9 @@ func newHistory(messages []stream.Message) *history {
 				c := &pastCall{id: names.uniqueID(b.ID), name: b.Name}
 				h.calls[place{i, j}], newest[b.ID] = c, c
 			case b.Type == "tool_result":
-				if c := newest[resultOf(b).ToolUseID]; c != nil && !c.answered {
+				if r := resultOf(b); pending(r) {
+					continue
+				} else if c := newest[r.ToolUseID]; c != nil && !c.answered {
 					c.answered = true
 					h.ends[place{i, j}] = c
 				}
@@ -88,6 +126,11 @@ func newHistory(messages []stream.Message) *history {
 		}
 	}
 	return h
+}
+
+// pending reports whether a result holds the place of one that is still to come.
+func pending(r toolResult) bool {
+	return bytes.Contains(r.Content, []byte(`"__TOOL_RESULT_PENDING__"`))
 }
 
 // again reports whether id was seen, and notes it. Messages without an id never

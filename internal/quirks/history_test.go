@@ -303,3 +303,36 @@ func TestRecordedLoads(t *testing.T) {
 	require.Greater(t, tools, 5)
 	t.Logf("%d loads, %d texts and the tools of %d loads compared", loads, texts, tools)
 }
+
+// A call that waits or runs in another process has no result yet, or one that says so. What was not answered at the end
+// may go on there.
+func TestHistoryEndsWithOpenCalls(t *testing.T) {
+	const call = `{"role":"assistant","id":"a","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"c","name":"Execute","input":{}},{"type":"tool_use","id":"d","name":"Execute","input":{}}]}`
+	result := func(id, text string) string {
+		return `,{"role":"tool","id":"r` + id + `","content":[{"type":"tool_result","toolUseId":"` + id + `","content":"` + text + `"}]}`
+	}
+	const waits = "__TOOL_RESULT_PENDING__"
+	for after, want := range map[string]string{
+		"":                                       "cd",
+		result("c", waits):                       "cd",
+		result("c", "done"):                      "d",
+		result("c", "done") + result("d", waits): "d",
+		result("c", waits) + result("c", "done"): "d",
+		result("c", "done") + result("d", "done"): "",
+		`,{"role":"user","id":"u","content":[{"type":"text","text":"on"}]},{"role":"assistant","id":"b","content":[{"type":"text","text":"y"}]}`: "",
+	} {
+		var messages []stream.Message
+		require.NoError(t, json.Unmarshal([]byte("["+call+after+"]"), &messages))
+		events := History(messages)
+		require.NoError(t, checkHistory(events))
+		require.Equal(t, want != "", CutOff(messages), after)
+		require.Equal(t, want != "", GoOnElsewhere(events), after)
+		open := ""
+		for _, ev := range events {
+			if end, ok := ev.(ToolEnded); ok && end.Elsewhere {
+				open += end.ID
+			}
+		}
+		require.Equal(t, want, open, after)
+	}
+}

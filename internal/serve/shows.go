@@ -68,10 +68,10 @@ func (q *question) put(c *Client) {
 		if text := q.unseen(c); text != "" {
 			q.session.sayTo(c, text)
 		}
-		if !c.caps.ShowsNames() {
+		if !c.caps.ShowsNames() || !c.caps.OptionNames && q.namesOnly() {
 			var left []string
 			if line, left = q.byKind(); len(left) > 0 {
-				q.session.sayTo(c, "\n\nThese cannot be chosen here, since this client does not show what choices are called: "+strings.Join(left, ", ")+".\n\n")
+				q.session.sayTo(c, "\n\nThese cannot be chosen here, since this client is not known to show what choices are called: "+strings.Join(left, ", ")+".\n\n")
 			}
 		}
 	}
@@ -92,6 +92,12 @@ func (q *question) choice(result []byte) string {
 func (q *question) options() (options []json.RawMessage) {
 	_ = json.Unmarshal(valueAt(q.params, "options"), &options) // none where there are none
 	return options
+}
+
+// namesOnly is protocol.OwnMeta's.
+func (q *question) namesOnly() bool {
+	own := valueAt(valueAt(valueAt(q.params, "toolCall"), "_meta"), "droid-acp")
+	return string(valueAt(own, "namesOnly")) == "true"
 }
 
 // byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow

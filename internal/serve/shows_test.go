@@ -210,7 +210,7 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 		byKind.mu.Lock()
 		heard := strings.Join(byKind.heard, "\n")
 		byKind.mu.Unlock()
-		require.Contains(t, heard, "cannot be chosen here, since this client does not show what choices are called: Low, High.")
+		require.Contains(t, heard, "cannot be chosen here, since this client is not known to show what choices are called: Low, High.")
 		var ids []string
 		for _, o := range byKind.last().Params["options"].([]any) {
 			ids = append(ids, o.(map[string]any)["optionId"].(string))
@@ -218,5 +218,32 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 		require.Equal(t, []string{"o", "n"}, ids)
 		own.hearsNothing()
 		a.answer(going, `{"stopReason":"end_turn"}`)
+	})
+}
+
+// What only who reads the names may choose is not offered to a client of which nobody knows whether it shows them.
+func TestQuestionForWhoReadsNames(t *testing.T) {
+	const rest = `"toolCall":{"toolCallId":"trust-1","title":"Trust this project?","_meta":{"droid-acp":{"namesOnly":true}}},` +
+		`"options":[{"optionId":"n","kind":"allow_once","name":"Not now"},{"optionId":"y","kind":"allow_once","name":"Trust"},{"optionId":"c","kind":"reject_once","name":"Cancel"}]`
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("zed", everything)
+		one.opens(a, "s1")
+		for name, want := range map[string]string{"agent-shell": "nyc", "droid-acp attach": "nyc", "JetBrains.IDEA": "c", "CodeCompanion.nvim": "c"} {
+			two, _ := h.client(name, "{}")
+			two.load("s1")
+			two.take()
+			prompt := two.prompts(a, "s1", "go")
+			two.take()
+			a.asks("s1", rest)
+			var ids strings.Builder
+			for _, o := range two.last().Params["options"].([]any) {
+				ids.WriteString(o.(map[string]any)["optionId"].(string))
+			}
+			require.Equal(t, want, ids.String(), name)
+			a.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`)
+			a.next()
+			a.answer(prompt, `{"stopReason":"end_turn"}`)
+			two.Gone()
+		}
 	})
 }

@@ -207,6 +207,9 @@ func (v *View) toolRunning(id string) {
 func (v *View) toolEnded(ev quirks.ToolEnded) {
 	view := v.call(ev.ID)
 	delete(v.calls, ev.ID)
+	if ev.Elsewhere {
+		return // it is not known how it ends
+	}
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ID, Status: protocol.StatusCompleted}
 	if ev.IsError || isUnknownTool(ev) {
 		update.Status = protocol.StatusFailed

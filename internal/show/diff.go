@@ -84,6 +84,9 @@ func (c change) content(cwd string) []protocol.ToolContent {
 		return []protocol.ToolContent{protocol.TextContent(fmt.Sprintf("Deletes %s (%.1f MB)", name, float64(len(*c.old))/1e6))}
 	}
 	before, after := orEmpty(c.old), orEmpty(c.new)
+	if c.overUnknown {
+		return []protocol.ToolContent{protocol.TextContent("The text for " + name + ":\n\n" + markdown.Fenced("", beginning(after)))}
+	}
 	if c.size() <= maxDiff {
 		return []protocol.ToolContent{protocol.DiffContent(c.path, c.old, c.new)}
 	}

@@ -2,7 +2,10 @@ package show
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
@@ -79,8 +82,41 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 	update.Locations = changeLocations(e.changes)
 	if update.Status == protocol.StatusFailed || len(e.changes) == 0 {
+		if !e.v.past && saysNoReason(ev) {
+			e.v.unexplained = append(e.v.unexplained, FailedEdit{ev.ID, slices.Clone(update.Content)})
+		}
 		update.Content = append(update.Content, ResultContent(ev.Content)...)
 	}
+}
+
+// FailedEdit is an edit of which droid has told no more than that it failed.
+type FailedEdit struct {
+	ID      string
+	content []protocol.ToolContent // what the call shows beside that
+}
+
+// noReason matches what droid says of edits that fail (0.225). The model gets the reason, which stands in droid's store when
+// all calls that were made together have ended.
+var noReason = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Error: )?Failed to [a-z ]{1,40}\.?$`) })
+
+func saysNoReason(ev quirks.ToolEnded) bool {
+	return ev.IsError && noReason().MatchString(ResultText(ev.Content))
+}
+
+// Unexplained hands out, each once, the failed edits whose reason droid has stored when it tells this event: the model goes on,
+// or the turn has ended.
+func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
+	switch ev.(type) {
+	case quirks.Text, quirks.ToolStarted, quirks.TurnEnded:
+		failed, v.unexplained = v.unexplained, nil
+	}
+	return failed
+}
+
+// Explain shows why an edit failed.
+func (v *View) Explain(e FailedEdit, why string) []Output {
+	v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
+	return v.take()
 }
 
 // change is what a call does to one file. old and new are the texts of the whole file,
@@ -91,6 +127,8 @@ type change struct {
 	part     bool    // not the whole file
 	from     string  // name until now of a file that cannot be read, absolute
 	line     int     // first line that changes, from 1; 0 when it is not known
+
+	overUnknown bool // nobody knows whether there was a file, and what it had: no diff tells that
 }
 
 // whole is a change of which both texts are known.

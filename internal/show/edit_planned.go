@@ -35,7 +35,9 @@ func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	case in.FilePath == "":
 	case name == "Create" && in.Content != nil:
 		old, _ := v.readText(path)
-		return []change{whole(path, old, in.Content)}
+		c := whole(path, old, in.Content)
+		c.overUnknown = v.past
+		return []change{c}
 	case name == "Edit" && (in.OldStr != "" || in.NewStr != ""):
 		return v.replacements(path, []replacement{in.replacement})
 	case name == "MultiEdit":

@@ -16,7 +16,7 @@ type OwnQuestion struct {
 	asked  bool
 	choice choice
 	call   protocol.ToolCall
-	yes    bool
+	chosen string // the id of the option
 }
 
 var _ Dialog = (*OwnQuestion)(nil)
@@ -49,16 +49,18 @@ func (q *OwnQuestion) Next() (Step, bool) {
 
 // Chose implements Dialog.
 func (q *OwnQuestion) Chose(optionID string) (offered bool) {
-	picked := q.choice.picked(optionID)
-	q.yes = picked == q.yesID
-	return picked != ""
+	q.chosen = q.choice.picked(optionID)
+	return q.chosen != ""
 }
 
 // Filled implements Dialog.
 func (q *OwnQuestion) Filled(*protocol.ElicitationResult) {}
 
 // Yes reports whether the user said yes.
-func (q *OwnQuestion) Yes() bool { return q.yes }
+func (q *OwnQuestion) Yes() bool { return q.chosen == q.yesID }
+
+// Cancels reports whether the user cancels the prompt with that.
+func (q *OwnQuestion) Cancels() bool { return q.chosen == trustCancel }
 
 // After ends the entry. The View shows it.
 func (q *OwnQuestion) After(outcome string) []Output {
@@ -66,11 +68,15 @@ func (q *OwnQuestion) After(outcome string) []Output {
 	return q.view.take()
 }
 
-// CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that is not
-// known to show what an answer would say: what its user typed counts. background says that a command in the
+// asksYesOrNo reports whether the client's user can answer a question with two options, one of a kind. Of one that is
+// not known to show either their names or their kinds, what the user typed counts.
+func (v *View) asksYesOrNo() bool { return v.client.ShowsNames() || v.client.OptionKinds }
+
+// CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that cannot be asked
+// (asksYesOrNo). background says that a command in the
 // background ends with it.
 func (v *View) CompactQuestion(background bool) *OwnQuestion {
-	if !v.client.ShowsNames() {
+	if !v.asksYesOrNo() {
 		return nil
 	}
 	text := "The model goes on with a summary in place of what was said. The conversation is kept: `/fork before` makes a thread of its own from it."
@@ -88,7 +94,7 @@ const endsBackground = "\n\nA command that droid runs in the background ends wit
 
 // RewindQuestion asks whether to go back, which ends a command in the background. It is nil where CompactQuestion is.
 func (v *View) RewindQuestion() *OwnQuestion {
-	if !v.client.ShowsNames() {
+	if !v.asksYesOrNo() {
 		return nil
 	}
 	return v.ownQuestion("rewind", "Go back to before that prompt?", "droid is started again for it."+endsBackground,

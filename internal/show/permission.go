@@ -53,6 +53,12 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	if v.client.AtItsWord && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
 		always = "For a higher level than these set the mode once the plan is approved."
 	}
+	if !all(ev.Tools, "sandbox_violation") && !all(ev.Tools, confirmSpec) {
+		if _, again := v.noted[always]; again {
+			always = ""
+		}
+		v.noted[always] = struct{}{}
+	}
 	shown = v.showBefore(ev, shown, always)
 	p := &Permission{Before: v.take()}
 	for _, update := range after {

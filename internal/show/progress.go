@@ -129,6 +129,13 @@ func (v *View) EndCompactionWith(end CompactionEnd, facts CompactionFacts) []Out
 	return v.take()
 }
 
+// NothingToCompact ends it where the conversation was empty.
+func (v *View) NothingToCompact() []Output {
+	const nothing = "There is nothing to compact yet."
+	v.endCompaction(CompactionFailed, nothing, CompactionFacts{Error: nothing})
+	return v.take()
+}
+
 func (v *View) beginCompaction(why string) {
 	if v.compaction != "" {
 		return

@@ -39,6 +39,8 @@ type View struct {
 	past        bool                          // what is being shown is history
 	calls       map[string]toolView           // the open tool calls, by id
 	ids         map[string]struct{}           // of all tool calls so far
+	noted       map[string]struct{}           // what was said once of options that last
+	unexplained []FailedEdit                  // whose reason is still to be looked for
 	unannounced []unannounced                 // calls that are not announced yet, in order
 	hooks       map[string]stream.HookStarted // that run, by their id
 	border      border
@@ -57,6 +59,7 @@ func New(o Options) *View {
 		waysToLogIn:  o.WaysToLogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
+		noted:        make(map[string]struct{}),
 		hooks:        make(map[string]stream.HookStarted),
 	}
 }

@@ -212,3 +212,54 @@ func TestHistoryOfAConversation(t *testing.T) {
 	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt"}}, out[0].(protocol.ToolCall).Locations, "the file has changed since: no line is known")
 	require.False(t, d.past)
 }
+
+// Whether a Create of the past made a file or wrote over one, nobody knows: it shows no diff from nothing.
+func TestCreateOfThePastHasNoDiff(t *testing.T) {
+	for _, past := range []bool{true, false} {
+		d := newHarness(protocol.ClientCapabilities{})
+		say := func(ev quirks.Event) (got string) {
+			view := func(m Moment, ev quirks.Event) []Output { return d.Event(m, ev, d.texts(d.Needs(ev)...)) }
+			if past {
+				view = d.History
+			}
+			out := view(d.moment(), ev)
+			for _, u := range out {
+				got += texts(u.(protocol.ToolCall).Content)
+			}
+			return got
+		}
+		say(started("t", "Create", `{"file_path":"a.txt","content":"one\n"}`))
+		want := "diff"
+		if past {
+			want = "The text for a.txt:\n\n```\none\n```"
+		}
+		require.Equal(t, want, say(ended("t", "Create", "File created successfully")))
+	}
+}
+
+// Why an edit failed is asked for once, when the model goes on; an edit that says why, or that is past, is not asked about.
+func TestFailedEditIsExplained(t *testing.T) {
+	d := newHarness(protocol.ClientCapabilities{})
+	failed := func(id, why string) quirks.ToolEnded {
+		end := ended(id, "Edit", why)
+		end.IsError = true
+		return end
+	}
+	const edit = `{"file_path":"a.txt","old_str":"one","new_str":"two"}`
+	for id, why := range map[string]string{"a": "Error: Failed to edit file", "b": "Error: The text to replace was not found in the file."} {
+		d.event(started(id, "Edit", edit))
+		d.event(quirks.ToolRunning{ID: id})
+		d.event(failed(id, why))
+	}
+	d.History(d.moment(), started("p", "Edit", edit))
+	d.History(d.moment(), failed("p", "Error: Failed to edit file"))
+	require.Empty(t, d.Unexplained(quirks.UsageChanged{}))
+	list := d.Unexplained(quirks.Text{})
+	require.Len(t, list, 1)
+	require.Empty(t, d.Unexplained(quirks.Text{}), "once")
+	out := d.Explain(list[0], "Error: it was changed")
+	require.Len(t, out, 1)
+	update := out[0].(protocol.ToolCall)
+	require.Equal(t, "a", update.ToolCallID)
+	require.Equal(t, "diff|Error: it was changed", texts(update.Content))
+}

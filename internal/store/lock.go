@@ -9,6 +9,8 @@ type Lock struct {
 	id      string    // "" for none
 	release func()    // nil until it is held
 	marked  time.Time // when somebody noted last that the session is open, as far as is known
+	looked  bool      // it is known whether others had the session open
+	others  bool      // they had
 }
 
 // Is reports whether this is the session that is locked, or is to be.
@@ -21,6 +23,17 @@ func (l *Lock) Begin(id string) (before func()) {
 	*l = Lock{id: id}
 	return before
 }
+
+// Looked notes whether another process had the session open as it was looked for.
+func (l *Lock) Looked(id string, others bool) {
+	if l.id == id {
+		l.looked, l.others = true, l.others || others
+	}
+}
+
+// Others reports whether another process had the session open when that was seen last; known is false while it is being
+// looked for.
+func (l *Lock) Others() (others, known bool) { return l.others, l.looked || l.id == "" }
 
 // Held notes that the session is locked until release is called, and when that was noted for others
 // (Store.Marked). It returns release if the session is no longer to be locked.
@@ -38,6 +51,6 @@ func (l *Lock) Joined(id string, marked time.Time) bool {
 	if l.id != id || l.release == nil || marked.IsZero() || marked.Equal(l.marked) {
 		return false
 	}
-	l.marked = marked
+	l.marked, l.others = marked, true
 	return true
 }

@@ -61,6 +61,15 @@ func (t *Threads) Summary(ctx context.Context, id string) string {
 	return text
 }
 
+// Results are what the model got of these calls, by their ids, as far as droid has stored it. It reads the store.
+func (t *Threads) Results(ctx context.Context, id string, calls []string) map[string]string {
+	results, err := bounded.Do(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
+	if err != nil {
+		t.log.Info("why an edit failed could not be read", zap.Error(err))
+	}
+	return results
+}
+
 // Successor is a session that droid made for a thread, in which it is to go on.
 type Successor struct {
 	ID      string
@@ -97,7 +106,11 @@ func (t *Threads) link(l links.Link) error {
 
 // Hint tells where the old conversation is.
 func (n Successor) Hint() string {
-	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", n.From) + n.Lost()
+	which := "before"
+	if n.unnoted != nil {
+		which = n.From // nothing leads there from the session that the thread is in
+	}
+	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", which) + n.Lost()
 }
 
 // Lost tells what it means that the store does not tell of the successor, ""

@@ -75,6 +75,14 @@ func (k *Keeper) Look(cwd string) Project {
 	return p
 }
 
+// ServerPrograms are layer.ServerPrograms for a session in cwd.
+func (k *Keeper) ServerPrograms(cwd string) map[string]string {
+	if k == nil {
+		return nil
+	}
+	return layer.ServerPrograms(cwd, k.o.Home)
+}
+
 // Without is what a droid that works in the project is to leave out, nil where somebody said
 // yes. It is empty where nobody did and nothing is known that the project brings.
 func (p Project) Without() *layer.Layer {

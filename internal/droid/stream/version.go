@@ -150,8 +150,9 @@ var (
 	// Else it is not known which settings of one process win over a project's.
 	LeavesLayerOut = Fact{release099, "be started without what a project brings to run"}
 
-	RenamesSessions = Fact{release117, "rename a session"}
-	TellsContextUse = Fact{release117, "tell what fills the context window"}
+	RenamesSessions      = Fact{release117, "rename a session"}
+	CompactsWithoutLogin = Fact{release117, "compact a conversation without a login to Factory"}
+	TellsContextUse      = Fact{release117, "tell what fills the context window"}
 	// Else the answer proceed_edit opens a program of the desktop.
 	TakesEditedPlan = Fact{release117, "take a plan that was edited before it was approved"}
 	// Else it looks for MCP servers as it starts, and never starts those that it finds then
