@@ -63,12 +63,12 @@ type agent struct {
 
 // call is a request to an agent.
 type call struct {
-	id        []byte // the client's
-	method    string
-	client    *Client  // nil for the server's own, or one whose client is gone
-	session   *session // that it is about, if it was open when it was asked
-	directory string   // of the session that it makes
-	done      func(result []byte, err error)
+	id      []byte // the client's
+	method  string
+	client  *Client  // nil for the server's own, or one whose client is gone
+	session *session // that it is about, if it was open when it was asked
+	wants   wants    // where it opens one
+	done    func(result []byte, err error)
 }
 
 // start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
@@ -283,6 +283,8 @@ func (a *agent) took(c *call, line, result []byte) {
 		c.session.turnEnded(c, line, result)
 	case opens(c.method):
 		a.opened(c, result)
+	case c.method == "session/set_config_option" && c.session != nil:
+		c.session.optionSet(c.client, result)
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.end()
 	}
@@ -305,7 +307,7 @@ func (a *agent) opened(c *call, result []byte) {
 		if id == "" {
 			return
 		}
-		open = a.server.newSession(id, a, c.directory)
+		open = a.server.newSession(id, a, c.wants)
 		open.partial = c.method == "session/fork"
 	}
 	switch {
@@ -315,11 +317,14 @@ func (a *agent) opened(c *call, result []byte) {
 		open.loader, open.partial = nil, true // the journal began anew
 		if open.changing {                    // else the session is as it was
 			open.end()
+		} else {
+			open.changed()
 		}
 		return
 	}
 	open.loader = nil
-	open.result = bytes.Clone(result)
+	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
+	open.goesOn(c)
 	if c.client != nil && !c.client.gone {
 		open.attach(c.client)
 	}
