@@ -39,12 +39,24 @@ func (p childProcess) Await() string {
 	return text
 }
 
-func (o Options) startProcess(h Hello) (process, error) {
-	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: o.Stderr})
+func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
+	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
 	if err != nil {
 		return nil, err
 	}
 	return childProcess{p}, nil
+}
+
+// toldWords tells a client what its agent writes to stderr. While the client has no room it is told nothing.
+type toldWords struct{ *Client }
+
+func (w toldWords) Write(text []byte) (int, error) {
+	w.server.mu.Lock()
+	defer w.server.mu.Unlock()
+	if w.hello.Stderr && w.options.Local && w.out.Full() == nil {
+		w.notify(StderrMethod, Words{string(text)}, "")
+	}
+	return len(text), nil
 }
 
 // agent is the agent of one client, which may be gone. The server's lock guards it.
@@ -72,8 +84,8 @@ type call struct {
 }
 
 // start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
-func (s *Server) start(h Hello) (*agent, error) {
-	proc, err := s.Options.start(h)
+func (s *Server) start(h Hello, c *Client) (*agent, error) {
+	proc, err := s.Options.start(h, toldWords{c})
 	if err != nil {
 		return nil, err
 	}

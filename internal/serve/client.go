@@ -173,7 +173,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	line = bytes.Clone(line)
 	h, _ = jsonrpc.ReadHead(line)
 	s.work.Go(func() {
-		a, err := s.start(hello)
+		a, err := s.start(hello, c)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.starting = false

@@ -235,3 +235,38 @@ func TestQuestionAboutARequest(t *testing.T) {
 		require.JSONEq(t, `{"action":"accept"}`, string(a.next().Result))
 	})
 }
+
+// What an agent writes to stderr reaches the front of its own editor, which has asked for it.
+func TestStderrOfAnAgent(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for _, local := range []bool{true, false} {
+			c := &fakeClient{t: t}
+			c.Client = h.Join(c, ClientOptions{Local: local})
+			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, HelloMethod)
+			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
+			synctest.Wait()
+			a := h.agents()[len(h.agents())-1]
+			a.answer(a.next(), `{}`)
+			c.take()
+			_, err := a.stderr.Write([]byte("open https://x.test/\n"))
+			require.NoError(t, err)
+			c.mu.Lock()
+			heard := strings.Join(c.heard, "")
+			c.mu.Unlock()
+			if local {
+				require.JSONEq(t, `{"jsonrpc":"2.0","method":"_droid-acp/stderr","params":{"text":"open https://x.test/\n"}}`, heard)
+			} else {
+				require.Empty(t, heard)
+			}
+			c.full = make(chan struct{})
+			_, err = a.stderr.Write([]byte("more"))
+			require.NoError(t, err)
+			c.take()
+			close(c.full)
+		}
+		one, a := h.client("Zed", everything)
+		_, err := a.stderr.Write([]byte("x"))
+		require.NoError(t, err)
+		require.Empty(t, one.take())
+	})
+}
