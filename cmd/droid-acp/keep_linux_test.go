@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/doctor"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/transport"
 )
@@ -381,4 +382,29 @@ func TestKeptInitializeAtTheEnd(t *testing.T) {
 	require.Contains(t, string(a.response(1).Result), `"loadSession":true`)
 	a.awaitEnd()
 	require.Zero(t, a.cmd.ProcessState.ExitCode())
+}
+
+// The doctor looks at what --keep needs.
+func TestDoctorLooksAtTheServer(t *testing.T) {
+	runtime := shortDir(t)
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	socket := filepath.Join(runtime, "droid-acp", "serve.sock")
+	require.Equal(t, doctor.Kept{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
+	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o777))
+	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o777))
+	got := lookAtServer(t.Context())
+	require.Contains(t, got.Found, " is open for other users, who could reach a socket in it; close it: chmod 700 ")
+	require.Equal(t, "See to that, or do without --keep.", got.ToDo)
+	long := filepath.Join(runtime, strings.Repeat("x", 100))
+	require.NoError(t, os.Mkdir(long, 0o700))
+	t.Setenv("XDG_RUNTIME_DIR", long)
+	require.Contains(t, lookAtServer(t.Context()).Found, "The path of the server's socket is too long: ")
+	_, k := startKept(t)
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	for _, v := range k.env {
+		if dir, is := strings.CutPrefix(v, "XDG_RUNTIME_DIR="); is {
+			t.Setenv("XDG_RUNTIME_DIR", dir)
+		}
+	}
+	require.Eventually(t, func() bool { return strings.HasPrefix(lookAtServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
 }

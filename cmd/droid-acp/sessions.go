@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"droid-acp/internal/doctor"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/settings"
@@ -91,14 +94,47 @@ func runPs(c *call) int {
 
 // otherProgram says that the server is not the program that would start now.
 func otherProgram(s serve.Status) string {
-	const remedy = " `droid-acp stop` ends it and what it runs, and the next start takes the new one.\n"
-	switch {
-	case s.Version != version():
-		return "\nThe server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "." + remedy
-	case s.Replaced:
-		return "\nThe program on the disk is another one than the server that runs." + remedy
+	if which := otherThan(s); which != "" {
+		return "\n" + which + " " + stopsServer + "\n"
 	}
 	return ""
+}
+
+const stopsServer = "`droid-acp stop` ends it and what it runs, and the next start takes the new one."
+
+func otherThan(s serve.Status) string {
+	switch {
+	case s.Version != version():
+		return "The server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "."
+	case s.Replaced:
+		return "The program on the disk is another one than the server that runs."
+	}
+	return ""
+}
+
+// lookAtServer is what the doctor asks of the server of --keep.
+func lookAtServer(ctx context.Context) doctor.Kept {
+	const without = "See to that, or do without --keep."
+	path, err := defaultSocket()
+	if err != nil {
+		return doctor.Kept{Found: sentence(err), ToDo: without}
+	}
+	status, err := keep.NewClient(path).Status(ctx)
+	switch {
+	case errors.Is(err, keep.ErrNobody):
+		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
+	case err != nil:
+		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
+	case otherThan(status) != "":
+		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer}
+	}
+	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
+}
+
+// sentence is an error in a line of its own.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // print writes what is safe to show.
