@@ -28,6 +28,9 @@ const away = 5 * time.Second
 // runs those that do not look at the process of the agent itself.
 const keepEnv = "DROID_ACP_E2E_KEEP"
 
+// notKept are the tests that are not run so, and why.
+var notKept = map[string]string{}
+
 // keeps gives the home a server of its own, whose socket lies in a short directory.
 func (h home) keeps(t *testing.T) home {
 	t.Helper()

@@ -135,6 +135,11 @@ func TestHungServer(t *testing.T) {
 		return ctx.Err()
 	})
 	require.EqualError(t, err, want)
+	err = Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
+		_, err := dial(ctx)
+		return fmt.Errorf("sending the handshake: %s", err)
+	})
+	require.Equal(t, ErrNobody, err, "as it was, without the words of libraries")
 	client.limit = patience
 	require.NoError(t, unix.Kill(status.Process, unix.SIGCONT))
 	_, err = client.Status(t.Context())

@@ -28,26 +28,31 @@ func (e *HungError) Error() string {
 // Dial is a way to a server.
 type Dial func(context.Context) (net.Conn, error)
 
-// Answered has do ask a server over a connection of dial, and returns its error. That is a *HungError where the server
-// has taken the connection, and limit later do has not returned.
+// why is what ends a question to a server that was not put, or not answered in time.
+type why struct{ error }
+
+// Answered has do ask a server over a connection of dial, and returns its error. Where there is no connection that is dial's
+// own, whatever do makes of it, and a *HungError where the server has taken the connection, and limit later do has not
+// returned.
 func Answered(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := do(ctx, func(way context.Context) (net.Conn, error) {
 		conn, err := dial(way)
 		if err != nil {
+			cancel(why{err})
 			return nil, err
 		}
 		hung := &HungError{Limit: limit}
 		if local, ok := conn.(*net.UnixConn); ok {
 			hung.Process, _ = checkPeer(local) // dial has looked who it is
 		}
-		time.AfterFunc(limit, func() { cancel(hung) })
+		time.AfterFunc(limit, func() { cancel(why{hung}) })
 		return conn, nil
 	})
-	var hung *HungError
-	if err != nil && errors.As(context.Cause(ctx), &hung) {
-		return hung
+	var w why
+	if err != nil && errors.As(context.Cause(ctx), &w) {
+		return w.error
 	}
 	return err
 }
