@@ -206,11 +206,19 @@ func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{})
 	return done
 }
 
-// pass sends a line of the editor to the server.
+// pass sends a line of the editor to the server. What is no message is answered as an agent does.
 func (f *Front) pass(line []byte, send func([]byte) error) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
+	answers, passes := jsonrpc.Judged(line)
+	for _, answer := range answers {
+		_, _ = f.out.Put(append(answer, '\n')) // who is gone needs no answer
 	}
+	for _, message := range passes {
+		f.send(message, send)
+	}
+}
+
+// send sends the server a message.
+func (f *Front) send(line []byte, send func([]byte) error) {
 	if gone := f.calls.ask(line); gone != nil {
 		f.answer(gone)
 		return

@@ -112,7 +112,7 @@ func (s *stage) hello() {
 func TestFront(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
-		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`, `no JSON`, `[]`} {
+		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`} {
 			s.says(text + "\r")
 			require.Equal(s, text, <-s.server.toServer)
 		}
@@ -124,6 +124,24 @@ func TestFront(t *testing.T) {
 		require.NoError(s, s.editor.Close())
 		require.NoError(s, <-s.ended, "the editor has gone")
 		<-s.server.ended
+	})
+}
+
+// What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
+func TestNoMessages(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		for said, answer := range map[string]string{
+			`{nothing`:                            `"id":null,"error":{"code":-32700`,
+			`{"jsonrpc":"2.0","id":7,"method":5}`: `"id":7,"error":{"code":-32600`,
+			`[{"jsonrpc":"2.0","id":8,"method":"initialize"}]`: `"id":8,"error":{"code":-32600`,
+		} {
+			s.says(said)
+			require.Contains(s, s.reads(), answer)
+		}
+		s.says(`{"foo":"bar"}`)
+		s.says(`{"jsonrpc":"2.0","id":"s1"}`)
+		require.Contains(s, <-s.server.toServer, `"id":"s1","error":{"code":`)
 	})
 }
 
