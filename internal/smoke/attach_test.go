@@ -76,6 +76,8 @@ func TestAttach(t *testing.T) {
 		p := a.hears("session/prompt")
 		require.JSONEq(t, `{"sessionId":"s","prompt":[{"type":"text","text":"1 more"}]}`, string(p.Params))
 		a.ends(p, "cancelled")
+		a.say(`{"jsonrpc":"2.0","id":11,"method":"x"}`)
+		a.hear() // that was heard
 		types(t, typed, "7")
 		types(t, typed, "8")
 		types(t, typed, "7")
