@@ -113,3 +113,27 @@ func secondWindow(t *testing.T, version string, kept bool) (answers []windowAnsw
 	<-second.exited
 	return answers
 }
+
+// TestSecondWindowElsewhere: a session that rests goes on in the directory of the window that opens it there, and the other
+// window is told, and prompts there, too.
+func TestSecondWindowElsewhere(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("where", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "pwd > where")}}, modelserver.Step{Text: "There."})
+		h = h.keeps(t)
+		elsewhere := filepath.Join(h.dir, "elsewhere")
+		require.NoError(t, os.Mkdir(elsewhere, 0o700))
+		first := startKept(t, h).onPermission(allowOnce).open(h)
+		require.Equal(t, "still", first.promptStill(model))
+		second := startKept(t, h).onPermission(allowOnce).initialize()
+		second.mustCall("session/load", map[string]any{"sessionId": first.id, "cwd": elsewhere, "mcpServers": []any{}}, nil)
+		texts, _ := second.agentSaid(0)
+		require.Equal(t, []string{"still"}, texts)
+		first.prompt("where are you?").done()
+		texts, _ = first.agentSaid(0)
+		require.Contains(t, strings.Join(texts, ""), "zed has opened this session in `"+elsewhere+"`, where it goes on.")
+		where, err := os.ReadFile(filepath.Join(elsewhere, "where"))
+		require.NoError(t, err)
+		require.Equal(t, elsewhere+"\n", string(where))
+		require.Equal(t, "still", session{second, first.id}.promptStill(model))
+	})
+}
