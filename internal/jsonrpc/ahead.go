@@ -8,9 +8,9 @@ import (
 // maxAhead is how many bytes are read ahead: more than a pipe or a socket holds of a peer that has gone.
 const maxAhead = 1 << 20
 
-// ahead reads an input, and on while its reader is held up, so that the input's end is noticed behind what is not yet
-// wanted. Read is for one goroutine, which may call look.
-type ahead struct {
+// Ahead reads an input, and on while its reader is held up, so that the input's end is noticed behind what is not yet
+// wanted. Read is for one goroutine, which may call Look.
+type Ahead struct {
 	in io.Reader
 
 	mu     sync.Mutex
@@ -21,13 +21,14 @@ type ahead struct {
 	wanted bool   // that it goes on
 }
 
-func newAhead(in io.Reader) *ahead {
-	a := &ahead{in: in}
+// NewAhead makes one. It reads nothing before Read or Look.
+func NewAhead(in io.Reader) *Ahead {
+	a := &Ahead{in: in}
 	a.more = sync.NewCond(&a.mu)
 	return a
 }
 
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *Ahead) Read(p []byte) (int, error) {
 	a.mu.Lock()
 	a.wanted = false
 	for a.looks && len(a.held) == 0 {
@@ -46,8 +47,8 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return a.in.Read(p)
 }
 
-// look reads beside the caller, up to maxAhead, until Read is called. ended is called at the input's end.
-func (a *ahead) look(ended func()) {
+// Look reads beside the caller, up to maxAhead, until Read is called. ended is called at the input's end.
+func (a *Ahead) Look(ended func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wanted = true
@@ -68,7 +69,7 @@ func (a *ahead) look(ended func()) {
 }
 
 // step reads a piece ahead. It reports whether it is to go on.
-func (a *ahead) step(piece []byte) bool {
+func (a *Ahead) step(piece []byte) bool {
 	n, err := a.in.Read(piece)
 	a.mu.Lock()
 	defer a.mu.Unlock()
