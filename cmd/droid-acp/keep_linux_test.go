@@ -274,6 +274,7 @@ func byHand(t *testing.T) keptHome {
 // Clients over TCP need the token, and get an agent with the flags of the server.
 func TestServeOverTCP(t *testing.T) {
 	k := byHand(t)
+	k.env = append(k.env, "DROID_ACP_KEEP=1") // which is not for its agents
 	file := filepath.Join(k.dir, "token")
 	s := k.serve("--listen", "127.0.0.1:0", "--token-file", file)
 	address := s.address(t)
@@ -290,6 +291,7 @@ func TestServeOverTCP(t *testing.T) {
 	answer, err := conn.Read(ctx)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"loadSession":true`)
+	require.Equal(t, [2]int{1, 1}, [2]int{k.status().Clients, k.status().Agents})
 	for _, path := range []string{"/status", "/stop"} {
 		response, err := http.Get("http://" + address + path)
 		require.NoError(t, err)
