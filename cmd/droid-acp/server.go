@@ -115,7 +115,7 @@ func runServer(c *call) int {
 	defer closeLog()
 	c.logStart(log)
 	limitMemory()
-	_ = os.Unsetenv(settings.EnvKeep) // its agents are kept already; the name is none that cannot be unset
+	_ = os.Unsetenv(settings.EnvKeep) // its agents are kept already
 	failed := func(err error) int {
 		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
 		return exitFailed
