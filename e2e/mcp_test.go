@@ -178,7 +178,8 @@ func (h home) contents(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		for _, own := range []string{".factory/sessions/", ".factory/logs/", ".factory/cache/", ".factory/artifacts/", ".factory/bin/"} {
+		for _, own := range []string{".factory/sessions/", ".factory/logs/", ".factory/cache/", ".factory/artifacts/", ".factory/bin/",
+			".local/state/droid-acp/journals/"} { // what was said, as in droid's own sessions
 			if strings.HasPrefix(rel, own) {
 				return nil
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ func runAttach(c *call) int {
 		return usageError(c.stderr, err, "attach")
 	}
 	status, err := keep.NewClient(path).Status(c.leaving.ctx)
-	if err != nil && !errors.Is(err, keep.ErrNobody) {
+	if err != nil {
 		return c.failed(err)
 	}
 	session, err := keep.Find(status, c.args[0])

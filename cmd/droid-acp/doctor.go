@@ -93,6 +93,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
 		Find:  c.findDroid,
 		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), UnknownVariables: c.unknownVariables,
+		Keep:    lookAtServer,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,

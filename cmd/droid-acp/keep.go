@@ -50,11 +50,16 @@ func runFront(c *call) int {
 		sayByHand(c.stderr)
 	}
 	limitMemory()
+	words := newLogWriter(c.stderr, func(n int) []byte {
+		return fmt.Appendf(nil, "droid-acp: %d pieces of what the agent wrote to stderr were lost here, because nobody read them in time\n", n)
+	})
+	defer words.close()
 	front := &keep.Front{
-		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Log: log,
+		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log,
 		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
 	}
 	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
+		front.Hello.Stderr = true
 		err = front.Run(c.leaving.ctx)
 	}
 	if err != nil {
@@ -99,18 +104,26 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	}
 	server := &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log")}
 	messages, err := attachTo(ctx, path, server)
-	if err != nil && !errors.As(err, new(*keep.StartError)) && ctx.Err() == nil {
+	hung := new(*keep.HungError)
+	if err != nil && !errors.As(err, new(*keep.StartError)) && !errors.As(err, hung) && ctx.Err() == nil {
 		log.Info("the server is asked again", zap.Error(err)) // it may have been ending
 		messages, err = attachTo(ctx, path, server)
+	}
+	if errors.As(err, hung) {
+		err = fmt.Errorf("%w, or start the agent without --keep, for one of its own", err)
 	}
 	return messages, err
 }
 
 // attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
-func attachTo(ctx context.Context, path string, server *keep.Starter) (keep.Messages, error) {
-	conn, err := transport.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }, "ws://localhost"+transport.Path, "")
-	if err != nil {
-		return nil, err // a nil *transport.Conn would be none
-	}
-	return conn, nil
+func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.Messages, err error) {
+	way := func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }
+	err = keep.Answered(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
+		conn, err := transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
+		if err == nil { // a nil *transport.Conn would be one
+			messages = conn
+		}
+		return err
+	})
+	return messages, err
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/doctor"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/transport"
 )
@@ -37,6 +39,7 @@ func TestKeepUsage(t *testing.T) {
 		"serve --keep":                                                       "unknown flag: --keep",
 		"serve x":                                                            "unknown command",
 		"ps x":                                                               "unknown command",
+		"stop --force x":                                                     "--force is for the server, so no SESSION goes with it",
 		"attach":                                                             "accepts 1 arg(s), received 0",
 	} {
 		t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
@@ -63,10 +66,12 @@ func TestNoServerRuns(t *testing.T) {
 	for _, args := range []string{"ps", "stop"} {
 		require.Equal(t, result{exitOK, noServer, ""}, command("", args))
 	}
-	require.Equal(t, result{exitOK, "null\n", ""}, command("", "ps", "--json"))
+	r := command("", "ps", "--json")
+	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
+	require.Zero(t, r.code)
 	for _, args := range []string{"stop abc", "attach abc"} {
 		words := strings.Fields(args)
-		require.Equal(t, result{exitFailed, "", "droid-acp " + words[0] + ": no session abc is open here; the server has none (`droid-acp ps`)\n"}, command("", words...))
+		require.Equal(t, result{exitFailed, "", "droid-acp " + words[0] + ": no server runs, so no session is kept\n"}, command("", words...))
 	}
 }
 
@@ -228,7 +233,7 @@ func (k keptHome) serve(args ...string) serving {
 func (s serving) address(t *testing.T) string {
 	t.Helper()
 	for s.stderr.Scan() {
-		if m := regexp.MustCompile(`"address": "([^"]+)"`).FindStringSubmatch(s.stderr.Text()); m != nil {
+		if m := regexp.MustCompile(`^droid-acp serve: clients can connect to wss?://([^/]+)/acp with the token in /.+`).FindStringSubmatch(s.stderr.Text()); m != nil {
 			return m[1]
 		}
 	}
@@ -269,6 +274,7 @@ func byHand(t *testing.T) keptHome {
 // Clients over TCP need the token, and get an agent with the flags of the server.
 func TestServeOverTCP(t *testing.T) {
 	k := byHand(t)
+	k.env = append(k.env, "DROID_ACP_KEEP=1") // which is not for its agents
 	file := filepath.Join(k.dir, "token")
 	s := k.serve("--listen", "127.0.0.1:0", "--token-file", file)
 	address := s.address(t)
@@ -285,6 +291,7 @@ func TestServeOverTCP(t *testing.T) {
 	answer, err := conn.Read(ctx)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"loadSession":true`)
+	require.Equal(t, [2]int{1, 1}, [2]int{k.status().Clients, k.status().Agents})
 	for _, path := range []string{"/status", "/stop"} {
 		response, err := http.Get("http://" + address + path)
 		require.NoError(t, err)
@@ -335,4 +342,71 @@ func TestOtherProgram(t *testing.T) {
 		otherProgram(serve.Status{Version: "0.0.1", Replaced: true}))
 	require.Contains(t, otherProgram(serve.Status{Version: version(), Replaced: true}), "The program on the disk is another one than the server that runs.")
 	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}), `droid-acp \x1b,`)
+}
+
+// A server that hangs keeps nobody waiting: a new front tells its editor, and so do the commands; one ends it.
+func TestServerThatHangs(t *testing.T) {
+	t.Parallel()
+	a, k := startKept(t)
+	a.begin()
+	process := k.status().Process
+	require.NoError(t, syscall.Kill(process, syscall.SIGSTOP))
+	t.Cleanup(func() { _ = syscall.Kill(process, syscall.SIGCONT) })
+	self, err := os.Executable()
+	require.NoError(t, err)
+	next := exec.Command(self)
+	next.Env = k.env
+	next.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n")
+	told := make(chan string)
+	go func() {
+		said, _ := next.Output() // how it ended is in ProcessState
+		told <- string(said)
+	}()
+	shown := make(chan result)
+	go func() { shown <- k.run("ps") }()
+	hung := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 5s; `droid-acp stop --force` ends it and what it runs", process)
+	said := <-told
+	require.Contains(t, said, hung+", or start the agent without --keep, for one of its own")
+	require.Contains(t, said, `"id":1`)
+	require.Equal(t, exitFailed, next.ProcessState.ExitCode())
+	require.Equal(t, result{exitFailed, "", "droid-acp ps: " + hung + "\n"}, <-shown)
+	require.Equal(t, result{code: exitOK}, k.run("stop", "--force"))
+	require.Equal(t, noServer, k.run("ps").stdout)
+	a.requireGone("pids")
+}
+
+// What was asked before stdin ended is answered.
+func TestKeptInitializeAtTheEnd(t *testing.T) {
+	t.Parallel()
+	a, _ := startKept(t)
+	a.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	require.NoError(t, a.stdin.Close())
+	require.Contains(t, string(a.response(1).Result), `"loadSession":true`)
+	a.awaitEnd()
+	require.Zero(t, a.cmd.ProcessState.ExitCode())
+}
+
+// The doctor looks at what --keep needs.
+func TestDoctorLooksAtTheServer(t *testing.T) {
+	runtime := shortDir(t)
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	socket := filepath.Join(runtime, "droid-acp", "serve.sock")
+	require.Equal(t, doctor.Kept{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
+	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o777))
+	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o777))
+	got := lookAtServer(t.Context())
+	require.Contains(t, got.Found, " is open for other users, who could reach a socket in it; close it: chmod 700 ")
+	require.Equal(t, "See to that, or do without --keep.", got.ToDo)
+	long := filepath.Join(runtime, strings.Repeat("x", 100))
+	require.NoError(t, os.Mkdir(long, 0o700))
+	t.Setenv("XDG_RUNTIME_DIR", long)
+	require.Contains(t, lookAtServer(t.Context()).Found, "The path of the server's socket is too long: ")
+	_, k := startKept(t)
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	for _, v := range k.env {
+		if dir, is := strings.CutPrefix(v, "XDG_RUNTIME_DIR="); is {
+			t.Setenv("XDG_RUNTIME_DIR", dir)
+		}
+	}
+	require.Eventually(t, func() bool { return strings.HasPrefix(lookAtServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
 }

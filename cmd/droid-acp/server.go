@@ -115,6 +115,7 @@ func runServer(c *call) int {
 	defer closeLog()
 	c.logStart(log)
 	limitMemory()
+	_ = os.Unsetenv(settings.EnvKeep) // its agents are kept already
 	failed := func(err error) int {
 		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
 		return exitFailed
@@ -187,7 +188,11 @@ func (c *call) newServer(socket net.Listener, path string, log *zap.Logger) (*se
 	if remote != nil {
 		far := s.handler(remote.options)
 		s.doors = append(s.doors, door{remote.listener, transport.Server(far, remote.tls), far})
-		log.Info("clients over the network can come", zap.String("address", remote.listener.Addr().String()))
+		scheme := "ws"
+		if remote.tls != nil {
+			scheme = "wss"
+		}
+		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with the token in %s\n", scheme, remote.listener.Addr(), transport.Path, c.values.String("token-file"))
 	}
 	return s, nil
 }

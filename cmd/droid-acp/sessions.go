@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"droid-acp/internal/doctor"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/settings"
@@ -27,7 +30,7 @@ func psCommand() subcommand {
 			Long: "A session is idle, running, or asks something. attach and stop take the beginning of its id.\n\n" +
 				"Exit codes: 0 also where no server runs, 1 it does not answer, 2 wrong usage.",
 		},
-		own: []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print what the server says of itself as JSON"}, socketSetting()},
+		own: []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
 		run: runPs,
 	}
 }
@@ -40,7 +43,7 @@ func stopCommand() subcommand {
 			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
 		},
-		own: []settings.Setting{socketSetting()},
+		own: []settings.Setting{{Name: "force", Kind: settings.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
 		run: runStop,
 	}
 }
@@ -56,6 +59,9 @@ func (c *call) server(command string) (client *keep.Client, code int) {
 
 // failed says why a command failed.
 func (c *call) failed(err error) int {
+	if errors.Is(err, keep.ErrNobody) {
+		err = errors.New("no server runs, so no session is kept")
+	}
 	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
 	return exitFailed
 }
@@ -67,15 +73,16 @@ func runPs(c *call) int {
 	}
 	status, err := client.Status(c.leaving.ctx)
 	switch {
-	case errors.Is(err, keep.ErrNobody) && c.values.Bool("json"):
-		return c.printed(c.print("null\n"))
-	case errors.Is(err, keep.ErrNobody):
-		return c.printed(c.print(noServer))
-	case err != nil:
+	case err != nil && !errors.Is(err, keep.ErrNobody):
 		return c.failed(err)
 	case c.values.Bool("json"):
+		if err != nil {
+			status.Sessions = []serve.SessionInfo{} // there are none, of the process 0
+		}
 		text, _ := json.MarshalIndent(status, "", "  ") // texts and numbers always encode
 		return c.printed(c.print(visible.JSON(string(text)) + "\n"))
+	case err != nil:
+		return c.printed(c.print(noServer))
 	}
 	home, _ := os.UserHomeDir() // without one nothing is "~"
 	err = keep.Table(c.stdout, status, home, time.Now())
@@ -87,14 +94,47 @@ func runPs(c *call) int {
 
 // otherProgram says that the server is not the program that would start now.
 func otherProgram(s serve.Status) string {
-	const remedy = " `droid-acp stop` ends it and what it runs, and the next start takes the new one.\n"
-	switch {
-	case s.Version != version():
-		return "\nThe server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "." + remedy
-	case s.Replaced:
-		return "\nThe program on the disk is another one than the server that runs." + remedy
+	if which := otherThan(s); which != "" {
+		return "\n" + which + " " + stopsServer + "\n"
 	}
 	return ""
+}
+
+const stopsServer = "`droid-acp stop` ends it and what it runs, and the next start takes the new one."
+
+func otherThan(s serve.Status) string {
+	switch {
+	case s.Version != version():
+		return "The server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "."
+	case s.Replaced:
+		return "The program on the disk is another one than the server that runs."
+	}
+	return ""
+}
+
+// lookAtServer is what the doctor asks of the server of --keep.
+func lookAtServer(ctx context.Context) doctor.Kept {
+	const without = "See to that, or do without --keep."
+	path, err := defaultSocket()
+	if err != nil {
+		return doctor.Kept{Found: sentence(err), ToDo: without}
+	}
+	status, err := keep.NewClient(path).Status(ctx)
+	switch {
+	case errors.Is(err, keep.ErrNobody):
+		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
+	case err != nil:
+		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
+	case otherThan(status) != "":
+		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer}
+	}
+	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
+}
+
+// sentence is an error in a line of its own.
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // print writes what is safe to show.
@@ -108,9 +148,15 @@ func runStop(c *call) int {
 	if client == nil {
 		return code
 	}
-	ctx := c.leaving.ctx
+	ctx, end := c.leaving.ctx, client.Stop
+	if c.values.Bool("force") {
+		end = client.Force
+		if len(c.args) > 0 {
+			return usageError(c.stderr, errors.New("--force is for the server, so no SESSION goes with it"), "stop")
+		}
+	}
 	if len(c.args) == 0 {
-		err := client.Stop(ctx)
+		err := end(ctx)
 		switch {
 		case errors.Is(err, keep.ErrNobody):
 			return c.printed(c.print(noServer))
@@ -120,7 +166,7 @@ func runStop(c *call) int {
 		return exitOK
 	}
 	status, err := client.Status(ctx)
-	if err != nil && !errors.Is(err, keep.ErrNobody) {
+	if err != nil {
 		return c.failed(err)
 	}
 	for _, id := range c.args {

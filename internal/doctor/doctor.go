@@ -78,6 +78,8 @@ type Config struct {
 	Width            int                    // see Report
 	UnknownVariables []string               // what is wrong with variables of the environment, in words
 	Trust            string                 // the command that lets the project run what it brings, "" where it may
+	// Keep looks at the server of --keep, and where its socket lies; nil for nobody, who is not looked at.
+	Keep func(context.Context) Kept
 	// Demo runs a turn with the built-in droid through the bridge.
 	Demo func(context.Context) error
 	// Each gets each check as soon as it is made, with the report so far; nil for nobody.
@@ -88,6 +90,13 @@ type Config struct {
 	// Patience is how long all checks with a droid may take together, 0 for half a minute;
 	// droid's version gets half of it. Each check that reads files gets a third.
 	Patience time.Duration
+}
+
+// Kept is what there is of --keep.
+type Kept struct {
+	Socket string // the path of the server's socket, "" where there can be none
+	Found  string // in words
+	ToDo   string // "" where all is well
 }
 
 // inspection is something that is looked at, with what the looks before have found.
@@ -140,6 +149,7 @@ var table = []row{
 	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
 	{"variables", "environment", "", lookAtVariables, ofFiles},
 	{"editors", "editors", "home", lookAtEditors, ofFiles},
+	{"keep", "server of --keep", "", lookAtKeep, ofFiles},
 	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
 	{"model", "turn with a model", "session", lookAtModel, ofFiles},
 }

@@ -51,6 +51,9 @@ func newHouse(t *testing.T, fake string) *house {
 		Find: func() (string, error) { return droid.Find("") }, Dir: filepath.Join(home, "work"), Home: home,
 		Journal: filepath.Join(home, ".local", "state", "droid-acp", "edits"), Self: filepath.Join(home, "bin", "droid-acp"), Version: "1.2.3",
 		Demo: func(context.Context) error { return nil }, Patience: 20 * time.Second,
+		Keep: func(context.Context) Kept {
+			return Kept{filepath.Join(home, "run", "serve.sock"), "No server runs; --keep starts one.", ""}
+		},
 	}
 	return h
 }
@@ -282,4 +285,23 @@ func TestJSON(t *testing.T) {
 	require.Len(t, report.Checks, len(table))
 	require.Equal(t, "home", report.Checks[0].ID)
 	require.Equal(t, "ok", report.Checks[0].Result)
+}
+
+// What --keep needs is a warning where it is not there: others do without.
+func TestKeep(t *testing.T) {
+	h := newHouse(t, "factory")
+	look := func(k Kept) Check {
+		h.config.Keep = func(context.Context) Kept { return k }
+		c := lookAtKeep(&inspection{Config: h.config}, t.Context())
+		return Check{Result: c.Result, Found: c.Found, ToDo: c.ToDo}
+	}
+	require.Equal(t, Check{Result: OK, Found: "It runs."}, look(Kept{filepath.Join(h.home, "new", "serve.sock"), "It runs.", ""}))
+	require.Equal(t, Check{Result: Warning, Found: "It is old.", ToDo: "End it."}, look(Kept{"", "It is old.", "End it."}))
+	blocked := h.write("file", "x")
+	got := look(Kept{filepath.Join(blocked, "serve.sock"), "None runs.", ""})
+	require.Equal(t, Warning, got.Result)
+	require.Equal(t, blocked+" is no directory.", got.Found)
+	require.NotEmpty(t, got.ToDo)
+	h.config.Keep = nil
+	require.Equal(t, Skipped, lookAtKeep(&inspection{Config: h.config}, t.Context()).Result)
 }

@@ -112,7 +112,7 @@ func TestEndedHalfWay(t *testing.T) {
 	require.Contains(t, r.of(t, "bridge").Found, "ended before")
 	require.Len(t, r.Checks, len(table))
 	require.NotContains(t, r.Verdict(), "Nothing")
-	require.Contains(t, r.Verdict(), "The doctor was ended: 8 of 13 checks were not made.")
+	require.Contains(t, r.Verdict(), "The doctor was ended: 9 of 14 checks were not made.")
 	text, err := r.JSON()
 	require.NoError(t, err)
 	var report struct {
@@ -121,7 +121,7 @@ func TestEndedHalfWay(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &report))
 	require.False(t, report.OK)
-	require.Equal(t, []string{"session", "login", "mcp", "hooks", "variables", "editors", "bridge", "model"}, report.NotRun)
+	require.Equal(t, []string{"session", "login", "mcp", "hooks", "variables", "editors", "keep", "bridge", "model"}, report.NotRun)
 }
 
 // Broken settings are the cause, and told before what they cause.

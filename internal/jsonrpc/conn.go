@@ -44,7 +44,7 @@ const endPatience = 2 * time.Second
 // when what uses it has ended, end it with Close. Its methods may be called from
 // any goroutine.
 type Conn struct {
-	in      io.Reader
+	in      *Ahead
 	out     *Outbox
 	handler Handler
 	options Options
@@ -78,7 +78,7 @@ type Options struct {
 func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	options.MaxLine = cmp.Or(options.MaxLine, maxLine)
 	c := &Conn{
-		in: in, out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
+		in: NewAhead(in), out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -128,7 +128,7 @@ func (c *Conn) Run(ctx context.Context) {
 		var ok, ended, over bool
 		c.update(func(s *state) {
 			it, ok = s.next(room == nil)
-			ended, over = s.ended, s.isOver()
+			ended, over = s.ended || s.left, s.isOver()
 		})
 		switch {
 		case ok:
@@ -236,6 +236,7 @@ func (c *Conn) arrive(it item) bool {
 		if !full {
 			return !stopped
 		}
+		c.in.Look(func() { c.update((*state).leave) })
 		<-c.space
 	}
 }

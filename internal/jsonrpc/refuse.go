@@ -30,6 +30,22 @@ func judge(line []byte, long *Outline) []item {
 	return []item{{frame: f, size: len(trimmed)}}
 }
 
+// Judged is what comes of a line that is no message, for those who pass lines on to a connection: the answers to it, and
+// what is passed in its place, each without a line's end. A response that cannot be read is an error for who has asked.
+func Judged(line []byte) (answers, passes [][]byte) {
+	for _, it := range judge(line, nil) {
+		switch e := it.frame.Error; {
+		case it.refusal != nil:
+			answers = append(answers, bytes.TrimSuffix(EncodeError(it.ID, it.refusal), []byte("\n")))
+		case e != nil && it.ID != nil:
+			passes = append(passes, bytes.TrimSuffix(EncodeError(it.ID, e), []byte("\n")))
+		default:
+			passes = append(passes, line)
+		}
+	}
+	return answers, passes
+}
+
 // refuseLine refuses a line, each message of a batch by itself.
 func refuseLine(line []byte, e *Error) (items []item) {
 	var batch []json.RawMessage

@@ -127,6 +127,7 @@ func TestEndOfInputIsNoticed(t *testing.T) {
 	}{
 		"a handler keeps the order": {3, true},
 		"answers that nobody reads": {2 * overfullAt * maxLines, false},
+		"more than is kept":         {overfullAt*maxLines + maxWaiting/itemCost + 5_000, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

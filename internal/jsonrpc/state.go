@@ -31,6 +31,7 @@ type state struct {
 
 	moved   bool // next may have something that it had not before
 	ended   bool // nothing more is read
+	left    bool // the peer says nothing more behind what is not yet read
 	stopped bool // nothing more takes effect, and no request of ours gets an answer
 }
 
@@ -68,6 +69,9 @@ func (s *state) arrive(it item) {
 
 // end notes the end of the input.
 func (s *state) end() { s.ended, s.moved = true, true }
+
+// leave notes that the peer has gone, whatever of it is still to be read.
+func (s *state) leave() { s.left, s.moved = true, true }
 
 // isFull reports whether nothing more should be read for now.
 func (s *state) isFull() bool { return s.size >= maxWaiting && !s.stopped }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -58,24 +59,19 @@ func Admin(hub Hub, stop func()) http.Handler {
 	return mux
 }
 
-// Client asks a server. Make it with NewClient.
+// Client asks a server. Make it with NewClient. A server that takes a question and does not answer in time is a *HungError.
 type Client struct {
-	path string
-	http http.Client
+	path  string
+	limit time.Duration // of an answer; that to a request to end something takes endTime besides
 }
 
 // NewClient makes a client of the server that listens there. It starts none: where nobody listens,
 // each error is ErrNobody.
-func NewClient(path string) *Client {
-	return &Client{path, http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return Connect(ctx, path, nil) },
-	}}}
-}
+func NewClient(path string) *Client { return &Client{path, AnswerTime} }
 
 // Status is what the server says of itself.
 func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
-	answer, err := c.ask(ctx, http.MethodGet, statusPath)
+	answer, err := c.ask(ctx, c.limit, http.MethodGet, statusPath)
 	if err != nil {
 		return status, err
 	}
@@ -87,7 +83,7 @@ func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
 
 // StopSession ends a session, whatever runs in it.
 func (c *Client) StopSession(ctx context.Context, id string) error {
-	_, err := c.ask(ctx, http.MethodPost, stopPath+"?session="+url.QueryEscape(id))
+	_, err := c.ask(ctx, endTime+c.limit, http.MethodPost, stopPath+"?session="+url.QueryEscape(id))
 	return err
 }
 
@@ -98,7 +94,7 @@ func (c *Client) Stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, http.MethodPost, stopPath); err != nil {
+	if _, err := c.ask(ctx, endTime+c.limit, http.MethodPost, stopPath); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTime)
@@ -111,6 +107,36 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 	awaitEnd(before.Process)
 	return nil
+}
+
+// Force is Stop, and kills a server that does not end by it. What that ran ends by itself then, since nobody is left to
+// hear it.
+func (c *Client) Force(ctx context.Context) error {
+	status, err := c.Status(ctx)
+	if err == nil {
+		err = c.Stop(ctx)
+	}
+	process := status.Process
+	var hung *HungError
+	switch {
+	case err == nil, errors.Is(err, ErrNobody), ctx.Err() != nil:
+		return err
+	case errors.As(err, &hung):
+		process = hung.Process
+	}
+	if process <= 0 {
+		return fmt.Errorf("%w; its process is not known here, so end it by hand", err)
+	}
+	running, err := os.FindProcess(process)
+	if err == nil {
+		err = running.Kill()
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("the server (process %d) cannot be killed: %w", process, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	return awaitRelease(ctx, c.path, func() bool { return false })
 }
 
 // exitTime is how long a process may take to end once it has nothing left to do.
@@ -128,22 +154,28 @@ func awaitEnd(pid int) {
 	}
 }
 
-func (c *Client) ask(ctx context.Context, method, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://droid-acp"+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
+func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
 	var answer bytes.Buffer
-	if _, err := io.Copy(&answer, io.LimitReader(response.Body, maxAnswer)); err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s", strings.TrimSpace(answer.String()))
-	}
-	return answer.Bytes(), nil
+	err := Answered(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
+		way := http.Client{Transport: &http.Transport{
+			DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		}}
+		request, err := http.NewRequestWithContext(ctx, method, "http://droid-acp"+path, nil)
+		if err != nil {
+			return err
+		}
+		response, err := way.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if _, err := io.Copy(&answer, io.LimitReader(response.Body, maxAnswer)); err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s", strings.TrimSpace(answer.String()))
+		}
+		return nil
+	})
+	return answer.Bytes(), err
 }

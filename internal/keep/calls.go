@@ -12,9 +12,17 @@ import (
 // goroutine. The zero value is ready.
 type calls struct {
 	mu      sync.Mutex
-	waiting map[string][]json.RawMessage // ids by their key; nothing keeps an editor from using one twice
-	gone    *GoneError                   // why nobody answers any more
-	said    chan struct{}                // closed when a request got that as its answer
+	waiting map[string][]asked // by the key of their ids; nothing keeps an editor from using one twice
+	short   int                // how many of these are answered soon
+	quiet   chan struct{}      // what answered has returned; closed when there are none of these
+	gone    *GoneError         // why nobody answers any more
+	said    chan struct{}      // closed when a request got that as its answer
+}
+
+// asked is a request that waits.
+type asked struct {
+	id    json.RawMessage
+	short bool // it is no prompt, which takes as long as it takes
 }
 
 // lost is a request that gets no answer of the server.
@@ -35,10 +43,11 @@ func (c *calls) ask(line []byte) *lost {
 		return &lost{h.ID, c.gone}
 	}
 	if c.waiting == nil {
-		c.waiting = map[string][]json.RawMessage{}
+		c.waiting = map[string][]asked{}
 	}
-	key := jsonrpc.IDKey(h.ID)
-	c.waiting[key] = append(c.waiting[key], bytes.Clone(h.ID))
+	key, short := jsonrpc.IDKey(h.ID), h.Method != "session/prompt"
+	c.waiting[key] = append(c.waiting[key], asked{bytes.Clone(h.ID), short})
+	c.count(short, 1)
 	return nil
 }
 
@@ -51,11 +60,37 @@ func (c *calls) settle(message []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := jsonrpc.IDKey(h.ID)
-	if same := c.waiting[key]; len(same) > 1 {
-		c.waiting[key] = same[1:]
+	same := c.waiting[key]
+	if len(same) == 0 {
 		return
 	}
-	delete(c.waiting, key)
+	c.count(same[0].short, -1)
+	if c.waiting[key] = same[1:]; len(same) == 1 {
+		delete(c.waiting, key)
+	}
+}
+
+// count counts the requests that are answered soon. The caller holds mu.
+func (c *calls) count(short bool, n int) {
+	if !short {
+		return
+	}
+	if c.short += n; c.short == 0 && c.quiet != nil {
+		close(c.quiet)
+		c.quiet = nil
+	}
+}
+
+// answered is closed when no request waits but prompts.
+func (c *calls) answered() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.quiet == nil {
+		c.quiet = make(chan struct{})
+	}
+	all := c.quiet
+	c.count(true, 0)
+	return all
 }
 
 // fail has requests get no answer from now on, and returns those that wait.
@@ -64,8 +99,8 @@ func (c *calls) fail(gone *GoneError) (left []*lost) {
 	defer c.mu.Unlock()
 	c.gone = gone
 	for _, same := range c.waiting {
-		for _, id := range same {
-			left = append(left, &lost{id, gone})
+		for _, a := range same {
+			left = append(left, &lost{a.id, gone})
 		}
 	}
 	clear(c.waiting)

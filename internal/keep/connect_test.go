@@ -4,6 +4,8 @@ package keep
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,4 +107,61 @@ func TestLogBeginsAnew(t *testing.T) {
 		require.NoError(t, log.Close())
 	}
 	require.Equal(t, "line\nline", s.lastWords())
+}
+
+// A server that takes connections and does not answer (SIGSTOP) is named, with what ends it.
+func TestHungServer(t *testing.T) {
+	path := socketPath(t)
+	s, started := starter(t, "server", path)
+	conn, err := Connect(t.Context(), path, s)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	client := &Client{path, patience}
+	status, err := client.Status(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
+	client.limit = 100 * time.Millisecond
+	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; `droid-acp stop --force` ends it and what it runs", status.Process)
+	require.Eventually(t, func() bool { // the signal is on its way
+		_, err = client.Status(t.Context())
+		return err != nil
+	}, patience, time.Millisecond)
+	require.EqualError(t, err, want)
+	require.EqualError(t, client.Stop(t.Context()), want)
+	err = Answered(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
+		_, err := dial(ctx)
+		require.NoError(t, err)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.EqualError(t, err, want)
+	err = Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
+		_, err := dial(ctx)
+		return fmt.Errorf("sending the handshake: %s", err)
+	})
+	require.Equal(t, ErrNobody, err, "as it was, without the words of libraries")
+	client.limit = patience
+	require.NoError(t, unix.Kill(status.Process, unix.SIGCONT))
+	_, err = client.Status(t.Context())
+	require.NoError(t, err, "it goes on where it was")
+	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
+	require.NoError(t, (&Client{path, 300 * time.Millisecond}).Force(t.Context()))
+	for _, d := range started.list() {
+		<-d.Exited()
+	}
+	require.ErrorIs(t, client.Force(t.Context()), ErrNobody)
+}
+
+// One that answers ends politely.
+func TestForcePolite(t *testing.T) {
+	path := socketPath(t)
+	p := newPlain(listenAt(t, path))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-p.stopped
+		p.close()
+	}()
+	require.NoError(t, NewClient(path).Force(t.Context()))
+	<-ended
 }

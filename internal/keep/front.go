@@ -6,8 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,6 +21,8 @@ const (
 	maxLine = 256 << 20
 	// batch is how many bytes of several lines one write to the editor has.
 	batch = 256 << 10
+	// lastTime is how long a front whose editor has gone waits for answers to what that asked.
+	lastTime = 5 * time.Second
 	// drainTime is how long what was said last may take to be written.
 	drainTime = 2 * time.Second
 	// tellTime is how long a front whose server is gone waits for a request to say so.
@@ -49,7 +51,8 @@ type Front struct {
 	In      io.Reader // what the editor says; who made it closes it
 	Out     io.Writer // what the editor is told
 	Connect func(ctx context.Context) (Messages, error)
-	ByHand  bool // a person runs it, in a terminal, who sends no requests
+	ByHand  bool      // a person runs it, in a terminal, who sends no requests
+	Stderr  io.Writer // gets what the agent writes there, where Hello asks for it, and must not block
 	Log     *zap.Logger
 
 	out   *jsonrpc.Outbox
@@ -89,6 +92,9 @@ func (f *Front) Run(ctx context.Context) error {
 	case err := <-heard:
 		return f.serverGone(ctx, err, messages, editor)
 	case <-editor:
+		if err, gone := f.last(ctx, heard); gone {
+			return f.serverGone(ctx, err, messages, editor)
+		}
 	case <-ctx.Done():
 	case <-f.out.Failed():
 	}
@@ -98,6 +104,20 @@ func (f *Front) Run(ctx context.Context) error {
 	cancel()
 	<-heard
 	return nil
+}
+
+// last has what was asked before the editor's end answered, but for prompts, whose turns go on without it. It reports
+// whether the server has gone meanwhile, and how.
+func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone bool) {
+	select {
+	case err := <-heard:
+		return err, true
+	case <-f.calls.answered():
+	case <-ctx.Done():
+	case <-f.out.Failed():
+	case <-time.After(lastTime):
+	}
+	return nil, false
 }
 
 // open connects and says how the editor's agent is run.
@@ -116,7 +136,8 @@ func (f *Front) open(ctx context.Context) (Messages, error) {
 	}
 	if err := messages.Write(ctx, hello); err != nil {
 		_ = messages.Close() // it has ended
-		return nil, fmt.Errorf("the server that keeps sessions has gone: %w", err)
+		f.Log.Warn("the server takes no message", zap.Error(err))
+		return nil, errors.New("the server that keeps sessions ended while this connected to it; start the agent again")
 	}
 	return messages, nil
 }
@@ -128,6 +149,9 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 		if err != nil {
 			return err
 		}
+		if f.Hello.Stderr && bytes.Contains(message, []byte(serve.StderrMethod)) && f.shows(message) {
+			continue
+		}
 		f.calls.settle(message)
 		_, _ = f.out.Put(append(message, '\n')) // the end of who is gone is noticed elsewhere
 		if full := f.out.Full(); full != nil {
@@ -138,6 +162,19 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 			}
 		}
 	}
+}
+
+// shows reports whether a message is a piece of what the agent wrote to stderr, which it shows then.
+func (f *Front) shows(message []byte) bool {
+	var m struct {
+		Method string
+		Params serve.Words
+	}
+	if json.Unmarshal(message, &m) != nil || m.Method != serve.StderrMethod {
+		return false
+	}
+	_, _ = io.WriteString(f.Stderr, m.Params.Text) // who does not read it is told nothing
+	return true
 }
 
 // readEditor passes on what the editor says. What it returns is closed when there is no more. The
@@ -169,11 +206,19 @@ func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{})
 	return done
 }
 
-// pass sends a line of the editor to the server.
+// pass sends a line of the editor to the server. What is no message is answered as an agent does.
 func (f *Front) pass(line []byte, send func([]byte) error) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
+	answers, passes := jsonrpc.Judged(line)
+	for _, answer := range answers {
+		_, _ = f.out.Put(append(answer, '\n')) // who is gone needs no answer
 	}
+	for _, message := range passes {
+		f.send(message, send)
+	}
+}
+
+// send sends the server a message.
+func (f *Front) send(line []byte, send func([]byte) error) {
 	if gone := f.calls.ask(line); gone != nil {
 		f.answer(gone)
 		return
@@ -194,11 +239,16 @@ func (f *Front) refuseLong(o *jsonrpc.Outline) {
 // serverGone answers the requests that wait.
 func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
-	text := fmt.Sprintf("The connection to the server that keeps this session has ended: %v. If the server still runs, the turn goes on there; `droid-acp ps` shows it. "+
-		"If it was ended, the turn ended with it, and what was said up to then is stored.", err)
-	if errors.Is(err, io.EOF) {
-		text = "The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it, and what was said up to then is stored."
-		f.Log.Warn("the server has ended without a word", zap.Error(err))
+	f.Log.Warn("the connection to the server has ended", zap.Error(err))
+	text := "The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it, and what was said up to then is stored."
+	var said interface{ Said() string }
+	switch {
+	case errors.As(err, &said):
+		text = "The server that keeps this session has ended the connection: " + said.Said() + ". If it still runs, the turn goes on there; `droid-acp ps` shows it. " +
+			"If it was ended, the turn ended with it, and what was said up to then is stored."
+	case !isEnd(err):
+		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; `droid-acp ps` shows it. " +
+			"If not, the turn ended with it, and what was said up to then is stored."
 	}
 	gone := &GoneError{text + " Start the agent again and open the session again."}
 	for _, c := range f.calls.fail(gone) {
@@ -206,6 +256,11 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 	}
 	f.tell(ctx, editor)
 	return gone
+}
+
+// isEnd reports whether an error is what the system says of a connection whose other end was killed.
+func isEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // tell waits until a request has got the reason, and has had time to be read, so that the editor shows it.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,7 @@ type stage struct {
 	editor *io.PipeWriter // what it says
 	told   *bufio.Reader
 	out    *io.PipeReader
+	stderr strings.Builder
 	front  *Front
 	leave  context.CancelCauseFunc
 	ended  chan error
@@ -79,7 +81,7 @@ func onStage(t *testing.T, noServer error, play func(s *stage)) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		s := &stage{T: t, server: newLine(), editor: editor, told: bufio.NewReader(out), out: out, leave: leave, ended: make(chan error, 1)}
 		s.front = &Front{
-			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w"}, In: in, Out: toEditor, Log: zap.NewNop(), max: 100 << 10,
+			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), max: 100 << 10,
 			Connect: func(context.Context) (Messages, error) { return s.server, noServer },
 		}
 		go func() { s.ended <- s.front.Run(ctx) }()
@@ -103,14 +105,14 @@ func (s *stage) reads() string {
 }
 
 func (s *stage) hello() {
-	require.JSONEq(s, `{"jsonrpc":"2.0","method":"_droid-acp/hello","params":{"program":"/bin/droid-acp","args":["--mode=spec"],"env":["A=<b>"],"directory":"/w"}}`, <-s.server.toServer)
+	require.JSONEq(s, `{"jsonrpc":"2.0","method":"_droid-acp/hello","params":{"program":"/bin/droid-acp","args":["--mode=spec"],"env":["A=<b>"],"directory":"/w","stderr":true}}`, <-s.server.toServer)
 }
 
 // What both say passes byte for byte, after the hello.
 func TestFront(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
-		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`, `no JSON`, `[]`} {
+		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`} {
 			s.says(text + "\r")
 			require.Equal(s, text, <-s.server.toServer)
 		}
@@ -122,6 +124,24 @@ func TestFront(t *testing.T) {
 		require.NoError(s, s.editor.Close())
 		require.NoError(s, <-s.ended, "the editor has gone")
 		<-s.server.ended
+	})
+}
+
+// What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
+func TestNoMessages(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		for said, answer := range map[string]string{
+			`{nothing`:                            `"id":null,"error":{"code":-32700`,
+			`{"jsonrpc":"2.0","id":7,"method":5}`: `"id":7,"error":{"code":-32600`,
+			`[{"jsonrpc":"2.0","id":8,"method":"initialize"}]`: `"id":8,"error":{"code":-32600`,
+		} {
+			s.says(said)
+			require.Contains(s, s.reads(), answer)
+		}
+		s.says(`{"foo":"bar"}`)
+		s.says(`{"jsonrpc":"2.0","id":"s1"}`)
+		require.Contains(s, <-s.server.toServer, `"id":"s1","error":{"code":`)
 	})
 }
 
@@ -140,12 +160,12 @@ func TestServerGoes(t *testing.T) {
 		s.server.end()
 		lost := map[string]bool{}
 		for range 2 {
-			lost[s.readsGone("The connection to the server that keeps this session has ended: the line was cut. If the server still runs, the turn goes on there")] = true
+			lost[s.readsGone("The connection to the server that keeps this session broke. If the server still runs, the turn goes on there")] = true
 		}
 		require.Equal(s, map[string]bool{"2": true, `"1"`: true}, lost)
 		began := time.Now()
 		s.says(`{"jsonrpc":"2.0","id":3,"method":"m"}`)
-		require.Equal(s, "3", s.readsGone("the line was cut"))
+		require.Equal(s, "3", s.readsGone("broke. If the server"))
 		require.ErrorAs(s, <-s.ended, new(*GoneError))
 		require.Equal(s, time.Second, time.Since(began), "some editors read nothing any more of who has ended")
 	})
@@ -161,6 +181,87 @@ func TestServerIsKilled(t *testing.T) {
 		s.server.end()
 		s.readsGone("The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it")
 		require.NotContains(s, (<-s.ended).Error(), "EOF")
+	})
+	for text, failure := range map[string]error{
+		"The server that keeps this session has ended without a word":                     fmt.Errorf("failed to read frame header: %w", syscall.ECONNRESET),
+		"The connection to the server that keeps this session broke. If the server still": errors.New("failed to read frame header: cut"),
+		"The server that keeps this session has ended the connection: the server ends.":   fmt.Errorf("read: %w", saying("the server ends")),
+	} {
+		onStage(t, nil, func(s *stage) {
+			s.hello()
+			s.says(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+			<-s.server.toServer
+			s.server.failure = failure
+			s.server.end()
+			s.readsGone(text)
+			require.NotContains(s, (<-s.ended).Error(), "frame")
+		})
+	}
+}
+
+// saying is an error with the server's own words.
+type saying string
+
+func (s saying) Error() string { return "status = 1001: " + string(s) }
+func (s saying) Said() string  { return string(s) }
+
+// What was asked before the end of stdin is answered, but for prompts: their turns go on.
+func TestAnswersBehindTheEnd(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		for id, method := range []string{"initialize", "session/prompt"} {
+			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method))
+			<-s.server.toServer
+		}
+		require.NoError(s, s.editor.Close())
+		synctest.Wait()
+		s.server.toFront <- `{"jsonrpc":"2.0","id":0,"result":{}}`
+		require.Equal(s, `{"jsonrpc":"2.0","id":0,"result":{}}`, s.reads())
+		require.NoError(s, <-s.ended)
+	})
+	onStage(t, nil, func(s *stage) { // nobody answers
+		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		<-s.server.toServer
+		began := time.Now()
+		require.NoError(s, s.editor.Close())
+		require.NoError(s, <-s.ended)
+		require.Equal(s, lastTime, time.Since(began))
+	})
+	onStage(t, nil, func(s *stage) { // nobody reads
+		s.hello()
+		for id := range 3 {
+			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, id))
+			<-s.server.toServer
+		}
+		began := time.Now()
+		require.NoError(s, s.editor.Close())
+		s.server.toFront <- `{"jsonrpc":"2.0","id":0,"result":"` + strings.Repeat("x", 3<<20) + `"}`
+		require.NoError(s, <-s.ended)
+		require.Equal(s, lastTime+drainTime, time.Since(began))
+	})
+	onStage(t, nil, func(s *stage) { // the server goes
+		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		<-s.server.toServer
+		require.NoError(s, s.editor.Close())
+		synctest.Wait()
+		s.server.end()
+		require.Equal(s, "0", s.readsGone("broke"))
+		require.Error(s, <-s.ended)
+	})
+}
+
+// What the agent writes to stderr the front does; it is no message of the editor's.
+func TestStderrOfTheAgent(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.server.toFront <- `{"jsonrpc":"2.0","method":"_droid-acp/stderr","params":{"text":"open <a>\n"}}`
+		for _, text := range []string{`{"jsonrpc":"2.0","method":"session/update","params":{"text":"_droid-acp/stderr"}}`, `{}`} {
+			s.server.toFront <- text
+			require.Equal(s, text, s.reads())
+		}
+		require.Equal(s, "open <a>\n", s.stderr.String())
 	})
 }
 
@@ -222,7 +323,7 @@ func TestNoServer(t *testing.T) {
 	})
 	onStage(t, nil, func(s *stage) {
 		s.server.end()
-		require.ErrorContains(s, <-s.ended, "the server that keeps sessions has gone: the line was cut")
+		require.EqualError(s, <-s.ended, "the server that keeps sessions ended while this connected to it; start the agent again")
 	})
 }
 

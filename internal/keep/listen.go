@@ -128,7 +128,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := checkPeer(conn); err != nil {
+		if _, err := checkPeer(conn); err != nil {
 			l.log.Warn("a connection was refused", zap.Error(err))
 			_ = conn.Close() // nothing was said
 			continue
@@ -140,24 +140,24 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Release lets another server listen, once this one has closed the listener and ended all it had.
 func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
 
-// checkPeer refuses a process of another user.
-func checkPeer(conn *net.UnixConn) error {
+// checkPeer refuses a process of another user, and returns the process id, 0 where the system does not tell.
+func checkPeer(conn *net.UnixConn) (process int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	var peer int
+	var user int
 	var failed error
-	if err := raw.Control(func(fd uintptr) { peer, failed = peerOf(int(fd)) }); err != nil {
-		return err
+	if err := raw.Control(func(fd uintptr) { user, process, failed = peerOf(int(fd)) }); err != nil {
+		return 0, err
 	}
 	switch {
 	case failed != nil:
-		return fmt.Errorf("it is not known who is at the other end: %w", failed)
-	case peer != os.Geteuid():
-		return fmt.Errorf("the process at the other end is of user %d, and this one of %d", peer, os.Geteuid())
+		return 0, fmt.Errorf("it is not known who is at the other end: %w", failed)
+	case user != os.Geteuid():
+		return 0, fmt.Errorf("the process at the other end is of user %d, and this one of %d", user, os.Geteuid())
 	}
-	return nil
+	return process, nil
 }
 
 // awaitRelease waits until a server that ends has let its lock go, which it does at its very end,

@@ -2,11 +2,16 @@ package keep
 
 import "golang.org/x/sys/unix"
 
-// peerOf is the user id of the process at the other end of a Unix socket (unix(4), LOCAL_PEERCRED).
-func peerOf(fd int) (int, error) {
+// peerOf are the user id of the process at the other end of a Unix socket (unix(4), LOCAL_PEERCRED), and its process id
+// (LOCAL_PEERPID), 0 where the system does not tell it.
+func peerOf(fd int) (user, process int, err error) {
 	peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return int(peer.Uid), nil
+	process, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	if err != nil {
+		process = 0
+	}
+	return int(peer.Uid), process, nil
 }

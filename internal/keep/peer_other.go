@@ -5,4 +5,4 @@ package keep
 import "os"
 
 // peerOf is ourselves: the system does not tell, and others cannot reach the directory.
-func peerOf(int) (int, error) { return os.Geteuid(), nil }
+func peerOf(int) (user, process int, err error) { return os.Geteuid(), 0, nil }

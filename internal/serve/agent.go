@@ -39,12 +39,24 @@ func (p childProcess) Await() string {
 	return text
 }
 
-func (o Options) startProcess(h Hello) (process, error) {
-	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: o.Stderr})
+func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
+	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
 	if err != nil {
 		return nil, err
 	}
 	return childProcess{p}, nil
+}
+
+// toldWords tells a client what its agent writes to stderr. While the client has no room it is told nothing.
+type toldWords struct{ *Client }
+
+func (w toldWords) Write(text []byte) (int, error) {
+	w.server.mu.Lock()
+	defer w.server.mu.Unlock()
+	if w.hello.Stderr && w.options.Local && w.out.Full() == nil {
+		w.notify(StderrMethod, Words{string(text)}, "")
+	}
+	return len(text), nil
 }
 
 // agent is the agent of one client, which may be gone. The server's lock guards it.
@@ -63,17 +75,17 @@ type agent struct {
 
 // call is a request to an agent.
 type call struct {
-	id        []byte // the client's
-	method    string
-	client    *Client  // nil for the server's own, or one whose client is gone
-	session   *session // that it is about, if it was open when it was asked
-	directory string   // of the session that it makes
-	done      func(result []byte, err error)
+	id      []byte // the client's
+	method  string
+	client  *Client  // nil for the server's own, or one whose client is gone
+	session *session // that it is about, if it was open when it was asked
+	wants   wants    // where it opens one
+	done    func(result []byte, err error)
 }
 
 // start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
-func (s *Server) start(h Hello) (*agent, error) {
-	proc, err := s.Options.start(h)
+func (s *Server) start(h Hello, c *Client) (*agent, error) {
+	proc, err := s.Options.start(h, toldWords{c})
 	if err != nil {
 		return nil, err
 	}
@@ -283,6 +295,8 @@ func (a *agent) took(c *call, line, result []byte) {
 		c.session.turnEnded(c, line, result)
 	case opens(c.method):
 		a.opened(c, result)
+	case c.method == "session/set_config_option" && c.session != nil:
+		c.session.optionSet(c.client, result)
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.end()
 	}
@@ -305,7 +319,7 @@ func (a *agent) opened(c *call, result []byte) {
 		if id == "" {
 			return
 		}
-		open = a.server.newSession(id, a, c.directory)
+		open = a.server.newSession(id, a, c.wants)
 		open.partial = c.method == "session/fork"
 	}
 	switch {
@@ -315,11 +329,14 @@ func (a *agent) opened(c *call, result []byte) {
 		open.loader, open.partial = nil, true // the journal began anew
 		if open.changing {                    // else the session is as it was
 			open.end()
+		} else {
+			open.changed()
 		}
 		return
 	}
 	open.loader = nil
-	open.result = bytes.Clone(result)
+	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
+	open.goesOn(c)
 	if c.client != nil && !c.client.gone {
 		open.attach(c.client)
 	}

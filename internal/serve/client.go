@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
 	"droid-acp/internal/visible"
@@ -172,7 +173,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	line = bytes.Clone(line)
 	h, _ = jsonrpc.ReadHead(line)
 	s.work.Go(func() {
-		a, err := s.start(hello)
+		a, err := s.start(hello, c)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.starting = false
@@ -217,7 +218,8 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// pass gives a request or a notification to the agent that has its session, or else to the client's own.
+// pass gives a request or a notification to the agent that has its session for this client, or else to the
+// client's own, to which it is one that another agent may have open.
 func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.server.sessions[id]
@@ -230,9 +232,13 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.forward(c.agent, line, h, nil)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
+	case open.loader == c, open.changing && open.watcher(c) == nil:
+		open.later = append(open.later, c.later(line)) // as behind its load
+	case h.Method == "session/delete" && h.ID != nil:
+		c.remove(open, line, h)
+	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
+		c.forward(c.agent, line, h, nil)
 	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
-	case open.watcher(c) == nil && h.Method != "session/delete":
-		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "another client has session "+id+" open; load it here first"))
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
@@ -240,6 +246,25 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		}
 	default:
 		c.forward(open.agent, line, h, open)
+	}
+}
+
+// remove deletes a session, unless another window has it, or a turn runs in it that no window shows.
+func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
+	refuse := func(why string) {
+		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
+	}
+	switch own := open.watcher(c) != nil; {
+	case own && len(open.watchers) == 1:
+		c.forward(open.agent, line, h, open)
+	case own:
+		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
+	case len(open.watchers) > 0 || open.agent.ending || open.keep:
+		c.forward(c.agent, line, h, nil) // which says so
+	case open.state() != Idle:
+		refuse("deleting session " + open.id + ": a turn runs in it, which no window shows; open the session and stop that, or end it with droid-acp stop " + open.id)
+	default:
+		open.yield(c.later(line))
 	}
 }
 
@@ -251,26 +276,29 @@ func (c *Client) later(line []byte) func() {
 }
 
 // reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
-// client's own agent's from now on, which knows what this client shows; any other one the client joins.
+// client's own agent's from now on, which knows what this client shows; any other one the client joins, or has its
+// agent load anew where it asks for another directory or other servers.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	again := c.later(line)
+	again, wants := c.later(line), wantsOf(paramsOf(line, h))
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
+	moves, lacks := open.wants.differs(wants)
+	note := ""
+	if lacks != nil {
+		note = "\n\nThe turn that runs here does not have " + theServers(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
+	}
 	switch {
-	case open.changing, open.agent.ending:
+	case open.changing, open.loader != nil, open.agent.ending:
 		open.later = append(open.later, again)
-	case open.state() != Idle, !alone, open.keep, c.hello.WatchOnly:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load")
-	case open.agent == c.agent:
-		c.forward(c.agent, line, h, open)
+	case c.hello.WatchOnly:
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
+	case open.state() != Idle && (moves || lacks != nil && !alone):
+		c.refuse(h.ID, open.cannot(wants, moves, lacks))
+	case open.state() == Idle && (alone && open.agent == c.agent || (!alone || open.keep) && (moves || lacks != nil)):
+		c.forward(open.agent, line, h, open)
+	case open.state() != Idle, !alone, open.keep:
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
 	default:
-		open.changing = true
-		open.later = append(open.later, again)
-		open.agent.ask("session/close", map[string]string{"sessionId": open.id}, func(_ []byte, err error) {
-			if err != nil { // it stays where it is
-				open.keep = true
-				open.changed()
-			}
-		})
+		open.yield(again)
 	}
 }
 
@@ -289,10 +317,11 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 	a.calls[id] = asked
 	switch h.Method {
 	case "session/new", "session/fork":
-		asked.directory = textAt(params, "cwd")
+		asked.wants = wantsOf(params)
 	case "session/load", "session/resume":
+		asked.wants = wantsOf(params)
 		if open == nil {
-			asked.session = c.server.newSession(textAt(params, "sessionId"), a, textAt(params, "cwd"))
+			asked.session = c.server.newSession(textAt(params, "sessionId"), a, asked.wants)
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {

@@ -10,15 +10,16 @@ import (
 )
 
 // join shows a client a session that others have, or that runs: where again with all that was said, else
-// with the turn that runs, and then as it goes on. id is that of the client's request.
-func (o *session) join(c *Client, id []byte, again bool) {
+// with the turn that runs, and then as it goes on. id is that of the client's request; note is for it alone, "" for none.
+func (o *session) join(c *Client, id []byte, again bool, note string) {
 	joined := o.watcher(c) != nil
 	w := o.attach(c)
 	if again {
-		o.retell(w, 0, func() { o.joined(w, id) })
+		o.retell(w, 0, func() { o.joined(w, id, note) })
 		return
 	}
 	o.answer(c, id)
+	o.sayTo(c, note)
 	if !joined && o.running > 0 {
 		w.misses(o.turnFrom)
 	}
@@ -37,7 +38,8 @@ func (o *session) answer(c *Client, id []byte) {
 }
 
 // joined answers a client that was told all from the beginning.
-func (o *session) joined(w *watcher, id []byte) {
+func (o *session) joined(w *watcher, id []byte, note string) {
+	o.sayTo(w.client, note)
 	if o.watcher(w.client) == w && !w.hears() && o.state() != Idle {
 		o.sayTo(w.client, o.stillRuns())
 	}
@@ -146,9 +148,9 @@ func (o *session) offer() {
 	}
 }
 
-// sayTo shows words of the server's own to one client alone.
+// sayTo shows words of the server's own, if there are any, to one client alone.
 func (o *session) sayTo(c *Client, text string) {
-	if !c.gone {
+	if !c.gone && text != "" {
 		o.sayAtOnce(c, text)
 	}
 }

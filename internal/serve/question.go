@@ -2,12 +2,14 @@ package serve
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/markdown"
+	"droid-acp/internal/protocol"
 	"droid-acp/internal/visible"
 )
 
@@ -39,12 +41,29 @@ func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	q.line = h.WithID(line, `"`+q.id+`"`)
 	h, _ = jsonrpc.ReadHead(q.line)
 	q.params = paramsOf(q.line, h)
+	if about := a.calls[string(valueAt(q.params, "requestId"))]; about != nil && about.id != nil {
+		q.change("requestId", about.id) // the client knows its request by its own id
+	}
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
 		q.session = open
 		open.asked = append(open.asked, q)
 	}
 	s.questions[q.id] = q
 	q.offer()
+}
+
+// change gives the question another value for a member of its params.
+func (q *question) change(member string, value json.RawMessage) {
+	params := protocol.Fields(q.params)
+	params[member] = value
+	id, _ := json.Marshal(q.id)
+	line, err := jsonrpc.EncodeCall(id, q.method, params)
+	if err != nil {
+		return // it was read from JSON, so it encodes
+	}
+	q.line = line[:len(line)-1]
+	h, _ := jsonrpc.ReadHead(q.line)
+	q.params = paramsOf(q.line, h)
 }
 
 // forPeople reports whether a person is to answer it.

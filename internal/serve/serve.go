@@ -54,10 +54,20 @@ type Hello struct {
 	Env       []string `json:"env"`                 // its whole environment
 	Directory string   `json:"directory"`           // and its directory
 	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and asks for nothing
+	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
 }
 
 // HelloMethod is the method of that notification.
 const HelloMethod = "_droid-acp/hello"
+
+// StderrMethod is the method of a notification to a local client that has asked for it: a piece of what its agent writes
+// to stderr, which an editor reads of an agent of its own.
+const StderrMethod = "_droid-acp/stderr"
+
+// Words are the params of StderrMethod.
+type Words struct {
+	Text string `json:"text"`
+}
 
 // What a session is doing.
 const (
@@ -100,7 +110,7 @@ type Options struct {
 	Log       *zap.Logger
 
 	journalSize int64 // 0 is journalSize
-	start       func(h Hello) (process, error)
+	start       func(h Hello, stderr io.Writer) (process, error)
 }
 
 const (

@@ -31,6 +31,7 @@ type fakeAgent struct {
 	exited   chan struct{}
 	exit     func()
 	stubborn bool
+	stderr   io.Writer
 }
 
 func (a *fakeAgent) Pipes() (io.WriteCloser, io.ReadCloser) { return a.stdin, a.stdout }
@@ -194,11 +195,12 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		h.Server, err = New(Options{
 			Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(),
-			start: func(hello Hello) (process, error) {
+			start: func(hello Hello, stderr io.Writer) (process, error) {
 				if h.fail != nil {
 					return nil, h.fail
 				}
 				a := newFakeAgent(t, hello)
+				a.stderr = stderr
 				h.starts.Lock()
 				defer h.starts.Unlock()
 				h.began = append(h.began, a)

@@ -15,25 +15,26 @@ import (
 
 // session is one that an agent has open. The server's lock guards it.
 type session struct {
-	server           *Server
-	id               string
-	agent            *agent
-	directory, title string
-	journal          *journal
-	watchers         []*watcher // in the order in which they came
-	loader           *Client    // while it loads the session, what that tells is for it alone
-	changing         bool       // an agent opens it for the first time, or closes it for another one
-	later            []func()   // what waits for that
-	keep             bool       // its agent does not close it
-	partial          bool       // the journal begins after the conversation did
-	result           []byte     // the agent's answer when it was opened
-	mode             []byte     // its mode and options since then, as JSON; nil for none
-	options          []byte
-	running          int   // prompts that have no answer
-	turnFrom         int64 // the bytes of the journal before the first of these
-	asked            []*question
-	since            time.Time
-	was              string // its state since then
+	server      *Server
+	id          string
+	agent       *agent
+	wants       wants // what it was opened with
+	title       string
+	journal     *journal
+	watchers    []*watcher // in the order in which they came
+	loader      *Client    // while it loads the session, what that tells is for it alone
+	changing    bool       // an agent opens it for the first time, or closes it for another one
+	later       []func()   // what waits for that
+	keep        bool       // its agent does not close it
+	partial     bool       // the journal begins after the conversation did
+	result      []byte     // the agent's answer when it was opened
+	mode, model []byte     // what was chosen since then, as JSON; nil for none
+	options     []byte
+	running     int   // prompts that have no answer
+	turnFrom    int64 // the bytes of the journal before the first of these
+	asked       []*question
+	since       time.Time
+	was         string // its state since then
 }
 
 // watcher is a client that a session is shown to.
@@ -72,8 +73,8 @@ func (w *watcher) hold(message []byte) {
 const maxHeld = 64 << 20
 
 // newSession makes a session that an agent opens.
-func (s *Server) newSession(id string, a *agent, directory string) *session {
-	open := &session{server: s, id: id, agent: a, directory: directory, journal: s.newJournal(), was: Idle, since: time.Now()}
+func (s *Server) newSession(id string, a *agent, w wants) *session {
+	open := &session{server: s, id: id, agent: a, wants: w, journal: s.newJournal(), was: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
@@ -104,7 +105,7 @@ func (o *session) changed() {
 }
 
 func (o *session) info() SessionInfo {
-	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.proc.ID()}
+	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.proc.ID()}
 	for _, w := range o.watchers {
 		info.Clients = append(info.Clients, w.client.called())
 	}
@@ -209,12 +210,43 @@ func (o *session) note(params []byte) {
 	case "current_mode_update":
 		o.mode = bytes.Clone(valueAt(update, "currentModeId"))
 	case "config_option_update":
-		o.options = bytes.Clone(valueAt(update, "configOptions"))
+		o.chosen(valueAt(update, "configOptions"))
 	case "session_info_update":
 		if title := textAt(update, "title"); title != "" {
 			o.title = title
 		}
 	}
+}
+
+// chosen notes options, of which the mode and the model are told in ways of their own, too.
+func (o *session) chosen(options []byte) {
+	o.options = bytes.Clone(options)
+	var all []struct {
+		Category     string
+		CurrentValue json.RawMessage
+	}
+	_ = json.Unmarshal(options, &all) // of an agent that says something else nothing is noted
+	for _, option := range all {
+		switch option.Category {
+		case "mode":
+			o.mode = option.CurrentValue
+		case "model":
+			o.model = option.CurrentValue
+		}
+	}
+}
+
+// optionSet tells the others what a client has set, which the agent tells that client alone: as its answer.
+func (o *session) optionSet(c *Client, result []byte) {
+	options := valueAt(result, "configOptions")
+	if options == nil {
+		return
+	}
+	o.chosen(options)
+	o.updates(c, struct {
+		SessionUpdate string          `json:"sessionUpdate"`
+		ConfigOptions json.RawMessage `json:"configOptions"`
+	}{"config_option_update", options})
 }
 
 // opened is the answer to a client that joins: as the agent gave it when the session was opened, with
@@ -225,9 +257,14 @@ func (o *session) opened() json.RawMessage {
 		result = map[string]json.RawMessage{}
 	}
 	delete(result, "sessionId")
-	if modes := protocol.Fields(result["modes"]); modes != nil && o.mode != nil {
-		modes["currentModeId"] = o.mode
-		result["modes"], _ = json.Marshal(modes) // raw JSON encodes
+	for name, now := range map[string]struct {
+		member string
+		value  []byte
+	}{"modes": {"currentModeId", o.mode}, "models": {"currentModelId", o.model}} {
+		if choices := protocol.Fields(result[name]); choices != nil && now.value != nil {
+			choices[now.member] = now.value
+			result[name], _ = json.Marshal(choices) // raw JSON encodes
+		}
 	}
 	if o.options != nil {
 		result["configOptions"] = o.options

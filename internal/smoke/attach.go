@@ -37,6 +37,7 @@ type attached struct {
 	over bool // nothing is shown any more
 	show viewer
 	asks []*ask // that wait for an answer, the oldest first
+	held string // a number that was typed last, and answered nothing
 }
 
 // ask is a question that waits for an answer.
@@ -47,7 +48,7 @@ type ask struct {
 
 // Attach joins a session of the agent behind in and out and shows on w what was said there and what
 // comes. With Typed a number answers the oldest question that waits, and any other line is a
-// prompt. It returns nil when ctx ends or there are no more lines: the session goes on. The
+// prompt; so is a number that was typed twice while none waits. It returns nil when ctx ends or there are no more lines: the session goes on. The
 // goroutine that waits for a line stays behind where none comes.
 func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions) error {
 	inner, fail := context.WithCancelCause(ctx)
@@ -184,7 +185,7 @@ func (a *attached) say(line string) {
 	if line == "" {
 		return
 	}
-	if number, err := strconv.Atoi(line); err == nil && a.answer(number) {
+	if number, err := strconv.Atoi(line); err == nil && (a.answer(number) || a.holds(line)) {
 		return
 	}
 	a.conn.Ask("session/prompt", map[string]any{
@@ -214,6 +215,7 @@ func (a *attached) answer(number int) bool {
 		return false
 	}
 	q := a.asks[0]
+	a.held = ""
 	if number < 1 || number > len(q.options) {
 		a.show.entry("", fmt.Sprintf("type a number from 1 to %d", len(q.options)))
 		return true
@@ -222,6 +224,20 @@ func (a *attached) answer(number int) bool {
 	chosen := q.options[number-1]
 	a.show.answered(chosen)
 	q.call.Respond(map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": chosen.OptionID}}, nil)
+	return true
+}
+
+// holds reports whether a number is not sent as a prompt, which says so: it may have been meant for a question that
+// another window has answered meanwhile. Typed twice it is a prompt.
+func (a *attached) holds(line string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held == line {
+		a.held = ""
+		return false
+	}
+	a.held = line
+	a.show.entry("", "nothing is asked now; to send "+line+" as a prompt, type it again")
 	return true
 }
 

@@ -76,10 +76,16 @@ func TestAttach(t *testing.T) {
 		p := a.hears("session/prompt")
 		require.JSONEq(t, `{"sessionId":"s","prompt":[{"type":"text","text":"1 more"}]}`, string(p.Params))
 		a.ends(p, "cancelled")
+		a.say(`{"jsonrpc":"2.0","id":11,"method":"x"}`)
+		a.hear() // that was heard
+		types(t, typed, "7")
+		types(t, typed, "8")
+		types(t, typed, "7")
 		types(t, typed, "7")
 		p = a.hears("session/prompt")
 		require.Contains(t, string(p.Params), `"7"`, "no question waits")
 		a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no model"}}`, p.ID)
+		a.update(`{"sessionUpdate":"session_info_update","_meta":{"droid-acp":{"stopReason":"end_turn"}}}`)
 		a.say(`{"jsonrpc":"2.0","id":10,"method":"x"}`)
 		a.hear()
 		require.NoError(t, typed.(io.Closer).Close())
@@ -96,6 +102,9 @@ ask     | Run \x1b[2J it
         | type a number from 1 to 2
 answer  | No
 turn    | ended with cancelled
+        | nothing is asked now; to send 7 as a prompt, type it again
+        | nothing is asked now; to send 8 as a prompt, type it again
+        | nothing is asked now; to send 7 as a prompt, type it again
 failed  | no model
 `, shown)
 }

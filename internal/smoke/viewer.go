@@ -137,7 +137,9 @@ func (v *viewer) update(u update) {
 	case "current_mode_update":
 		v.entry("mode", u.CurrentModeID)
 	case "session_info_update":
-		v.entry("title", u.Title)
+		if u.Title != "" { // it may tell something else
+			v.entry("title", u.Title)
+		}
 	}
 }
 

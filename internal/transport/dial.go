@@ -26,6 +26,9 @@ type EndError struct{ Reason string }
 
 func (e *EndError) Error() string { return "the server ended the connection: " + e.Reason }
 
+// Said is the reason, in the server's words.
+func (e *EndError) Said() string { return e.Reason }
+
 // Dial connects to a server's endpoint, as "ws://localhost/acp"; dial is the way there,
 // whatever address the URL has. A token may be "". ctx bounds the handshake only. What the
 // server answers instead is in the error.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,4 +60,15 @@ func TestCrossOrigin(t *testing.T) {
 	require.Equal(t, 403, got.status)
 	require.Empty(t, got.header.Get("Access-Control-Allow-Origin"))
 	require.Equal(t, 401, s.request("OPTIONS", "").status)
+}
+
+// A probe has no token, and learns that the server runs, and no more.
+func TestHealth(t *testing.T) {
+	s := start(t, func(o *Options) { o.Token, o.Hosts = "secret", []string{"127.0.0.1"} })
+	s.url = strings.TrimSuffix(s.url, Path) + HealthPath
+	got := s.request("GET", "")
+	require.Equal(t, 200, got.status)
+	require.Equal(t, "ok", got.body)
+	require.Empty(t, got.header.Get(VersionHeader))
+	require.Equal(t, 403, s.request("GET", "", "Host: evil.example").status)
 }

@@ -14,6 +14,7 @@ package transport
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ import (
 
 // Path is where the endpoint is.
 const Path = "/acp"
+
+// HealthPath answers whoever asks whether the server runs, without a token, and tells nothing else.
+const HealthPath = "/healthz"
 
 // Headers of the RFD, and our own with the server's version.
 const (
@@ -116,6 +120,10 @@ func New(o Options) *Handler {
 // ServeHTTP answers one request. Those that stay open, streams and WebSockets, end when
 // their client leaves, when their receiver's agent is done with them, and by Close.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == HealthPath && h.isOurs(r.Host) {
+		_, _ = io.WriteString(w, "ok\n") // who does not read it has gone
+		return
+	}
 	if f := h.admit(w, r); f != nil {
 		f.write(w)
 		return

@@ -3,18 +3,25 @@ package via
 import (
 	"errors"
 	"io"
+	"time"
 
+	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
 )
 
-// pump hears lines until there are no more. It reads none while the way out is full. What
+// endPatience is how long the editor may have gone, and the far side take nothing of what it said before, until that is
+// given up: the editor reads no answers, or the line hangs.
+const endPatience = 2 * time.Second
+
+// pump hears lines until there are no more. It hears none while the way out is full. What
 // hear returns goes that way, together with what is there already behind it.
 func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) []byte, tooLong func(*jsonrpc.Outline)) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		var long *jsonrpc.Outline
-		lines := jsonrpc.NewLines(in, r.max, func(piece []byte) {
+		ahead, left := jsonrpc.NewAhead(in), make(chan struct{})
+		lines := jsonrpc.NewLines(ahead, r.max, func(piece []byte) {
 			if long == nil {
 				long = new(jsonrpc.Outline)
 			}
@@ -48,8 +55,19 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 			}
 			putNow(out, waiting)
 			waiting = waiting[:0]
-			if full := out.Full(); full != nil {
-				<-full
+			full := out.Full()
+			if full == nil {
+				continue
+			}
+			if out == r.far { // what the far side said last may wait for a slow editor
+				ahead.Look(func() { close(left) })
+			}
+			select {
+			case <-full:
+			case <-left:
+				if !child.Within(full, endPatience) {
+					return
+				}
 			}
 		}
 	}()

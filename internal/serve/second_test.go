@@ -1,0 +1,272 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What a window asks of a session that it has not loaded goes to its own agent, which knows the session
+// as one that another has open: the same as without a server.
+func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
+	for method, params := range map[string]string{
+		"session/new": `,"cwd":"/w","mcpServers":[]`, "session/list": "", "session/prompt": `,"prompt":[]`, "session/cancel": "", "session/set_mode": `,"modeId":"spec"`,
+		"session/set_model": `,"modelId":"m"`, "session/set_config_option": `,"configId":"c","value":"v"`, "session/fork": `,"cwd":"/w","mcpServers":[]`,
+		"session/close": "", "session/delete": "", "_session/steering": "", "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
+	} {
+		t.Run(method, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				prompt := one.prompts(a, "s1", "go")
+				two, own := h.client("Emacs", everything)
+				id := `"id":"x",`
+				if method == "session/cancel" {
+					id = ""
+				}
+				two.say(`{"jsonrpc":"2.0",%s"method":%q,"params":{"sessionId":"s1"%s}}`, id, method, params)
+				asked := own.next()
+				require.Equal(t, method, asked.Method)
+				a.hearsNothing()
+				if id != "" {
+					own.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"as its agent says"}}`, asked.ID)
+					require.Equal(t, []string{"x! as its agent says"}, two.take())
+				}
+				a.answer(prompt, `{"stopReason":"end_turn"}`)
+				require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, one.take(), "and the turn there is as it was")
+			})
+		})
+	}
+	t.Run("session/set_title", func(t *testing.T) {
+		inHouse(t, func(t *testing.T, h *house) {
+			one, a := h.client("Zed", everything)
+			one.opens(a, "s1")
+			two, own := h.client("Emacs", everything)
+			two.say(`{"jsonrpc":"2.0","id":"x","method":"session/set_title","params":{"sessionId":"s1","title":"T"}}`)
+			asked := a.next()
+			require.Equal(t, "session/set_title", asked.Method, "which the agent that has it can do")
+			own.hearsNothing()
+			a.answer(asked, `{"title":"T"}`)
+			require.Equal(t, []string{`x= {"title":"T"}`}, two.take())
+		})
+	})
+}
+
+// A session is deleted when nobody else has it, and nothing runs in it.
+func TestDeleteSession(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		remove := func(c *fakeClient) {
+			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
+		}
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, own := h.client("Emacs", everything)
+		two.load("s1")
+		two.take()
+		for _, c := range []*fakeClient{one, two} {
+			remove(c)
+			require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: it is open in another window or program of yours; close it there first"}, c.take())
+			a.hearsNothing()
+		}
+		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
+		two.take()
+		prompt := one.prompts(a, "s1", "go")
+		one.Gone()
+		remove(two)
+		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it with droid-acp stop s1"}, two.take())
+		own.hearsNothing()
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		remove(two)
+		closing := a.next()
+		require.Equal(t, "session/close", closing.Method, "nobody has it, so it is the window's own agent's")
+		a.answer(closing, `{}`)
+		deleting := own.next()
+		require.Equal(t, "session/delete", deleting.Method)
+		own.answer(deleting, `{}`)
+		require.Equal(t, []string{"d= {}"}, two.take())
+	})
+}
+
+// What a window says behind its load waits for that, as an agent has it wait.
+func TestRequestsBehindALoad(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.load("s1")
+		one.prompt()
+		loading := a.next()
+		a.hearsNothing()
+		a.answer(loading, `{}`)
+		a.answer(a.next(), `{"stopReason":"end_turn"}`)
+		require.Equal(t, []string{"l= {}", `p= {"stopReason":"end_turn"}`}, one.take())
+		one.Gone()
+		two, own := h.client("Emacs", everything)
+		two.load("s1")
+		two.prompt()
+		a.answer(a.next(), `{}`)
+		own.answer(own.next(), `{}`)
+		require.Equal(t, "session/prompt", own.next().Method)
+	})
+}
+
+func (c *fakeClient) loads(session, directory, servers string) {
+	c.say(`{"jsonrpc":"2.0","id":"l","method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[%s]}}`, session, directory, servers)
+}
+
+// One droid cannot be in two directories, nor have two sets of MCP servers: who loads a session with others is
+// refused while a turn runs, and else has the agent load it with these.
+func TestLoadElsewhere(t *testing.T) {
+	const server, other = `{"name":"one","command":"/bin/one","args":[],"env":[]}`, `{"name":"two","command":"/bin/two","args":[],"env":[]}`
+	for name, c := range map[string]struct{ directory, servers, refused, told string }{
+		"directory": {"/v", server, "a prompt runs in it in /w, so it cannot be opened in /v now; wait for its end, or stop it, then load it again",
+			"\n\nEmacs has opened this session in `/v`, where it goes on.\n\n"},
+		"servers": {"/w/", other + "," + server, "a prompt runs in it without the MCP server two, so it cannot be opened with that now; wait for its end, or stop it, then load it again",
+			"\n\nEmacs has opened this session with the MCP server `two`.\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				one, a := h.client("Zed", everything)
+				one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[%s]}}`, server)
+				a.answer(a.next(), `{"sessionId":"s1"}`)
+				one.take()
+				two, own := h.client("Emacs", everything)
+				prompt := one.prompts(a, "s1", "go")
+				two.loads("s1", c.directory, c.servers)
+				require.Equal(t, []string{"l! The session cannot be opened: " + c.refused}, two.take())
+				two.loads("s1", "/w", "")
+				require.Equal(t, []string{"user: go", "l= {}"}, two.take(), "who asks for nothing else joins")
+				a.answer(prompt, `{"stopReason":"end_turn"}`)
+				one.take()
+				two.take()
+
+				two.loads("s1", c.directory, c.servers)
+				loading := a.next()
+				require.Equal(t, "session/load", loading.Method)
+				require.Equal(t, c.directory, loading.Params["cwd"])
+				three, _ := h.client("Zed", everything)
+				three.loads("s1", c.directory, c.servers)
+				require.Empty(t, three.take(), "it waits")
+				a.chunk("s1", "history")
+				a.answer(loading, `{}`)
+				require.Equal(t, []string{"agent: history", "l= {}"}, two.take())
+				require.Equal(t, []string{"agent: " + c.told}, one.take())
+				require.Equal(t, []string{"agent: history", "agent: " + c.told, "l= {}"}, three.take())
+				require.Equal(t, strings.TrimSuffix(c.directory, "/"), h.Status().Sessions[0].Directory)
+				own.hearsNothing()
+			})
+		})
+	}
+}
+
+// Who comes back to its turn gets that, whatever servers the editor has now, and is told.
+func TestBackWithOtherServers(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		one.prompts(a, "s1", "go")
+		one.Gone()
+		two, _ := h.client("Zed", everything)
+		two.loads("s1", "/w", `{"name":"new","type":"http","url":"http://127.0.0.1:1","headers":[]}`)
+		require.Equal(t, []string{"user: go", "agent: \n\nThe turn that runs here does not have the MCP server `new` of this window. Load the session again when it has ended.\n\n",
+			`l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, two.take())
+	})
+}
+
+// A load that fails leaves the others as they were, and lets go who waited for it.
+func TestLoadElsewhereFails(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Emacs", everything)
+		two.loads("s1", "/v", "")
+		loading := a.next()
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"no such directory"}}`, loading.ID)
+		require.Equal(t, []string{"l! no such directory"}, two.take())
+		require.Empty(t, one.take())
+		require.Contains(t, strings.Join(three.take(), "\n"), "l= ")
+		require.Equal(t, "/w", h.Status().Sessions[0].Directory)
+	})
+}
+
+// Who joins is told the mode, the options and the model as they are now, by whichever method another window has
+// set them; the others are told at once.
+func TestWhoJoinsKnowsTheModel(t *testing.T) {
+	const options = `[{"id":"mode","category":"mode","type":"select","currentValue":"spec"},{"id":"model","category":"model","type":"select","currentValue":"b"}]`
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+		a.answer(a.next(), `{"sessionId":"s1","modes":{"currentModeId":"off"},"models":{"currentModelId":"a"},"configOptions":[]}`)
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		two.take()
+		one.take()
+		one.say(`{"jsonrpc":"2.0","id":"o","method":"session/set_config_option","params":{"sessionId":"s1","configId":"model","value":"b"}}`)
+		a.answer(a.next(), fmt.Sprintf(`{"configOptions":%s}`, options))
+		require.Len(t, one.take(), 1)
+		require.Equal(t, []string{"config_option_update null"}, two.take())
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		synctest.Wait()
+		require.Len(t, three.heard, 2)
+		var m message
+		require.NoError(t, json.Unmarshal([]byte(three.heard[1]), &m))
+		require.JSONEq(t, fmt.Sprintf(`{"modes":{"currentModeId":"spec"},"models":{"currentModelId":"b"},"configOptions":%s}`, options), string(m.Result))
+	})
+}
+
+// A client routes a question by the request that it is about, which it knows by its own id.
+func TestQuestionAboutARequest(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", `{"elicitation":{"url":{}}}`)
+		one.say(`{"jsonrpc":"2.0","id":"mine","method":"authenticate","params":{"methodId":"x"}}`)
+		login := a.next()
+		a.say(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"requestId":%v,"mode":"url","url":"https://x.test/","message":"log in"}}`, login.ID)
+		synctest.Wait()
+		require.Len(t, one.heard, 1)
+		var m message
+		require.NoError(t, json.Unmarshal([]byte(one.heard[0]), &m))
+		require.Equal(t, map[string]any{"requestId": "mine", "mode": "url", "url": "https://x.test/", "message": "log in"}, m.Params)
+		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept"}}`, m.ID)
+		require.JSONEq(t, `{"action":"accept"}`, string(a.next().Result))
+	})
+}
+
+// What an agent writes to stderr reaches the front of its own editor, which has asked for it.
+func TestStderrOfAnAgent(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for _, local := range []bool{true, false} {
+			c := &fakeClient{t: t}
+			c.Client = h.Join(c, ClientOptions{Local: local})
+			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, HelloMethod)
+			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
+			synctest.Wait()
+			a := h.agents()[len(h.agents())-1]
+			a.answer(a.next(), `{}`)
+			c.take()
+			_, err := a.stderr.Write([]byte("open https://x.test/\n"))
+			require.NoError(t, err)
+			c.mu.Lock()
+			heard := strings.Join(c.heard, "")
+			c.mu.Unlock()
+			if local {
+				require.JSONEq(t, `{"jsonrpc":"2.0","method":"_droid-acp/stderr","params":{"text":"open https://x.test/\n"}}`, heard)
+			} else {
+				require.Empty(t, heard)
+			}
+			c.full = make(chan struct{})
+			_, err = a.stderr.Write([]byte("more"))
+			require.NoError(t, err)
+			c.take()
+			close(c.full)
+		}
+		one, a := h.client("Zed", everything)
+		_, err := a.stderr.Write([]byte("x"))
+		require.NoError(t, err)
+		require.Empty(t, one.take())
+	})
+}
