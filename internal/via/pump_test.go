@@ -22,7 +22,7 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		r.far = jsonrpc.NewOutbox(way, batch)
 		go r.far.Run()
 		began := time.Now()
-		<-r.readNear()
+		<-r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
