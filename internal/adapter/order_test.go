@@ -165,7 +165,7 @@ func refusesMode(refuse func() string) fakedroid.Option {
 // A prompt that was sent behind a change to a stricter mode is not sent when that fails; one
 // that comes when the editor knows of the failure is, and so is one that loses nothing.
 func TestPromptBehindAModeThatFails(t *testing.T) {
-	for _, how := range []string{"not today", "ignore", "hang"} {
+	for _, how := range []string{"not today", "ignore", "hang", "die"} {
 		t.Run(how, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
 				refuse := ""
@@ -327,7 +327,14 @@ func TestPromptBehindAModeCommandThatFails(t *testing.T) {
 				})
 				require.Equal(t, "end_turn", e.run("/mode auto-high"))
 				refuse = how
+				if how == "die" {
+					refuse = "hang"
+				}
 				mode, behind, more := e.prompt("/mode normal"), e.prompt("go"), e.prompt("/help")
+				if how == "die" {
+					time.Sleep(time.Second)
+					e.inside(func(s *Session) { go s.proc.Client().Kill() })
+				}
 				require.Equal(t, "end_turn", ended(e.await(mode)))
 				for _, id := range []string{behind, more} {
 					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)

@@ -15,6 +15,7 @@ func optionCommand(r *slashRun, value string) {
 		r.reply(r.s.options.Describe(r.option))
 		return
 	}
+	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
 	r.s.setOption(r.option, value, func(err *acp.RequestError, why error) {
 		if err == nil {
 			r.reply("It is set to " + value + ".")

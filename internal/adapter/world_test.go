@@ -498,7 +498,8 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 	if mode != nil {
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
-		a.strict = method == "session/set_mode" && mode.mode.AsksAsMuchAs(t.wanted())
+		waits := slices.ContainsFunc(t.modes, func(m *modeAsked) bool { return !w.asks[m.n].answered })
+		a.strict = method == "session/set_mode" && !waits && mode.mode.AsksAsMuchAs(t.wanted())
 		t.modes = append(t.modes, mode)
 	}
 	win.editor.mu.Lock()

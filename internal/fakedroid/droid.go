@@ -72,7 +72,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 	for _, o := range options {
 		o(d)
 	}
-	if d.hooks.Settings != nil {
+	if d.hooks.Settings != nil || d.version == V099 {
 		_ = d.mcpStatus() // the script finds that it cannot write
 	}
 	err := s(d)
