@@ -284,7 +284,7 @@ func TestUsersOwnThingsHold(t *testing.T) {
 			require.Nil(t, s.prompt("look").end(turnLimit).Err)
 			require.Greater(t, len(model.Requests()), before, "their model was asked")
 			require.Contains(t, seenByModel(model, "look", 1), "typed", "files are the editor's")
-			require.Contains(t, c.transcript(), `"currentModeId":"auto-low"`)
+			require.Contains(t, c.transcriptOfAll(), `"currentModeId":"auto-low"`)
 			require.Eventually(t, func() bool { return slices.Equal(r.ran(t), []string{"hook", "mine"}) }, turnLimit, 100*time.Millisecond)
 			require.Equal(t, left, len(c.asked()) > 0, "whether trust is asked about")
 			c.end(h)
