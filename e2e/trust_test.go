@@ -158,6 +158,7 @@ func (r hostile) serversRan(t *testing.T) func() bool {
 }
 
 // trusts answers the question by the name of an option, and anything else with a refusal.
+// A question of droid's, which has no such option, is refused.
 func trusts(name string) func(permission) string {
 	return func(p permission) string {
 		for _, o := range p.Options {
@@ -196,7 +197,7 @@ func TestHostileRepository(t *testing.T) {
 		require.Empty(t, r.settled(t), "session/new")
 		require.Contains(t, c.transcript(), "so it was left out")
 
-		c.onPermission(trusts("Not now, go on without it"))
+		c.onPermission(trusts(goOnWithout))
 		require.Nil(t, s.prompt("command").end(turnLimit).Err)
 		require.Empty(t, r.settled(t), "not now, and the command was asked about and refused")
 		questions := func() (n int) {
@@ -254,6 +255,9 @@ func TestHostileRepository(t *testing.T) {
 	})
 }
 
+// goOnWithout is the option of the question about trust that sends the prompt and trusts nothing.
+const goOnWithout = "Not now, go on without it"
+
 // What a user has of their own holds in a project that brings nothing, and in one whose servers
 // are left out: their model, their mode, their MCP server, their hook, and files in the editor.
 func TestUsersOwnThingsHold(t *testing.T) {
@@ -278,7 +282,7 @@ func TestUsersOwnThingsHold(t *testing.T) {
 			editor := lateEditor(t, h, 0)
 			require.NoError(t, editor.Open(path))
 			editor.Type(path, func(string) string { return "typed\n" })
-			c := startAgent(t, h).onPermission(trusts("Not now, go on without it"))
+			c := startAgent(t, h).onPermission(trusts(goOnWithout))
 			s := c.openWith(h, editor)
 			before := len(model.Requests())
 			require.Nil(t, s.prompt("look").end(turnLimit).Err)

@@ -117,7 +117,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 	}
 }
 
-// A title that is set while the thread goes over to another session is the thread's.
+// A title that is confirmed while the thread goes over to another session is the thread's.
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldestDroid {
@@ -127,6 +127,7 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 		model.On("second", modelserver.Step{Text: "Two."})
 		c := startAgent(t, h)
 		c.initialize()
+		confirmed := 0
 		for _, command := range []string{"/compact", "/rewind 2"} {
 			for _, moment := range []time.Duration{0, 20, 60, 150} {
 				s := c.openSession(h)
@@ -135,11 +136,18 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 				moves := s.prompt(command)
 				time.Sleep(moment * time.Millisecond)
 				title := "New " + command + " " + fmt.Sprint(int(moment))
-				c.mustCall("session/set_title", map[string]any{"sessionId": s.id, "title": title}, nil)
+				_, refused := c.call("session/set_title", map[string]any{"sessionId": s.id, "title": title})
 				moves.done()
+				if refused != nil { // one that droid has while it goes over is stored nowhere that anybody looks (0.225.2)
+					t.Logf("%s, %v ms: %s", command, int(moment), refused.Error())
+					require.Contains(t, refused.Error(), "did not store the title")
+					continue
+				}
+				confirmed++
 				require.Equal(t, title, c.titleOf(h, s.id))
 			}
 		}
+		require.Greater(t, confirmed, 4)
 	})
 }
 
@@ -159,7 +167,7 @@ func TestTrustTakenBack(t *testing.T) {
 			}
 			return n
 		}
-		c, elsewhere := startAgent(t, h).onPermission(trusts("Trust this project")), startAgent(t, h).onPermission(rejectOnce)
+		c, elsewhere := startAgent(t, h).onPermission(trusts("Trust this project")), startAgent(t, h).onPermission(trusts(goOnWithout))
 		t.Cleanup(func() { // their ends look for droids of both
 			_ = c.stdin.Close()
 			_ = elsewhere.stdin.Close()
@@ -173,7 +181,7 @@ func TestTrustTakenBack(t *testing.T) {
 		third.say("hello")
 		require.Eventually(t, func() bool { return servers() >= 3 }, turnLimit, 100*time.Millisecond)
 		require.Contains(t, first.say("/trust no"), "Forgotten.")
-		c.onPermission(trusts("Not now"))
+		c.onPermission(trusts(goOnWithout))
 		first.say("hello")
 		second.say("hello")
 		third.say("hello")
