@@ -191,7 +191,10 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 		}
 	}
 	if a.text == "/trust no" && m.Error == nil && result.StopReason == "end_turn" {
-		w.trust("no")
+		yes := func(b *request) bool { return b.text == "/trust yes" && (b.n > a.n || !b.answered) } // one that waits counts later
+		if !slices.ContainsFunc(w.asks, yes) {
+			w.trust("no")
+		}
 	}
 	if title := w.titles[a.session]; title != nil && a.title != "" {
 		title.pending--
