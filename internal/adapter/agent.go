@@ -157,7 +157,7 @@ func (a *Agent) shutDown() error {
 	a.cancel()
 	err := a.endSessions()
 	a.marks.End()
-	a.calls.AtEnd("editorFiles.close", closeTime, a.editorFiles.close)
+	a.closeFiles(a.servedFiles())
 	a.conn.Close(flushTime)
 	return err
 }

@@ -82,7 +82,32 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	case err != nil:
 		a.log.Warn("edits that were on their way when an earlier agent was killed could not be looked for", zap.Error(err))
 	}
+	if !a.serveFiles(opened) {
+		a.closeFiles(opened)
+	}
+}
+
+// serveFiles takes what initialize has opened. It reports false when the agent has ended meanwhile.
+func (a *Agent) serveFiles(opened editorFiles) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return false
+	}
 	a.editorFiles = opened
+	return true
+}
+
+// servedFiles is what serveFiles took, for an agent that has ended: initialize may still run.
+func (a *Agent) servedFiles() editorFiles {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.editorFiles
+}
+
+// closeFiles closes them within a bound.
+func (a *Agent) closeFiles(e editorFiles) {
+	a.calls.AtEnd("editorFiles.close", closeTime, e.close)
 }
 
 // open is openFiles without a bound.

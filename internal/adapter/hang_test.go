@@ -183,6 +183,20 @@ func TestInitializeOnADiskThatHangs(t *testing.T) {
 	}
 }
 
+// An editor that leaves while its files are opened leaves nothing open, and no data race.
+func TestEditorThatLeavesAtInitialize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := open(t, playing(says("hi")))
+		e.hanging.begin("editorfs.Open")
+		e.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true}}}}`)
+		synctest.Wait()
+		require.True(t, e.hanging.wasReached())
+		began := time.Now()
+		e.close()
+		require.LessOrEqual(t, time.Since(began), 2*flushTime)
+	})
+}
+
 // The agent ends though its journal does not answer any more.
 func TestEndOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

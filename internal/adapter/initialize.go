@@ -15,7 +15,7 @@ import (
 
 // peer is what the agent knows of its client.
 type peer struct {
-	mu          sync.Mutex // guards initialized
+	mu          sync.Mutex // guards initialized, and editorFiles until they are opened
 	initialized bool
 	client      protocol.ClientCapabilities // set once, before any session
 }

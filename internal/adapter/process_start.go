@@ -10,6 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 )
 
@@ -72,7 +73,7 @@ func (s *Session) start(historyLimit int) {
 // had before, and then calls then. droid may refuse values, or ignore them: what it reports
 // afterwards counts (quirk 14), and is told as any change is. A mode that asks less than the
 // one before lets no prompt pass, see inItsMode.
-func (s *Session) restoreSettings(before stream.Settings, then func()) {
+func (s *Session) restoreSettings(before options.Before, then func()) {
 	client := s.proc.Client()
 	if client == nil {
 		then()
@@ -109,7 +110,7 @@ func (s *Session) started(client *droid.Client, info *stream.SessionInfo, err er
 		<-client.Exited()
 		s.proc.Started(info, problem.Ending())
 	default:
-		before, unmade := s.options.Settings(), s.proc.Unmade()
+		before, unmade := s.options.Before(), s.proc.Unmade()
 		s.adopt(client)
 		s.opened(info)
 		if unmade {

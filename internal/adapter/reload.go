@@ -323,7 +323,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 	}, func(client *droid.Client, err error) {
 		switch {
 		case err == nil:
-			before := s.options.Settings()
+			before := s.options.Before()
 			s.opened(loaded)
 			s.restoreSettings(before, func() { done(loaded, nil) })
 		case err == errLoadHangs && s.proc.Client() == client:

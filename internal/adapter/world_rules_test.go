@@ -131,7 +131,7 @@ func (win *window) isTold(params json.RawMessage) {
 			from := t.at
 			t.at, t.replayed = "", nil // unless it is known where it was
 			for _, made := range w.made {
-				if from != "" && made.from == from {
+				if from != "" && made.from == from && made.win == win {
 					t.at = made.to
 				}
 			}

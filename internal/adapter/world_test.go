@@ -128,7 +128,11 @@ type request struct {
 	from, to                  int // words that droid said for it
 }
 
-type madeSession struct{ from, to string }
+// madeSession is a session that droid made of another one, for a window.
+type madeSession struct {
+	win      *window
+	from, to string
+}
 
 // titleOf is what a session is to be called. Where two titles are set at a time, or in both windows, nobody knows.
 type titleOf struct {
@@ -269,7 +273,7 @@ func (p *worldDroid) answers() []fakedroid.Option {
 			to, title := make(params)
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.made = append(w.made, madeSession{p.d.Session(), to})
+			w.made = append(w.made, madeSession{p.win, p.d.Session(), to})
 			w.file(to, title)
 			return fakedroid.Fields{"newSessionId": to, "removedCount": 4, "restoredCount": 1}, ""
 		}

@@ -16,6 +16,7 @@ const worldsVariable = "DROID_ACP_WORLDS"
 
 // found are later worlds that have shown something, which was mended.
 var found = []int64{
+	2199, // a droid that ended while it took its mode back; the next one was given the freer mode in which that had loaded
 	2628, // a prompt ran in the mode from before a /mode whose droid had died
 }
 

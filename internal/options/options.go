@@ -73,20 +73,26 @@ func (o *State) Reported(settings stream.Settings) {
 	}
 }
 
-// Restarted compares the settings that a session has after a load with those that it had
-// before, when droid was asked to take them back. See Owed.
-func (o *State) Restarted(before stream.Settings) {
-	if mode := o.modeBefore(before); mode != "" && !o.Mode().AsksAsMuchAs(mode) {
-		o.owed = mode
-	}
+// Before is what a session had before droid loads it again.
+type Before struct {
+	settings stream.Settings
+	mode     stream.Mode // that it is to have, "" for none: not what droid had, where that asked less
 }
 
-// modeBefore is the mode that a session is to have after a load, "" for none.
-func (o *State) modeBefore(before stream.Settings) stream.Mode {
+// Before is what the session is to have after the next load.
+func (o *State) Before() Before {
 	if o.owed != "" {
-		return o.owed
+		return Before{o.settings, o.owed}
 	}
-	return before.Mode()
+	return Before{o.settings, o.settings.Mode()}
+}
+
+// Restarted compares the settings that a session has after a load with those that it had
+// before, when droid was asked to take them back. See Owed.
+func (o *State) Restarted(before Before) {
+	if before.mode != "" && !o.Mode().AsksAsMuchAs(before.mode) {
+		o.owed = before.mode
+	}
 }
 
 // Owed is the mode that a session had when droid was started again, if droid did not take
