@@ -69,7 +69,7 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 // works on the session that it had.
 func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
 	var id string
-	callDroid(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
+	callDroidUntil(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
 		return func(sctx context.Context) (err error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
@@ -77,8 +77,8 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 			id, err = client.Fork(ctx)
 			return opening.OutOfTime(ctx, err)
 		}
-	}, func(_ *droid.Client, err error) {
-		s.backFromCopy(err, func() {
+	}, func(_ *droid.Client, err error, end func()) {
+		s.backFromCopy(err, end, func() {
 			if err != nil {
 				done("", problem.NotDone(problem.Copying, err))
 				return
@@ -89,25 +89,28 @@ func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.Re
 }
 
 // backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
-// session again. If that fails, or nobody waited for droid's answer, the next process does.
-func (s *Session) backFromCopy(failed error, then func()) {
+// session again. If that fails, or nobody waited for droid's answer, the next process does. The call that made the
+// copy ends, with end, when droid is back: what came first would be about the copy.
+func (s *Session) backFromCopy(failed error, end, then func()) {
 	var refused *stream.RPCError
 	if s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused) {
+		defer end()
 		then()
 		return
 	}
 	if failed != nil {
+		defer end()
 		s.retireDroid()
 		then()
 		return
 	}
-	s.loadAgain(s.Context, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
+	loadInCall(s.Context, s, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.Client() != nil {
 			s.log.Warn("droid does not go back from a copy; another one takes the session up", calllog.Error(err)...)
 			s.retireDroid()
 		}
 		then()
-	})
+	}, end)
 }
 
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest

@@ -183,43 +183,53 @@ func (s *Session) adopt(client *droid.Client) {
 // ends first, then is not called. A droid that dies may not have heard the call, so the
 // next one gets it, once.
 func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
-	s.line.Take(aCall, needCalls, func(end func()) {
-		again := false
-		var try func(info *stream.SessionInfo, err *acp.RequestError)
-		try = func(info *stream.SessionInfo, err *acp.RequestError) {
-			under := false
-			defer func() {
-				if !under { // also where this panics
-					end()
-				}
-			}()
-			if err != nil {
-				fail(err)
-				return
-			}
-			client := s.proc.Client()
-			call := prepare(client, info)
-			if call == nil {
-				return
-			}
-			under = true
-			s.Do(func(ctx context.Context) {
-				err := call(ctx)
-				s.Post(func() {
-					var died *droid.ExitError
-					if !again && errors.As(err, &died) {
-						again = true
-						if s.proc.Client() == client {
-							s.awaitEnd() // its events come first
-						}
-						s.withDroid(limit, try)
-						return
-					}
-					defer end()
-					then(client, err)
-				})
-			}, end)
-		}
-		s.withDroid(limit, try)
+	callDroidUntil(s, limit, fail, prepare, func(client *droid.Client, err error, end func()) {
+		defer end()
+		then(client, err)
 	})
+}
+
+// callDroidUntil is callDroid for a call that is over when then calls end: the next one begins behind that.
+func callDroidUntil(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error, end func())) {
+	s.line.Take(aCall, needCalls, func(end func()) { inCall(s, limit, fail, prepare, then, end) })
+}
+
+// inCall makes a further call for the one whose turn it is, and which ends with end.
+func inCall(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error, end func()), end func()) {
+	again := false
+	var try func(info *stream.SessionInfo, err *acp.RequestError)
+	try = func(info *stream.SessionInfo, err *acp.RequestError) {
+		under := false
+		defer func() {
+			if !under { // also where this panics
+				end()
+			}
+		}()
+		if err != nil {
+			fail(err)
+			return
+		}
+		client := s.proc.Client()
+		call := prepare(client, info)
+		if call == nil {
+			return
+		}
+		under = true
+		s.Do(func(ctx context.Context) {
+			err := call(ctx)
+			s.Post(func() {
+				var died *droid.ExitError
+				if !again && errors.As(err, &died) {
+					again = true
+					if s.proc.Client() == client {
+						s.awaitEnd() // its events come first
+					}
+					s.withDroid(limit, try)
+					return
+				}
+				then(client, err, end)
+			})
+		}, end)
+	}
+	s.withDroid(limit, try)
 }

@@ -30,9 +30,10 @@ type reload struct {
 	replay bool
 	done   func(protocol.SessionResult, *acp.RequestError) // called once
 
-	turn *turns.Change   // its place among what is asked of the session
-	over func(why error) // ends that
-	kept bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	turn  *turns.Change   // its place among what is asked of the session
+	over  func(why error) // ends that
+	moved bool            // the thread goes on in what another window made of it
+	kept  bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // refuse answers a load that did not succeed.
@@ -128,7 +129,9 @@ func (r *reload) begin() {
 		s.retireDroid() // it has others; the next process loads the session
 	}
 	s.useInstructions(r.Wanted)
+	from := s.droidID
 	s.catchUp(r.ids)
+	r.moved = s.droidID != from
 	stayThere := s.useDirectory(r.CWD, r.target)
 	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil {
@@ -217,6 +220,9 @@ func (r *reload) end(err *acp.RequestError) {
 	}
 	if err != nil {
 		r.refuse(err)
+		if r.moved && s.out.Known() {
+			s.out.Keep("In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that.")
+		}
 	} else {
 		s.tellLeftOut()
 		result := s.sessionResult()
@@ -300,8 +306,14 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 // does not answer is replaced by one that loads the session. asked says, for errors,
 // what the load is for.
 func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
+	s.line.Take(aCall, needCalls, func(end func()) { loadInCall(ctx, s, limit, asked, done, end) })
+}
+
+// loadInCall is loadAgain for the call whose turn it is. It ends, with end, when the settings are those from before:
+// a change that came first would be undone.
+func loadInCall(ctx context.Context, s *Session, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError), end func()) {
 	var loaded *stream.SessionInfo
-	callDroid(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
+	inCall(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
 		if info != nil { // the one before had gone while the load waited
 			done(info, nil)
 			return nil
@@ -320,12 +332,22 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 			}
 			return err
 		}
-	}, func(client *droid.Client, err error) {
+	}, func(client *droid.Client, err error, end func()) {
+		restores := false
+		defer func() {
+			if !restores { // also where this panics
+				end()
+			}
+		}()
 		switch {
 		case err == nil:
 			before := s.options.Before()
 			s.opened(loaded)
-			s.restoreSettings(before, func() { done(loaded, nil) })
+			s.restoreSettings(before, func() {
+				defer end()
+				done(loaded, nil)
+			})
+			restores = true
 		case err == errLoadHangs && s.proc.Client() == client:
 			s.log.Warn("droid hangs while it loads the session; another one takes it up")
 			s.retireDroid()
@@ -333,7 +355,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, 
 		default:
 			done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
 		}
-	})
+	}, end)
 }
 
 // loadWhole calls f with the whole conversation. droid tells it only while no turn

@@ -241,6 +241,15 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellNow tells a Notice though no turn runs.
 func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...) }
 
+// tellKept tells what waits for a prompt that will not come.
+func tellKept(s *Session) {
+	if s.out.Known() {
+		for _, notice := range s.out.Kept() {
+			tellNow(s, notice)
+		}
+	}
+}
+
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {

@@ -140,7 +140,11 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 func (s *Session) cancelAndWait() {
 	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(quiet func(struct{}, *acp.RequestError)) {
 		s.cancelPrompts()
-		s.line.When("the end of the session", func() { tellBackground(s); quiet(struct{}{}, nil) }, needQuiet)
+		s.line.When("the end of the session", func() {
+			tellBackground(s)
+			tellKept(s) // nobody else will
+			quiet(struct{}{}, nil)
+		}, needQuiet)
 	}}) // after an error there is nothing to wait for
 }
 

@@ -37,6 +37,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 		s.tellLateSession(id)
 		return
 	}
+	r.keep()
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
@@ -57,7 +58,7 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 		s.carryTitle(next.Title, r.named, func() {
 			hint := next.Hint()
 			if r.over() {
-				s.out.Keep("droid finished a command after you had cancelled it." + hint)
+				r.tellLate(hint)
 			}
 			done(hint)
 		})
@@ -74,6 +75,21 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 		}
 		s.loadAgain(s.Context, 1, problem.Loading, loaded)
 	})
+}
+
+// tellLate tells, to whoever's prompt runs or comes next, that the thread goes on in what droid made for a command
+// that has ended.
+func (r *slashRun) tellLate(hint string) {
+	s := r.s
+	text := "droid finished a command after its process had ended." + hint
+	if r.cancelled() {
+		text = "droid finished a command after you had cancelled it." + hint
+	}
+	if s.prompts.RunsOne() {
+		s.tell(show.Notice(text))
+		return
+	}
+	s.out.Keep(text)
 }
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so

@@ -115,9 +115,10 @@ func (win *window) isTold(params json.RawMessage) {
 	for _, at := range modelWord.FindAllStringSubmatchIndex(t.shown[t.parsed:], -1) {
 		n, _ := strconv.Atoi(t.shown[t.parsed+at[2] : t.parsed+at[3]])
 		if len(t.words) > 0 && n <= t.words[len(t.words)-1] {
-			if load == nil || load.restarted {
+			again := slices.Contains(t.words, n)
+			if load == nil || load.restarted && (again || !w.starts[n]) { // of two windows the turns are stored as they came
 				w.breaks("a word is shown twice or late: window %d was shown w%d behind w%d", win.n, n, t.words[len(t.words)-1])
-			} else {
+			} else if again || !load.restarted {
 				load.restarted, t.words = true, nil
 			}
 		}
@@ -126,7 +127,8 @@ func (win *window) isTold(params json.RawMessage) {
 	if all := modelWord.FindAllStringIndex(t.shown[t.parsed:], -1); all != nil {
 		t.parsed += all[len(all)-1][1]
 	}
-	for _, words := range []string{"droid finished a command after you had cancelled it.", "This thread goes on with it.", "This thread is back at the point"} {
+	for _, words := range []string{"droid finished a command after you had cancelled it.", "droid finished a command after its process had ended.",
+		"This thread goes on with it.", "This thread is back at the point", "this thread goes on in what became of it"} {
 		if strings.Contains(content.Text, words) {
 			from := t.at
 			t.at, t.replayed = "", nil // unless it is known where it was
@@ -183,7 +185,10 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 			w.breaks("a stricter mode waits: %s of window %d for %v", a.mode.mode, win.n, took)
 		}
 	}
-	if again := slices.ContainsFunc(w.asks[a.n+1:], func(b *request) bool { return strings.HasPrefix(b.text, "/rewind") }); !again && strings.HasPrefix(a.text, "/rewind") {
+	others := func(b *request) bool {
+		return b.win == win && b != a && strings.HasPrefix(b.text, "/rewind") && (b.n > a.n || !b.answered)
+	}
+	if strings.HasPrefix(a.text, "/rewind") && !slices.ContainsFunc(w.asks, others) {
 		for _, p := range w.droids {
 			if p.win == win && p.rewinds != "" && p.rewinds == t.at && !p.ended() && !p.crashed {
 				w.breaks("a rewind goes on behind its answer: of window %d", win.n)
@@ -192,7 +197,7 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 	}
 	if a.text == "/trust no" && m.Error == nil && result.StopReason == "end_turn" {
 		yes := func(b *request) bool { return b.text == "/trust yes" && (b.n > a.n || !b.answered) } // one that waits counts later
-		if !slices.ContainsFunc(w.asks, yes) {
+		if !slices.ContainsFunc(w.asks, yes) && time.Since(w.allows) > 30*time.Second {
 			w.trust("no")
 		}
 	}
@@ -230,10 +235,12 @@ func (w *world) names(a *request, title string) {
 	}
 }
 
-// trust notes what the user says of the project: a yes when it is sent, a no when it is answered.
+// trust notes what the user says of the project: a yes when it is sent, a no when it is answered. Of both at a
+// time nobody knows which counts.
 func (w *world) trust(word string) {
 	w.distrusts = word == "no"
 	if !w.distrusts {
+		w.allows = time.Now()
 		for _, a := range w.asks {
 			a.distrusted = false // it may run before that
 		}
@@ -282,10 +289,13 @@ func (p *worldDroid) begins(text string) (kind string) {
 			bound = freer(bound, m.mode)
 		}
 	}
+	if a.win.muted {
+		bound = stream.ModeAutoHigh // what was told before it has not been heard: that a mode failed, for one
+	}
 	if mode := stream.Mode(p.d.Mode()); !mode.AsksAsMuchAs(bound) && a.method == "session/prompt" {
 		w.breaks("a prompt runs too freely: p%d in %s, which was to run in %s", a.n, mode, bound)
 	}
-	if a.distrusted && w.brings && p.client.Without() == nil {
+	if a.distrusted && a.method == "session/prompt" && w.brings && p.client.Without() == nil {
 		w.breaks("a prompt runs what the project brings, after /trust no: p%d", a.n)
 	}
 	at := p.d.Session()

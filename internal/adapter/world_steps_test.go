@@ -15,17 +15,24 @@ var (
 	worldFaults = []string{"cancel", "cancel", "cancel one", "crash", "disk", "mute"}
 	worldWaits  = []time.Duration{0, 0, 0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 20 * time.Second, 2 * time.Minute}
 	// worldSteps are what there is to do, as often as it is there.
-	worldSteps = strings.Fields("prompt prompt prompt prompt prompt prompt steer steer mode mode mode /mode /mode title /rename " +
+	worldSteps = strings.Fields("prompt prompt prompt prompt prompt prompt steer steer steer mode mode mode /mode /mode title title /rename /rename " +
 		"load load load-others resume fork /fork close new /compact /compact /rewind /rewind /rewind-files /trust-yes /trust-no trouble answer answer answer answer rest")
 )
 
-// draw makes up what happens in a world.
+// draw makes up what happens in a world. Mostly one thing comes beside another one of the same session.
 func draw(seed int64) []step {
 	rng := rand.New(rand.NewSource(seed))
 	steps := make([]step, 8+rng.Intn(25))
+	var win, ses int
 	for i := range steps {
+		switch rng.Intn(5) {
+		case 0:
+			win = 1 - win
+		case 1:
+			win, ses = rng.Intn(2), rng.Intn(3)
+		}
 		s := &steps[i]
-		s.op, s.win, s.ses, s.n = worldSteps[rng.Intn(len(worldSteps))], rng.Intn(2), rng.Intn(3), rng.Intn(1000)
+		s.op, s.win, s.ses, s.n = worldSteps[rng.Intn(len(worldSteps))], win, ses, rng.Intn(1000)
 		s.wait = worldWaits[rng.Intn(len(worldWaits))]
 		if rng.Intn(3) == 0 {
 			s.fault, s.lines = worldFaults[rng.Intn(len(worldFaults))], rng.Intn(8)-1

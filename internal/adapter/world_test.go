@@ -41,9 +41,10 @@ type world struct {
 	rng       *rand.Rand // how long droid takes
 	ids       []string   // of the sessions, as editors know them
 	droids    []*worldDroid
-	asks      []*request // all that was asked, in order
-	words     int        // that droid's model has said
-	allowed   int        // answers of users that allow something, less those that droid got
+	asks      []*request   // all that was asked, in order
+	words     int          // that droid's model has said
+	starts    map[int]bool // the words that begin what it says
+	allowed   int          // answers of users that allow something, less those that droid got
 	made      []madeSession
 	titles    map[string]*titleOf
 	armed     []trap
@@ -52,6 +53,7 @@ type world struct {
 	over      bool          // the windows are closed
 	faulty    bool          // a fault has struck
 	distrusts bool          // the user has taken the trust in the project back
+	allows    time.Time     // when a user last said yes to it
 	lost      []*worldDroid // whose commands in the background ended with it
 	broken    []string      // what did not hold
 	log       []string      // what was said
@@ -118,7 +120,7 @@ type request struct {
 	answered                  bool
 	at                        time.Time
 	mode                      *modeAsked
-	strict                    bool // a change to a stricter mode, with no change before it
+	strict                    bool // a change to a stricter mode, with no change of mode or title before it
 	title                     string
 	bound                     stream.Mode
 	distrusted                bool // the user had taken the trust back, and knew that it was done
@@ -204,7 +206,7 @@ func (w *world) lag(most time.Duration) time.Duration {
 func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, began: time.Now(), logs: logs}
+	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, began: time.Now(), logs: logs}
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
@@ -424,6 +426,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 	w.mu.Lock()
 	var text strings.Builder
 	from := w.words
+	w.starts[from] = true
 	for range n {
 		fmt.Fprintf(&text, "w%d. ", w.words)
 		w.words++
@@ -502,8 +505,8 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 	if mode != nil {
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
-		waits := slices.ContainsFunc(t.modes, func(m *modeAsked) bool { return !w.asks[m.n].answered })
-		a.strict = method == "session/set_mode" && !waits && mode.mode.AsksAsMuchAs(t.wanted())
+		changes := func(b *request) bool { return b.session == session && !b.answered && (b.mode != nil || b.title != "") }
+		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted())
 		t.modes = append(t.modes, mode)
 	}
 	win.editor.mu.Lock()

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -14,10 +15,55 @@ import (
 // worldsVariable is how many worlds TestWorlds plays in place of 300.
 const worldsVariable = "DROID_ACP_WORLDS"
 
-// found are later worlds that have shown something, which was mended.
-var found = []int64{
-	2199, // a droid that ended while it took its mode back; the next one was given the freer mode in which that had loaded
-	2628, // a prompt ran in the mode from before a /mode whose droid had died
+// found are worlds that have shown something, which was mended.
+var found = []struct {
+	seed  int64 // says which droid it is and how long that takes
+	steps []step
+}{
+	// A prompt ran in the mode from before a /mode whose droid had died.
+	{2628, []step{
+		{"/mode", 0, 0, 90, "", 0, 0},
+		{"prompt", 0, 2, 903, "", 0, 500000000},
+		{"trouble", 0, 2, 356, "", 0, 0},
+		{"title", 0, 2, 529, "crash", 0, 0},
+		{"answer", 0, 2, 330, "", 0, 500000000},
+	}},
+	// A droid ended while it took its mode back; the next one was given the freer mode in which that had loaded.
+	{2199, []step{
+		{"load", 1, 0, 209, "", 0, 0},
+		{"/trust-yes", 0, 2, 124, "", 0, 0},
+		{"answer", 0, 0, 579, "", 0, 1000000},
+		{"mode", 0, 2, 47, "", 0, 50000000},
+		{"/rewind-files", 1, 1, 240, "", 0, 3000000000},
+		{"load", 0, 2, 638, "", 0, 1000000},
+		{"/fork", 1, 1, 566, "crash", 1, 0},
+		{"prompt", 1, 0, 138, "", 0, 20000000000},
+		{"prompt", 1, 0, 541, "", 0, 20000000000},
+	}},
+	// A mode that was set while droid went back from a copy was undone.
+	{18849, []step{
+		{"/mode", 0, 0, 257, "", 0, 3000000000},
+		{"/fork", 0, 0, 309, "", 0, 3000000000},
+		{"mode", 0, 0, 576, "", 0, 50000000},
+		{"mode", 0, 0, 978, "", 0, 500000000},
+		{"prompt", 0, 0, 253, "", 0, 1000000},
+	}},
+	// A command in the background ended untold with a session that was closed while it was loaded.
+	{5816, []step{
+		{"prompt", 1, 2, 438, "", 0, 20000000000},
+		{"answer", 1, 2, 640, "", 0, 50000000},
+		{"answer", 0, 2, 849, "", 0, 500000000},
+		{"load", 1, 2, 262, "", 0, 0},
+		{"close", 1, 2, 321, "", 0, 0},
+	}},
+	// A message behind a cancelled load reached what another window had rewound, and nobody was told.
+	{313, []step{
+		{"load", 0, 1, 723, "", 0, 0},
+		{"/rewind", 0, 1, 417, "", 0, 50000000},
+		{"/compact", 0, 1, 273, "", 0, 3000000000},
+		{"load", 1, 2, 953, "cancel one", 0, 120000000000},
+		{"steer", 1, 1, 681, "", 0, 120000000000},
+	}},
 }
 
 // TestWorlds plays what nobody has put together. TestWorlds/N repeats the world N; one that fails is made
@@ -30,25 +76,26 @@ func TestWorlds(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(worldsVariable)); err == nil {
 		worlds = n
 	}
-	for n := range int64(worlds + len(found)) {
-		seed := n
-		if n >= int64(worlds) {
-			seed = found[n-int64(worlds)]
-		}
-		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) {
-			steps := draw(seed)
-			broken, _ := play(t, seed, steps, false)
-			if len(broken) == 0 {
-				return
-			}
-			steps, log := shrink(t, seed, steps, kindOf(broken[0]))
-			var said strings.Builder
-			for _, s := range steps {
-				said.WriteString("\n\t" + s.String())
-			}
-			t.Errorf("%s\nThe shortest world that fails so:%s\n%s", strings.Join(broken, "\n"), said.String(), strings.Join(log, "\n"))
-		})
+	for seed := range int64(worlds) {
+		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) { holds(t, seed, draw(seed)) })
 	}
+	for i, f := range found {
+		t.Run(fmt.Sprint("found ", i), func(t *testing.T) { holds(t, f.seed, f.steps) })
+	}
+}
+
+// holds plays a world in which all must hold.
+func holds(t *testing.T, seed int64, steps []step) {
+	broken, _ := play(t, seed, steps, false)
+	if len(broken) == 0 {
+		return
+	}
+	steps, log := shrink(t, seed, steps, kindOf(broken[0]))
+	var said strings.Builder
+	for _, s := range steps {
+		said.WriteString("\n\t" + s.String())
+	}
+	t.Errorf("%s\nThe shortest world of %d that fails so:%s\n%s", strings.Join(broken, "\n"), seed, said.String(), strings.Join(log, "\n"))
 }
 
 // play plays a world and returns what did not hold.

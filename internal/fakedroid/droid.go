@@ -353,7 +353,7 @@ func (d *Droid) load(id string, params map[string]any) error {
 	}
 	d.session, d.cwd, d.settings = name, found.cwd, found.settings
 	d.readHooks()
-	d.ids = max(d.ids, 1000*(1+len(found.messages))) // ids must not repeat those of the process before
+	d.ids = max(d.ids, d.sessions.ids(1000*(1+len(found.messages))))
 	messages, older := found.messages, false
 	if d.version.modern() { // the last 100, unless messageLimit says otherwise (quirk 21)
 		limit := 100

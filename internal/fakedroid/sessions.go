@@ -16,8 +16,18 @@ type Sessions struct {
 	// begun. It is nil where sessions have no files.
 	Directory func(id string) string
 
-	mu  sync.Mutex
-	all map[string]*stored
+	mu    sync.Mutex
+	all   map[string]*stored
+	given int // to the last process
+}
+
+// ids is the first id, n or a later one, of a process that has loaded a session: none repeats those of another
+// process, which may work on the same session.
+func (s *Sessions) ids(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given = max(n, s.given+1000)
+	return s.given
 }
 
 // stored is one session of a store.
