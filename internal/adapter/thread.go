@@ -37,7 +37,6 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 		s.tellLateSession(id)
 		return
 	}
-	r.keep()
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
@@ -55,9 +54,12 @@ func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint strin
 			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
 			return
 		}
+		hint, late := next.Hint(), r.over()
+		if late {
+			r.tellLate(hint)
+		}
 		s.carryTitle(next.Title, r.named, func() {
-			hint := next.Hint()
-			if r.over() {
+			if r.over() && !late {
 				r.tellLate(hint)
 			}
 			done(hint)
