@@ -96,6 +96,23 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 	})
 }
 
+// A cancelled message that droid runs behind its turn is stopped at once, though nothing else is due (a world of
+// TestWorlds waited for ever).
+func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
+	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}, time.Now()
+	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }
+	s.prompts.Accept(1, turns.ToDroid)
+	first := request(s.prompts.Ready(1))
+	s.prompts.Taken(now, 1)
+	s.prompts.Join(2, turns.Soon)
+	s.prompts.Taken(now, 2)
+	s.prompts.Machine.Cancel(now)
+	s.prompts.Ended(first, turns.Cancelled, nil)
+	due := s.nextTick()
+	require.False(t, due.IsZero())
+	require.True(t, due.Before(now))
+}
+
 // TestHooksOutputIsBounded: a failed hook may write much.
 func TestHooksOutputIsBounded(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

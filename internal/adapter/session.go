@@ -154,6 +154,9 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 // nextTick is when something is due, zero for never.
 func (s *Session) nextTick() (next time.Time) {
 	consider := func(at time.Time, ok bool) {
+		if ok && at.IsZero() {
+			at = time.Unix(0, 0) // at once, not never
+		}
 		if ok && (next.IsZero() || at.Before(next)) {
 			next = at
 		}

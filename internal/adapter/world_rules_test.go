@@ -179,6 +179,13 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 	if result.Outcome == "startedNewTurn" {
 		t.steered = time.Now()
 	}
+	if a.mode != nil && (m.Error != nil || a.text != "") {
+		for _, b := range w.asks[a.n:] {
+			if b.win == win && time.Since(b.at) < time.Millisecond {
+				b.bound = stream.ModeAutoHigh // it was sent when the answer was
+			}
+		}
+	}
 	if a.mode != nil {
 		a.mode.failed = m.Error != nil || a.text != "" && !strings.Contains(t.shown[a.shown:], "It is set to "+string(a.mode.mode)+".")
 		if took := time.Since(a.at); took > time.Minute && a.strict && !w.faulty {
@@ -382,7 +389,8 @@ func (w *world) finish() {
 		}
 		w.sleep(10 * time.Second)
 	}
-	if len(open()) > 0 {
+	if left := open(); len(left) > 0 {
+		w.breaks("a request waits for a cancel: %s %s %s", left[0].method, left[0].session, left[0].text)
 		for _, win := range w.wins {
 			for _, id := range w.ids {
 				win.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, id))
