@@ -300,6 +300,9 @@ func TestMCPServersThatHang(t *testing.T) {
 		end := turn.end(2 * turnLimit) // a call of an MCP tool waits until droid gives the server up, after 30 s
 		require.Nil(t, end.Err)
 		require.Contains(t, end.notices(), "These MCP servers have not answered for 10s: mute")
+		if strings.Contains(end.notices(), "tiny has connected now") { // a busy droid tells so only when it has given up the others
+			end = s.prompt("use").end(2 * turnLimit)
+		}
 		require.Equal(t, []string{"completed"}, end.tools(), "all else works")
 	})
 }
