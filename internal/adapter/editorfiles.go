@@ -73,6 +73,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 		opened, err := before.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
+			return before, context.Cause(ctx)
 		}
 		return opened, err
 	})

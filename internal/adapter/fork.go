@@ -69,22 +69,24 @@ func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)
 // works on the session that it had.
 func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
 	var id string
-	callDroidUntil(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		return func(sctx context.Context) (err error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
-			defer cancel()
-			defer context.AfterFunc(sctx, cancel)()
-			id, err = client.Fork(ctx)
-			return opening.OutOfTime(ctx, err)
-		}
-	}, func(_ *droid.Client, err error, end func()) {
-		s.backFromCopy(err, end, func() {
-			if err != nil {
-				done("", problem.NotDone(problem.Copying, err))
-				return
+	s.line.Take(aCall, needCalls, func(end func()) {
+		inCall(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
+			return func(sctx context.Context) (err error) {
+				ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
+				defer cancel()
+				defer context.AfterFunc(sctx, cancel)()
+				id, err = client.Fork(ctx)
+				return opening.OutOfTime(ctx, err)
 			}
-			done(id, nil)
-		})
+		}, func(_ *droid.Client, err error) {
+			s.backFromCopy(err, end, func() {
+				if err != nil {
+					done("", problem.NotDone(problem.Copying, err))
+					return
+				}
+				done(id, nil)
+			})
+		}, end)
 	})
 }
 

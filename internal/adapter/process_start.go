@@ -183,19 +183,17 @@ func (s *Session) adopt(client *droid.Client) {
 // ends first, then is not called. A droid that dies may not have heard the call, so the
 // next one gets it, once.
 func callDroid(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error)) {
-	callDroidUntil(s, limit, fail, prepare, func(client *droid.Client, err error, end func()) {
-		defer end()
-		then(client, err)
+	s.line.Take(aCall, needCalls, func(end func()) {
+		inCall(s, limit, fail, prepare, func(client *droid.Client, err error) {
+			defer end()
+			then(client, err)
+		}, end)
 	})
 }
 
-// callDroidUntil is callDroid for a call that is over when then calls end: the next one begins behind that.
-func callDroidUntil(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error, end func())) {
-	s.line.Take(aCall, needCalls, func(end func()) { inCall(s, limit, fail, prepare, then, end) })
-}
-
-// inCall makes a further call for the one whose turn it is, and which ends with end.
-func inCall(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error, end func()), end func()) {
+// inCall is callDroid where the turn has come. The next call begins with end, which then calls, at once or later;
+// where then is not called, inCall does.
+func inCall(s *Session, limit int, fail func(*acp.RequestError), prepare func(client *droid.Client, info *stream.SessionInfo) func(ctx context.Context) error, then func(client *droid.Client, err error), end func()) {
 	again := false
 	var try func(info *stream.SessionInfo, err *acp.RequestError)
 	try = func(info *stream.SessionInfo, err *acp.RequestError) {
@@ -227,7 +225,7 @@ func inCall(s *Session, limit int, fail func(*acp.RequestError), prepare func(cl
 					s.withDroid(limit, try)
 					return
 				}
-				then(client, err, end)
+				then(client, err)
 			})
 		}, end)
 	}

@@ -332,7 +332,7 @@ func loadInCall(ctx context.Context, s *Session, limit int, asked problem.Work, 
 			}
 			return err
 		}
-	}, func(client *droid.Client, err error, end func()) {
+	}, func(client *droid.Client, err error) {
 		restores := false
 		defer func() {
 			if !restores { // also where this panics

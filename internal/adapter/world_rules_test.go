@@ -118,7 +118,7 @@ func (win *window) isTold(params json.RawMessage) {
 			again := slices.Contains(t.words, n)
 			if load == nil || load.restarted && (again || !w.starts[n]) { // of two windows the turns are stored as they came
 				w.breaks("a word is shown twice or late: window %d was shown w%d behind w%d", win.n, n, t.words[len(t.words)-1])
-			} else if again || !load.restarted {
+			} else if !load.restarted {
 				load.restarted, t.words = true, nil
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // A droid that ends before it has taken a mode back does not make the freer mode, in which it had loaded the
-// session, the one that the next droid is given: TestWorlds/2199.
+// session, the one that the next droid is given.
 func TestModeThatWasNotTakenBack(t *testing.T) {
 	reported := func(o *State, mode stream.Mode) {
 		o.Reported(stream.Settings{AutonomyMode: of(string(mode)), Raw: json.RawMessage(`{}`)})
