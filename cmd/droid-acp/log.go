@@ -18,9 +18,9 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/settings"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/visible"
 )
 

@@ -14,10 +14,10 @@ import (
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/files"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/smoke"
+	"droid-acp/internal/sys/files"
 )
 
 const defaultPrompt = "Say hello, and tell in one sentence which directory you work in."

@@ -15,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
@@ -26,6 +25,7 @@ import (
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/threads"
 	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"

@@ -9,13 +9,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/telling"
 )
 

@@ -6,13 +6,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/bounded"
 )
 
 // fileCalls are a session's calls that read or change files.

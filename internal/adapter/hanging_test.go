@@ -3,7 +3,7 @@ package adapter
 import (
 	"sync"
 
-	"droid-acp/internal/bounded"
+	"droid-acp/internal/sys/bounded"
 )
 
 // hanging has one call of the disk hang, from a moment on, until it is revived.

@@ -9,12 +9,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/child"
 )
 
 // internal/mcp decides what is to be done about a session's MCP servers. This file does

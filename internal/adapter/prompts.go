@@ -9,14 +9,14 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/files"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
+	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/usage"
 	"droid-acp/internal/wire"

@@ -10,7 +10,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -20,6 +19,7 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/wire"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/wire"
 )
 

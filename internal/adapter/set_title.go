@@ -7,7 +7,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
@@ -17,6 +16,7 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/transcript"
 )
 

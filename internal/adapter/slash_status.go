@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
+	"droid-acp/internal/sys/bounded"
 )
 
 // statusCommand shows what a bug report needs.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/opening"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/trust"
 )
 

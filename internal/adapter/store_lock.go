@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/waiting"
 )
 

@@ -9,9 +9,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
 )

@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/trust"
 )
 

@@ -11,34 +11,34 @@ import (
 )
 
 // disk are the functions by which files are opened, read whole, written, given another
-// name and locked. Only internal/files has them, as it does so within bounds and whole.
+// name and locked. Only internal/sys/files has them, as it does so within bounds and whole.
 var disk = []string{
 	"os.Create", "os.CreateTemp", "os.Link", "os.Open", "os.OpenFile", "os.ReadFile", "os.Rename", "os.WriteFile", "io.ReadAll", "unix.Flock",
 }
 
 // onDisk are the places that may do so themselves, and why.
 var onDisk = map[string]string{
-	"cmd/droid-acp/log.go os.OpenFile":              "the log may be a pipe or a terminal, and is only added to",
-	"cmd/droid-acp/smoke.go os.Open":                "prompts may come from a pipe",
-	"cmd/droid-acp/smoke.go io.ReadAll":             "the same, bounded",
-	"internal/doctor/home.go os.OpenFile":           "looks whether the file of links can be written, and changes nothing",
-	"internal/child/processes_linux.go os.ReadFile": "/proc/PID/stat",
-	"internal/memory/memory_linux.go os.ReadFile":   "/proc and /sys",
-	"internal/editorfs/journal.go io.ReadAll":       "an entry that is open and locked, bounded",
-	"internal/editorfs/unmended.go os.Rename":       "an entry gets another name, whole as it is",
-	"internal/editorfs/mend.go os.Rename":           "the same",
-	"internal/editorfs/publish_unix.go os.OpenFile": "an entry is opened to be locked",
-	"internal/editorfs/replace.go os.OpenFile":      "a file that a new one cannot take the place of is written in place",
-	"internal/editorfs/restore.go os.Rename":        "a symbolic link",
-	"internal/keep/connect.go os.OpenFile":          "the log of a server that is started: handed to it, and only added to",
-	"internal/login/links_unix.go os.OpenFile":      "a pipe",
-	"internal/serve/journal.go os.OpenFile":         "a journal, which is only added to, and which no other process has",
-	"internal/serve/journal.go os.Open":             "the same, read bounded",
-	"internal/serve/journal.go os.Rename":           "the older half of it",
-	"internal/store/scan.go os.Open":                "a directory, which is read piece by piece",
-	"internal/store/store.go os.Rename":             "a session's files get names in the trash, whole as they are",
-	"internal/transport/dial.go io.ReadAll":         "what a server answers, bounded",
-	"internal/tempdir/tempdir.go os.Rename":         "a directory gets its name when it is locked",
+	"cmd/droid-acp/log.go os.OpenFile":                  "the log may be a pipe or a terminal, and is only added to",
+	"cmd/droid-acp/smoke.go os.Open":                    "prompts may come from a pipe",
+	"cmd/droid-acp/smoke.go io.ReadAll":                 "the same, bounded",
+	"internal/doctor/home.go os.OpenFile":               "looks whether the file of links can be written, and changes nothing",
+	"internal/sys/child/processes_linux.go os.ReadFile": "/proc/PID/stat",
+	"internal/sys/memory/memory_linux.go os.ReadFile":   "/proc and /sys",
+	"internal/editorfs/journal.go io.ReadAll":           "an entry that is open and locked, bounded",
+	"internal/editorfs/unmended.go os.Rename":           "an entry gets another name, whole as it is",
+	"internal/editorfs/mend.go os.Rename":               "the same",
+	"internal/editorfs/publish_unix.go os.OpenFile":     "an entry is opened to be locked",
+	"internal/editorfs/replace.go os.OpenFile":          "a file that a new one cannot take the place of is written in place",
+	"internal/editorfs/restore.go os.Rename":            "a symbolic link",
+	"internal/keep/connect.go os.OpenFile":              "the log of a server that is started: handed to it, and only added to",
+	"internal/login/links_unix.go os.OpenFile":          "a pipe",
+	"internal/serve/journal.go os.OpenFile":             "a journal, which is only added to, and which no other process has",
+	"internal/serve/journal.go os.Open":                 "the same, read bounded",
+	"internal/serve/journal.go os.Rename":               "the older half of it",
+	"internal/store/scan.go os.Open":                    "a directory, which is read piece by piece",
+	"internal/store/store.go os.Rename":                 "a session's files get names in the trash, whole as they are",
+	"internal/transport/dial.go io.ReadAll":             "what a server answers, bounded",
+	"internal/sys/tempdir/tempdir.go os.Rename":         "a directory gets its name when it is locked",
 }
 
 // forTests are rooms that only tests use.
@@ -47,7 +47,7 @@ var forTests = []string{"acptest", "archtest", "docs", "fakedroid", "fakelogin",
 func TestOneWayToTheDisk(t *testing.T) {
 	calls := diskCalls(readModule(t))
 	for _, at := range calls {
-		require.NotEmpty(t, onDisk[at], "%s: use internal/files, or say above why not", at)
+		require.NotEmpty(t, onDisk[at], "%s: use internal/sys/files, or say above why not", at)
 	}
 	for at := range onDisk {
 		require.Contains(t, calls, at, "it is not there any more")
@@ -57,7 +57,7 @@ func TestOneWayToTheDisk(t *testing.T) {
 // diskCalls are the uses of those functions: the file's name and the function.
 func diskCalls(m *tree) (found []string) {
 	for room := range m.rooms {
-		if room == "internal/files" || slices.Contains(forTests, strings.TrimPrefix(room, "internal/")) {
+		if room == "internal/sys/files" || slices.Contains(forTests, strings.TrimPrefix(room, "internal/")) {
 			continue
 		}
 		for _, s := range m.code(room) {

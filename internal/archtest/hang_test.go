@@ -54,7 +54,7 @@ func TestCallsThatHang(t *testing.T) {
 		require.Contains(t, loose, where, "it makes no such call any more")
 		delete(loose, where)
 	}
-	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through internal/bounded")
+	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through internal/sys/bounded")
 	require.Greater(t, len(named), 20)
 	require.Equal(t, named, hangTests(m), "the names of these calls, and hangTests in internal/adapter/hang_test.go")
 }

@@ -16,9 +16,9 @@ import (
 // must be pure, too.
 var mayImport = map[string]string{
 	"internal/droid/stream": "internal/rawjson internal/sessionid",
-	"internal/droid/layer":  "internal/files internal/paths",
-	"internal/droid":        "internal/child internal/droid/layer internal/droid/stream internal/files internal/jsonrpc internal/memory internal/sessionid internal/tempdir",
-	"internal/trust":        "internal/droid/layer internal/files internal/markdown internal/paths internal/visible",
+	"internal/droid/layer":  "internal/sys/files internal/paths",
+	"internal/droid":        "internal/sys/child internal/droid/layer internal/droid/stream internal/sys/files internal/jsonrpc internal/sys/memory internal/sessionid internal/sys/tempdir",
+	"internal/trust":        "internal/droid/layer internal/sys/files internal/markdown internal/paths internal/visible",
 	"internal/hooks":        "internal/droid/stream internal/paths",
 	"internal/quirks":       "internal/droid/stream",
 	"internal/protocol":     "internal/paths internal/visible",
@@ -28,9 +28,9 @@ var mayImport = map[string]string{
 	"internal/filecalls":    "internal/droid/stream internal/patch internal/paths internal/quirks",
 	"internal/waiting":      "",
 	"internal/owner":        "internal/problem",
-	"internal/bounded":      "internal/files",
-	"internal/opening":      "internal/bounded internal/droid internal/droid/layer internal/droid/stream internal/files internal/instructions internal/memory internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
-	"internal/threads":      "internal/bounded internal/links internal/store",
+	"internal/sys/bounded":  "internal/sys/files",
+	"internal/opening":      "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/paths internal/problem internal/store internal/trust internal/wsl",
+	"internal/threads":      "internal/sys/bounded internal/links internal/store",
 	"internal/process":      "internal/droid internal/droid/stream internal/quirks",
 	"internal/calllog":      "internal/problem internal/protocol internal/sessionid internal/visible internal/wire",
 	"internal/usage":        "internal/droid/stream internal/protocol internal/quirks internal/transcript",
@@ -39,49 +39,49 @@ var mayImport = map[string]string{
 	"internal/registry":     "",
 	"internal/show":         "internal/quirks internal/droid/stream internal/protocol internal/patch internal/paths internal/markdown internal/rawjson internal/visible",
 	"internal/options":      "internal/droid/stream internal/protocol",
-	"internal/files":        "",
-	"internal/memory":       "",
-	"internal/readfile":     "internal/files internal/show",
-	"internal/editorfs":     "internal/files internal/udiff",
+	"internal/sys/files":    "",
+	"internal/sys/memory":   "",
+	"internal/readfile":     "internal/sys/files internal/show",
+	"internal/editorfs":     "internal/sys/files internal/udiff",
 	"internal/wire":         "internal/jsonrpc",
-	"internal/shell":        "internal/child internal/markdown",
-	"internal/wsl":          "internal/child",
+	"internal/shell":        "internal/sys/child internal/markdown",
+	"internal/wsl":          "internal/sys/child",
 	"internal/rewind":       "internal/droid internal/droid/stream internal/quirks internal/show",
-	"internal/jsonrpc":      "internal/memory internal/rawjson internal/visible",
-	"internal/export":       "internal/files internal/visible",
+	"internal/jsonrpc":      "internal/sys/memory internal/rawjson internal/visible",
+	"internal/export":       "internal/sys/files internal/visible",
 	"internal/transcript":   "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/patch internal/paths internal/udiff",
 	"internal/patch":        "",
 	"internal/udiff":        "",
-	"internal/smoke":        "internal/diagnosis internal/files internal/jsonrpc internal/udiff internal/visible",
+	"internal/smoke":        "internal/diagnosis internal/sys/files internal/jsonrpc internal/udiff internal/visible",
 	"internal/paths":        "internal/rawjson",
 	"internal/rawjson":      "",
 	"internal/markdown":     "",
 	"internal/visible":      "",
 	"internal/sessionid":    "",
-	"internal/child":        "internal/files internal/nowait",
-	"internal/tempdir":      "internal/files",
-	"internal/login":        "internal/child internal/files internal/jsonrpc internal/paths internal/tempdir internal/visible",
-	"internal/store":        "internal/files internal/links internal/sessionid internal/visible",
+	"internal/sys/child":    "internal/sys/files internal/sys/nowait",
+	"internal/sys/tempdir":  "internal/sys/files",
+	"internal/login":        "internal/sys/child internal/sys/files internal/jsonrpc internal/paths internal/sys/tempdir internal/visible",
+	"internal/store":        "internal/sys/files internal/links internal/sessionid internal/visible",
 	"internal/links":        "internal/sessionid internal/visible",
 	"internal/marks":        "",
-	"internal/nowait":       "",
-	"internal/diagnosis":    "internal/child internal/droid internal/paths",
-	"internal/install":      "internal/child internal/diagnosis internal/droid internal/files",
-	"internal/doctor":       "internal/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/files internal/store internal/tempdir internal/visible",
+	"internal/sys/nowait":   "",
+	"internal/diagnosis":    "internal/sys/child internal/droid internal/paths",
+	"internal/install":      "internal/sys/child internal/diagnosis internal/droid internal/sys/files",
+	"internal/doctor":       "internal/sys/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/store internal/sys/tempdir internal/visible",
 	"internal/testeditor":   "",
-	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/files internal/login internal/protocol internal/quirks internal/show internal/turns internal/visible internal/wire",
+	"internal/problem":      "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/sys/files internal/login internal/protocol internal/quirks internal/show internal/turns internal/visible internal/wire",
 	"internal/instructions": "internal/droid/stream internal/mcp internal/paths",
 	"internal/accounts":     "internal/login internal/protocol internal/quirks internal/visible internal/wire",
 	"internal/telling":      "internal/protocol internal/rawjson internal/show internal/wire",
 	"internal/settings":     "internal/droid/stream",
-	"internal/serve":        "internal/child internal/files internal/jsonrpc internal/markdown internal/protocol internal/rawjson internal/udiff internal/visible",
-	"internal/keep":         "internal/child internal/files internal/jsonrpc internal/serve internal/visible",
-	"internal/via":          "internal/child internal/files internal/jsonrpc internal/nowait internal/paths internal/protocol internal/rawjson",
+	"internal/serve":        "internal/sys/child internal/sys/files internal/jsonrpc internal/markdown internal/protocol internal/rawjson internal/udiff internal/visible",
+	"internal/keep":         "internal/sys/child internal/sys/files internal/jsonrpc internal/serve internal/visible",
+	"internal/via":          "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/paths internal/protocol internal/rawjson",
 	"internal/transport":    "internal/jsonrpc internal/rawjson internal/serve",
-	"internal/adapter": "internal/accounts internal/bounded internal/calllog internal/child internal/commands internal/diagnosis " +
+	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
-		"internal/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
-		"internal/marks internal/mcp internal/memory internal/opening internal/options internal/owner internal/paths internal/problem internal/rawjson " +
+		"internal/sys/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
+		"internal/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/paths internal/problem internal/rawjson " +
 		"internal/process internal/prompt internal/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/sessionid internal/shell internal/show internal/store " +
 		"internal/telling internal/threads internal/transcript internal/trust internal/turns internal/usage " +
@@ -221,10 +221,10 @@ func impurities(m *tree) (found []string) {
 	return found
 }
 
-// mayRun are the packages that may start programs, and why: those of internal/child end
+// mayRun are the packages that may start programs, and why: those of internal/sys/child end
 // with what they started, and nobody waits for them, or for looking them up, without a bound.
 var mayRun = map[string]string{
-	"internal/child":     "it is the room for that",
+	"internal/sys/child": "it is the room for that",
 	"internal/fakedroid": "a droid for tests, which runs hooks as droid does",
 	"internal/fakelogin": "a droid for tests, which leaves a browser behind as droid does",
 }

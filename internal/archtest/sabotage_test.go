@@ -34,7 +34,7 @@ func TestSabotage(t *testing.T) {
 		"an atomic":               {purity, "internal/quirks/a.go", "package quirks\nimport _ \"sync/atomic\"\n"},
 		"a connection":            {networked, "internal/login/a.go", "package login\nimport _ \"net/http\"\n"},
 		"a connection of hooks":   {networked, "internal/hooks/a.go", "package hooks\nimport \"net\"\nvar _, _ = net.Dial(\"tcp\", \"\")\n"},
-		"a connection by hand":    {networked, "internal/child/a.go", "package child\nimport \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)\n"},
+		"a connection by hand":    {networked, "internal/sys/child/a.go", "package child\nimport \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)\n"},
 		"a way to the disk":       {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
 		"a program":               {programs, "internal/doctor/a.go", "package doctor\nimport \"os/exec\"\nvar _ = exec.Command\n"},
 		"a program by the system": {programs, "internal/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},

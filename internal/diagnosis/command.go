@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/sys/child"
 )
 
 // Program is this program as a word of a command that can be typed anywhere: its name where

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strings"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/sys/child"
 )
 
 // Start explains why there is no droid process. An error that is a *Trouble is returned

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
-	"droid-acp/internal/tempdir"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/tempdir"
 )
 
 // A droid looks up Factory's hosts as soon as it starts, sends its session there where it

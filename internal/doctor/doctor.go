@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // Result is how a check ended.

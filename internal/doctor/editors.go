@@ -21,10 +21,10 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
 )
 
 // editorFile is a configuration that names agents under "agent_servers".

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/sys/child"
 )
 
 // ownModel is an entry of "customModels". Its key is never told.

@@ -13,8 +13,8 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/files"
 )
 
 // lookAtHome looks whether the home directory and droid's directory in it can be used.

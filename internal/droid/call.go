@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/memory"
+	"droid-acp/internal/sys/memory"
 )
 
 // Methods that we call on droid (all versions observed).

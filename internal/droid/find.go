@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"droid-acp/internal/child"
+	"droid-acp/internal/sys/child"
 )
 
 // EnvDroid is the environment variable that names the droid program.

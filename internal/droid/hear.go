@@ -12,8 +12,8 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/memory"
 	"droid-acp/internal/sessionid"
+	"droid-acp/internal/sys/memory"
 )
 
 // countingReader counts read calls, so that drainStdout can tell a reader that

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/memory"
+	"droid-acp/internal/sys/memory"
 )
 
 // apiVersion is the factoryApiVersion that every message must carry; droid

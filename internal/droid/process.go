@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/files"
-	"droid-acp/internal/tempdir"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/tempdir"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.

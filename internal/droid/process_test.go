@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/child"
 )
 
 // shortBounds make Close impatient.

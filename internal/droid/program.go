@@ -15,9 +15,9 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/child"
-	"droid-acp/internal/files"
-	"droid-acp/internal/tempdir"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/tempdir"
 )
 
 // Program is what the file of a program tells of itself.

@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // envSettings names a settings file that droid puts on top of the user's own

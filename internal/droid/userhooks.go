@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // userHooks returns the user's own hooks for these events in a session in the directory

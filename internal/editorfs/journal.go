@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
 )

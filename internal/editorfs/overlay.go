@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // publish makes a locked file that has its whole content from the beginning: it is written under

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // Read says what a call of droid's is to read in place of the file: nothing (""), which is the

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // staged is a text that is ready to become a file. Where a file system can have files

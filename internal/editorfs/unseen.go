@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // WriteFile renders the conversation into a new file, which the user alone can

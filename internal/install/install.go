@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
 )
 
 // Installer says how droid is installed.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"droid-acp/internal/memory"
+	"droid-acp/internal/sys/memory"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"droid-acp/internal/child"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
 )
 
 // ErrNobody says that no server runs.

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // ErrRuns says that a server listens there already.

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 func TestListen(t *testing.T) {

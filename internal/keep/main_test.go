@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/serve"
+	"droid-acp/internal/sys/child"
 )
 
 // envPlay makes this test program something else: "server", "broken", "stranger". Its argument is

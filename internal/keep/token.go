@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
-	"droid-acp/internal/tempdir"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/tempdir"
 	"droid-acp/internal/visible"
 )
 

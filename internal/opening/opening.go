@@ -14,15 +14,15 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
-	"droid-acp/internal/memory"
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/memory"
 	"droid-acp/internal/trust"
 )
 

@@ -11,13 +11,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/files"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wsl"
 )

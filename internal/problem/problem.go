@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/wire"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/files"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/sys/child"
 )
 
 // process is a running agent.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // maxFile is the largest file that is read in the place of an editor, in bytes.

@@ -22,7 +22,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
+	"droid-acp/internal/sys/child"
 )
 
 // Outlet is the way to a client. A transport makes one for each connection.

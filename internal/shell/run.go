@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"time"
 
-	"droid-acp/internal/child"
+	"droid-acp/internal/sys/child"
 )
 
 // grace is how long a cancelled command has to end by itself.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // maxExpected bounds what is read of a file, in bytes.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // Why a file is no session.

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/links"
+	"droid-acp/internal/sys/files"
 )
 
 // LinksName is the name of the file, beside the directory of droid's sessions, that says

@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
+	"droid-acp/internal/sys/files"
 )
 
 // openName is the directory beside the store that has a file for each session that

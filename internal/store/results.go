@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // maxResults is how many bytes at the end of a session's file are looked through for results.

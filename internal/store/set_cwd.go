@@ -11,8 +11,8 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
+	"droid-acp/internal/sys/files"
 )
 
 // errMoving is why a file was not written: droid writes to the session all the time.

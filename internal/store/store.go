@@ -30,8 +30,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/sessionid"
+	"droid-acp/internal/sys/files"
 )
 
 // EnvHome names the directory that takes the place of the home directory for

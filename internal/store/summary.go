@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // maxSummaryAt bounds how far into a session's file its summary is looked for, in

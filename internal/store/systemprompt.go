@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // settingsLimit is how many bytes of a session's settings are read. Those of droid have

@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/links"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 )
 
 // Threads are those of the store.

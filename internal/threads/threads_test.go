@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/links"
 	"droid-acp/internal/store"
+	"droid-acp/internal/sys/bounded"
 )
 
 func threadsOf(t *testing.T, s *store.Store) *Threads {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // remembered is what the file holds.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/files"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
+	"droid-acp/internal/sys/files"
 )
 
 // Methods by which the far side tells and asks, and does nothing by itself: a path in them that is outside of

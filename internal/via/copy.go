@@ -20,8 +20,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
 )
 
 // copying puts a droid-acp at the far side where the command starts it, by programs that are

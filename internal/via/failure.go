@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/paths"
+	"droid-acp/internal/sys/child"
 )
 
 // Codes of JSON-RPC 2.0, section 5.1.

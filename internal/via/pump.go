@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"droid-acp/internal/child"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/sys/child"
 )
 
 // endPatience is how long the editor may have gone, and the far side take nothing of what it said before, until that is

@@ -15,13 +15,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/child"
-	"droid-acp/internal/files"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/nowait"
 	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/rawjson"
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/nowait"
 )
 
 // Options say what a relay passes on.

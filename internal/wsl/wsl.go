@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/child"
+	"droid-acp/internal/sys/child"
 )
 
 // program translates paths in WSL.

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // MaxFile is how large a file may be that is read here, in bytes.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // ProjectDirs are the directories whose settings hold in a session in cwd, the nearest

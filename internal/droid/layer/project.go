@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // Project reads what the files of a project bring that is not known to be harmless, for a

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // mostNested is how deep objects and lists of a project's file may stand in one another.

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"time"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // lookTime is how long a file system may take to tell of a file.

@@ -21,8 +21,8 @@ import (
 	"syscall"
 	"time"
 
-	"droid-acp/internal/files"
-	"droid-acp/internal/nowait"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/nowait"
 )
 
 // KillTime is how long a program may live on after it was killed. One that waits for a

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 const (

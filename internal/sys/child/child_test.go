@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // A program that does not end though it was killed, as one that waits for a dead file

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // lock locks a new directory. On a file system that has no locks there is none, and

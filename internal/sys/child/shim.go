@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/files"
+	"droid-acp/internal/sys/files"
 )
 
 // direct is what is run on Windows in place of a batch file, as npm installs programs: what
