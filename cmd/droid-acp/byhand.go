@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // sayByHand tells who has started the program in a terminal, and not by an editor, what

@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/install"
 	"droid-acp/internal/settings"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // installDroidCommand is the command that installs droid.

@@ -3,7 +3,7 @@ package main
 import (
 	"sync"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // inTurn takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a

@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // logFileTime bounds how long the log file may take to open: a pipe opens when

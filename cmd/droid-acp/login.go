@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/settings"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // loginWord is the command that logs in. Clients add it to the arguments of the agent,

@@ -31,7 +31,7 @@ import (
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/settings"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // demoCommand makes this program the scripted droid of "smoke --demo".

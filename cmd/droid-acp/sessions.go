@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/settings"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // noServer is what ps and stop say where no server runs.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/settings"
+	"droid-acp/internal/text/visible"
 	"droid-acp/internal/trust"
-	"droid-acp/internal/visible"
 )
 
 // trustCommand is the command that shows what a project brings to run, and says yes to it.

@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 	"droid-acp/internal/wire"
 )
 

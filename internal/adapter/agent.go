@@ -26,8 +26,8 @@ import (
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/text/visible"
 	"droid-acp/internal/threads"
-	"droid-acp/internal/visible"
 	"droid-acp/internal/wire"
 )
 

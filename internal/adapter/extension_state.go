@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/text/visible"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/visible"
 )
 
 // The extension methods that tell the state of a session, or change it, without its

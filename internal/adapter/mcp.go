@@ -12,9 +12,9 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/paths"
 )
 
 // internal/mcp decides what is to be done about a session's MCP servers. This file does

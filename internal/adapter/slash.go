@@ -22,7 +22,7 @@ import (
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // slashCommand is a command of this agent: "/name args" as a prompt, which droid

@@ -7,8 +7,8 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/text/paths"
 	"droid-acp/internal/transcript"
 )
 

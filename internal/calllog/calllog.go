@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/sessionid"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 	"droid-acp/internal/wire"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/paths"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/paths"
 )
 
 // Program is this program as a word of a command that can be typed anywhere: its name where

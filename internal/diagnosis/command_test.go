@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // A command begins with what runs this program, wherever it is typed.

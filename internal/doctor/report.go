@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Where the columns of the table begin, and how wide it is.

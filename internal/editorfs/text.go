@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"droid-acp/internal/udiff"
+	"droid-acp/internal/text/udiff"
 )
 
 // maxSize is how large a file may be that is read or edited through the editor, in bytes.

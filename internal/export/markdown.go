@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // escaped makes text part of HTML. A NUL, which HTML cannot have, becomes the sign for

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"droid-acp/internal/patch"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/patch"
+	"droid-acp/internal/text/paths"
 )
 
 // At is the input of the call with another path, for a Read.

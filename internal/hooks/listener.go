@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // acceptPause is how long the listener waits after a connection could not be accepted,

@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // What a client may add to droid's system prompt is bounded, so that no mistake fills

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Codes of JSON-RPC 2.0, section 5.1.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // Head is what one who passes a message on reads of its line: whose it is, and where its

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // frame is the outline of a JSON-RPC message. Its members must have the types of the

@@ -3,7 +3,7 @@ package jsonrpc
 import (
 	"unicode/utf8"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // maxText bounds what one line takes of a text that comes in pieces, in bytes

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"droid-acp/internal/serve"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"droid-acp/internal/sessionid"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Kind is what made the new session.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // maxLine is how long a line of droid's may be, in bytes. Longer ones are dropped.

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/paths"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/tempdir"
+	"droid-acp/internal/text/paths"
 )
 
 // openers are the programs by which droid opens a browser: the first on Linux (seen with

@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/tempdir"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Process is a droid in its ACP mode.

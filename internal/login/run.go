@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // maxHeard is how many messages of droid's are passed on in one login. Not a single one was

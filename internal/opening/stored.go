@@ -13,11 +13,11 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/paths"
 	"droid-acp/internal/trust"
 	"droid-acp/internal/wsl"
 )

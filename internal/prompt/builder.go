@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // builder collects a message, block by block.

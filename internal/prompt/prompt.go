@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // Prompt is what an editor sends with session/prompt, parsed.

@@ -3,7 +3,7 @@ package protocol
 import (
 	"sync"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // opening are the places in the params that open a session.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Line is what the editor shows as a title, a name, a label or a choice, and Text what it

@@ -9,10 +9,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/rawjson"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
+	"droid-acp/internal/text/visible"
 )
 
 // Client is a connection as the server sees it. A transport calls its methods one at a time. The server's

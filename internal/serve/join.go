@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // join shows a client a session that others have, or that runs: where again with all that was said, else

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // question is a request of an agent, to its client or to all who may answer it.

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/udiff"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/udiff"
+	"droid-acp/internal/text/visible"
 )
 
 // An agent says what its own client can show. What another client is shown of its sessions is made

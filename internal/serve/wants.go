@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // wants is what a client asks to have a session opened with.

@@ -3,7 +3,7 @@ package shell
 import (
 	"strings"
 
-	"droid-acp/internal/markdown"
+	"droid-acp/internal/text/markdown"
 )
 
 // Told is how much of a command's output the model is told, in bytes: half of it

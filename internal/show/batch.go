@@ -8,7 +8,7 @@ import (
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // showBatch shows several tools that droid asks about at once. ACP asks about one

@@ -9,10 +9,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // toolView shows one open tool call. A tool that needs more than the others has a type

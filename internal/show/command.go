@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/markdown"
 )
 
 // OutputEvery is how often the output of a running command is repeated for

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/paths"
 )
 
 // changeList are changes, those of the same whole file as one.

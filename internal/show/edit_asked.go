@@ -2,7 +2,7 @@ package show
 
 import (
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // askedChanges are the changes that droid itself describes when it asks for permission,

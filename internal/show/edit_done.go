@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // done says which of the changes a successful call has made. It looks at what is on disk

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"droid-acp/internal/patch"
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/patch"
+	"droid-acp/internal/text/paths"
 )
 
 // replacement is one change of an Edit or MultiEdit (0.99 to 0.225).

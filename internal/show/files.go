@@ -3,9 +3,9 @@ package show
 import (
 	"encoding/json"
 
-	"droid-acp/internal/patch"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/patch"
+	"droid-acp/internal/text/paths"
 )
 
 // Needs are the files, by absolute path, whose texts Event, Permission and the like want

@@ -7,7 +7,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // choiceField and wordsField are the fields of the question i. A form shows its

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // hostile is what must not come to the screen as it is.

@@ -1,10 +1,10 @@
 package show
 
 import (
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 func userText(ev quirks.UserText, cwd string) protocol.UserMessageChunk {

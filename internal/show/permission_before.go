@@ -11,11 +11,11 @@ import (
 	"sync"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 // showBefore shows what the user is about to decide on outside of the request where they would not see

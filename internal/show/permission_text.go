@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // permissionText is what a permission request says, safe to show. shown says that the

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // The plans of a session, by which a client that declares "plan" tells them apart: the

@@ -6,7 +6,7 @@ import (
 
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // retries are the repeated calls of one model call.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 // toolInput is what the title and the locations of a call are made of. Inputs

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/markdown"
 )
 
 func TestToolTitleAndLocations(t *testing.T) {

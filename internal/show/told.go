@@ -1,10 +1,10 @@
 package show
 
 import (
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // Output is one thing to be told: a Text, an update of package protocol, or words of this

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/markdown"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/markdown"
 )
 
 // UserCommand shows a shell command that the user runs themself, as a tool call.

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Options are what a View begins with.

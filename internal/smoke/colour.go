@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/udiff"
+	"droid-acp/internal/text/udiff"
 )
 
 // style is what is written before a text in colour: a sequence of ECMA-48, "Select

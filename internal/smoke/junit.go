@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // The elements of JUnit's XML as far as the servers of CI read them alike: Jenkins' schema

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // Format is the version of the result's fields. A field that is added does not

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/visible"
 )
 
 // viewer shows a conversation: raw protocol lines, or text a person can read. What

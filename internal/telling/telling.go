@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/rawjson"
 	"droid-acp/internal/show"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/wire"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"droid-acp/internal/export"
-	"droid-acp/internal/patch"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/show"
-	"droid-acp/internal/udiff"
+	"droid-acp/internal/text/patch"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/udiff"
 )
 
 // editInput is the input of droid's tools that change files (0.99 to 0.225).

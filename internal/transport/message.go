@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // message is what a client sent, as far as it matters where it goes.

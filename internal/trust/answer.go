@@ -3,7 +3,7 @@ package trust
 import (
 	"fmt"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // Answer is what the user is told.

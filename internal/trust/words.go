@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/markdown"
-	"droid-acp/internal/visible"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // MostAsked is how many items a user can be asked about at once. Of more nobody reads all.

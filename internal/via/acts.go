@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/rawjson"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/rawjson"
 )
 
 // Methods by which the far side tells and asks, and does nothing by itself: a path in them that is outside of

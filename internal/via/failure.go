@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/paths"
 )
 
 // Codes of JSON-RPC 2.0, section 5.1.

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/text/paths"
 )
 
 // FuzzLines gives a line to either side: what is passed on has no path of the side that it

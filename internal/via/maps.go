@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // Maps say which directories of this machine are which at the far side. Without any, both

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // mapsOf reads maps that are divided by spaces.

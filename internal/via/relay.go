@@ -16,12 +16,12 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/paths"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/rawjson"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/nowait"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/rawjson"
 )
 
 // Options say what a relay passes on.

@@ -3,8 +3,8 @@ package via
 import (
 	"encoding/json"
 
-	"droid-acp/internal/paths"
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/rawjson"
 )
 
 // outside is a path that is outside of every map.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/paths"
+	"droid-acp/internal/text/paths"
 )
 
 // servers adds the MCP servers of a file mcp.json.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // MaxLine is how long a line of droid's may be, in bytes. Longer ones are skipped; the

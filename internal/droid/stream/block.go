@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // ContentBlock is one block of a message. Type decides which fields are set:

@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // Errors of Decode. Neither occurred in any recording.

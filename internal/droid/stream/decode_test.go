@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 
 	"github.com/stretchr/testify/require"
 )

@@ -3,7 +3,7 @@ package stream
 import (
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // deltaShape is all of a text delta's line but the text. The next delta of the same message

@@ -3,7 +3,7 @@ package stream
 import (
 	"encoding/json"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // SessionInfo is what droid answers when a session is opened.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"droid-acp/internal/rawjson"
+	"droid-acp/internal/text/rawjson"
 )
 
 // What stands at a place that names a file.
