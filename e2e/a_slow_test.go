@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // Tests start in the order of the files' names. This one does next to nothing for minutes, so

@@ -19,7 +19,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // BenchmarkUnpark measures the first word of a prompt to a parked session,

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
+	"droid-acp/internal/testing/acptest"
 )
 
 // line is one line that the agent wrote to stdout.

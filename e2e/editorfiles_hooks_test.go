@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // userHook is a hook for edits in a file of settings.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/modelserver"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/modelserver"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // textFiles are the fs methods of a client.

@@ -15,7 +15,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // endsEnv is how often TestEndsLoseNothing ends a droid of each version.

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // picturesEnv names a directory for the exported page and pictures of it, as docs/export.md

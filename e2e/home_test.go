@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // home is a HOME directory for one droid version with a workspace, so that a

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // Variables that make this test binary another program.

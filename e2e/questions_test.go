@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 const questionnaire = "1. [question] Which color do you want?\n[topic] Color\n[option] Red\n[option] Blue\n\n" +

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/modelserver"
+	"droid-acp/internal/testing/modelserver"
 )
 
 // TestThreadKeepsItsID: a thread that was compacted and rewound twice and whose agent

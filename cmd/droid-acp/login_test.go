@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakelogin"
 	"droid-acp/internal/settings"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakelogin"
 )
 
 // loginDroid is a droid that logs in by the script, and PATH has a browser.

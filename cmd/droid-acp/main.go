@@ -25,12 +25,12 @@ import (
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/marks"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
 	"droid-acp/internal/settings"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/text/visible"
 )
 

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/fakelogin"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/fakelogin"
 )
 
 // envProgram makes this test binary the program, for tests of what a process

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/smoke"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // envScripted makes this test program, run as droid, one that does what the prompt

@@ -20,10 +20,10 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 func bubble(t *testing.T, test func(t *testing.T)) {

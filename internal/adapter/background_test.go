@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // TestBackgroundCommandEndsTold: whatever ends a droid that has left a command in the background, the user is

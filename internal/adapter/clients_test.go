@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/fixture"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/fixture"
 )
 
 // beginNamed is beginAs as a client that gives itself a name, or none.

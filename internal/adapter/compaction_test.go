@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // A client that declares session.compaction: it is shown the summary that the

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // commandsTold are the commands that the editor was told last.

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // disk is a store with real directories, and droids that go on where a session's file

@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // editor is an ACP client for tests. It runs in a synctest bubble: settle waits

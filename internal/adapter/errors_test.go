@@ -10,8 +10,8 @@ import (
 
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"
 )
 

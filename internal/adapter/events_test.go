@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/process"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // Every extension method of the documentation answers, every one there is stands

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // droid reads what the user has not saved. He is told of the file that he knows, and of

@@ -21,10 +21,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/hooks"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // hookOf is a hook's request for a tool, as the hook program would send it.

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // The editor goes while an edit is on its way to it: the agent ends in time, and the disk

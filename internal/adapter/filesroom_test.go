@@ -21,8 +21,8 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // filesRoom is a client with buffers, a project on the disk, and droids that really read

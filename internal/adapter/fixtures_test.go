@@ -18,11 +18,11 @@ import (
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/fixture"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/fixture"
 )
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")

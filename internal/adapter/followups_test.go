@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/fixture"
 	"droid-acp/internal/options"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/fixture"
 )
 
 // slow is a script with a turn of text, a turn with a slow tool, or one with a

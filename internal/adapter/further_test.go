@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 func sayWhy(text string) func(protocol.ElicitationParams) string {

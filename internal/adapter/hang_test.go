@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"
 )
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
-// call. internal/archtest holds that each has one. They use the session "mine", and a stored one.
+// call. internal/testing/archtest holds that each has one. They use the session "mine", and a stored one.
 var hangTests = map[bounded.Call]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/hooks"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // bubbleClock tells when files changed by the clock of a synctest bubble: when it was

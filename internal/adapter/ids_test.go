@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // hostileIDs are no names of one file in droid's store.

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/opening"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // An owner that is blocked for good does not keep the agent: it ends in bounded

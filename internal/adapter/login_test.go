@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/accounts"
-	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/fakelogin"
 	"droid-acp/internal/login"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/fakelogin"
 )
 
 // loginEditor is an editor with these capabilities whose agent logs in by the script.

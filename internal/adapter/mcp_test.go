@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/mcp"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 func status(name, status string) stream.MCPServerStatus {

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/mcp"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 const urlClient = `{"elicitation":{"url":{}}}`

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // modelsOf reads the models of a result, as a client does that knows no config options.

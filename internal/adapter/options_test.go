@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/options"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // optionsOf reads configOptions out of a result or an update.

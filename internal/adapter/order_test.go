@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/options"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // reporting is a droid that begins a turn by itself a second after its first one, as a

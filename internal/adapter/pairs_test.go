@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // pairRounds is how often TestPairs tries each pair of methods with each version, with a droid

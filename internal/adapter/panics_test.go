@@ -13,10 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // asking are droids of one store. A prompt "wait" lasts until a permission is

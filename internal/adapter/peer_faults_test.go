@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // TestRequestsWithoutAnID: only what ACP defines as a notification has an effect without

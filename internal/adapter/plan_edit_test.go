@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 const (

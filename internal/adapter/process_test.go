@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // endsSlowly is the stdin of a droid that takes a while to be gone when its stdout has ended,

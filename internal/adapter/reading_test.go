@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // neverRead makes the files of an editor's agent hang, as those of a dead mount

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // TestCancelledRewind: whenever the user cancels, the answer tells what became of conversation and files: nothing

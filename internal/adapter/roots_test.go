@@ -16,9 +16,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 const beBrief = `,"_meta":{"systemPrompt":{"append":"Be brief."}}`

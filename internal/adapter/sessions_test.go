@@ -16,10 +16,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"
 )
 

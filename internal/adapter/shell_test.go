@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/shell"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // echoes is a droid that repeats what it is told.

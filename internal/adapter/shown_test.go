@@ -8,12 +8,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // hostile is what a title must not bring to the screen.

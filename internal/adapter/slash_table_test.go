@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // A command ends its prompt through slashRun alone: no file of a command names

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // listing answers droid's questions for commands and skills.

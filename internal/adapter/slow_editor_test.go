@@ -13,9 +13,9 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // pausedReader is the agent's stdout as an editor sees it that reads only while

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/options"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // steer sends a steering message and returns the id of the request.

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/links"
 	"droid-acp/internal/options"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // agentOn connects an agent of its own to the sessions of a fleet, and to a store whose

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // fleet are the droids of a test. They have their sessions in common and, as the

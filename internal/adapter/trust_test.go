@@ -16,7 +16,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/trust"
 )
 

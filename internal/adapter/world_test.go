@@ -20,9 +20,9 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/trust"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // worldsVariable is how many worlds TestWorlds plays in place of 300.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"droid-acp/internal/diagnosis"
-	"droid-acp/internal/fakedroid"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // envFake makes this test program a droid that behaves in this way.

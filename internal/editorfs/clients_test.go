@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // isLike has a room's client be another one.

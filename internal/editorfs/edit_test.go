@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/testeditor"
 )
 
 const three, four = "one\ntwo\nthree\n", "one\ndroid\ntwo\nthree\n"

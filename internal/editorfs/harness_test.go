@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap/zaptest"
 	"golang.org/x/sys/unix"
 
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // bubbleClock tells when files changed by the clock of a synctest bubble: when it was asked

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // delays are how late the editor looks at what has changed on the disk.

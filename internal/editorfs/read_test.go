@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // bubble runs a test in a room of its own.

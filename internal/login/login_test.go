@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/acptest"
-	"droid-acp/internal/fakelogin"
 	"droid-acp/internal/login"
+	"droid-acp/internal/testing/acptest"
+	"droid-acp/internal/testing/fakelogin"
 )
 
 // heard is what came to somebody who logs in.

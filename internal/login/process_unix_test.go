@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/fakelogin"
 	"droid-acp/internal/login"
+	"droid-acp/internal/testing/fakelogin"
 )
 
 // program is a droid that is a process, with a script of this name, and a browser that

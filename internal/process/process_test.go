@@ -11,8 +11,8 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/testing/fakedroid"
 )
 
 // fakeDroid is a droid that says nothing.

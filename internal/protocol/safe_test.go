@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
+	"droid-acp/internal/testing/acptest"
 )
 
 // hostile is what a title must not bring to the screen.

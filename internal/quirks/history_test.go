@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fixture"
+	"droid-acp/internal/testing/fixture"
 )
 
 // histories are conversations that end with load_session.

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fixture"
+	"droid-acp/internal/testing/fixture"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden sections of the fixtures")

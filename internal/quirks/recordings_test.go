@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fixture"
+	"droid-acp/internal/testing/fixture"
 )
 
 // transcripts is where the raw recordings are, unless DROID_ACP_TRANSCRIPTS

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fixture"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/testing/fixture"
 )
 
 var update = flag.Bool("update", false, "rewrite the show goldens of testdata/fixtures")

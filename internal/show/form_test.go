@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acptest"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/protocol"
+	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/text/visible"
 )
 

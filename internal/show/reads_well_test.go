@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fixture"
 	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/testing/fixture"
 )
 
 // played are the lines that a client is shown of a recorded conversation, see

@@ -1,5 +1,5 @@
 // Package bounded has the calls that may hang for good, on a drive of the network that is gone,
-// waited for no longer than a bound. Each has a name; internal/archtest holds that all go through
+// waited for no longer than a bound. Each has a name; internal/testing/archtest holds that all go through
 // here, and that a test has each of them hang.
 package bounded
 
@@ -23,7 +23,7 @@ const (
 	most = 256
 )
 
-// Call names a call that may hang, as internal/archtest has it in its list.
+// Call names a call that may hang, as internal/testing/archtest has it in its list.
 type Call string
 
 // Calls are the calls of one agent.

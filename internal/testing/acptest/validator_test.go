@@ -12,7 +12,7 @@ const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":
 
 func load(t *testing.T) *Validator {
 	t.Helper()
-	v, err := Load("../../testdata/acp-schema")
+	v, err := Load("../../../testdata/acp-schema")
 	require.NoError(t, err)
 	return v
 }

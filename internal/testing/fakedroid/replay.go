@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"droid-acp/internal/fixture"
+	"droid-acp/internal/testing/fixture"
 )
 
 // Replay plays a recorded conversation: it writes what droid wrote, as fast as

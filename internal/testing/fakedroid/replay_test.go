@@ -13,12 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/fixture"
+	"droid-acp/internal/testing/fixture"
 )
 
 // recordings is the folder of the raw recordings, which are not part of the
 // project.
-const recordings = "../../../shared/field-notes/transcripts"
+const recordings = "../../../../shared/field-notes/transcripts"
 
 func steps(lines ...string) []fixture.Step {
 	var out []fixture.Step

@@ -61,7 +61,7 @@ func missing(text string, words []string) (absent []string) {
 
 func TestMissing(t *testing.T) {
 	require.Equal(t, []string{"internal/droid", "`quirks/b.go`"},
-		missing("`internal/droid/stream` `quirks/a.go` internal/archtest", []string{"internal/droid", "internal/droid/stream", "internal/archtest", "`quirks/a.go`", "`quirks/b.go`"}))
+		missing("`internal/droid/stream` `quirks/a.go` internal/testing/archtest", []string{"internal/droid", "internal/droid/stream", "internal/testing/archtest", "`quirks/a.go`", "`quirks/b.go`"}))
 }
 
 // TestTestsThatAreNamedExist: the tests that pages name to show what they say ("e2e.TestX", "TestX").

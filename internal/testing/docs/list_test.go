@@ -79,7 +79,7 @@ func (w world) checkList(list []entry, commands []command) (wrong []string) {
 		}
 		e := find(list, oneLine(c.text))
 		if e == nil {
-			wrong = append(wrong, c.String()+": it is not in internal/docs/"+listPath+": say there what becomes of it")
+			wrong = append(wrong, c.String()+": it is not in internal/testing/docs/"+listPath+": say there what becomes of it")
 			continue
 		}
 		used[e.line] = true
