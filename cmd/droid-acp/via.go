@@ -9,9 +9,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/via"
 )

@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"sync"
 
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
-	"droid-acp/internal/wire"
 )
 
 // Accounts are the logins of an agent. Make them with New. Their methods may be called from

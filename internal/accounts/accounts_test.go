@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

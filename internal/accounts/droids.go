@@ -1,8 +1,8 @@
 package accounts
 
 import (
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/text/visible"
-	"droid-acp/internal/wire"
 )
 
 // Editor is where the user is shown a login.

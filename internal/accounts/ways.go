@@ -3,8 +3,8 @@ package accounts
 import (
 	"fmt"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
 )
 
 // Ways to log in, beside droid's own in package login.

@@ -15,20 +15,20 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
 	"droid-acp/internal/marks"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/text/visible"
 	"droid-acp/internal/threads"
-	"droid-acp/internal/wire"
 )
 
 // Config is what an Agent needs to know.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"
 )

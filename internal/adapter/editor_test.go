@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"

@@ -5,9 +5,9 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/wire"
 )
 
 // extensions are the methods for programs, by their names. docs/rpc-parity.md says

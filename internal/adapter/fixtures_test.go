@@ -15,11 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"

@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -14,7 +15,6 @@ import (
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // forkSession copies the newest session of a thread. The copy gets a process of its own; the session

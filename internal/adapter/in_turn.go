@@ -3,9 +3,9 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // inTurn does what the user asks of the session beside prompts, when its turn has come:

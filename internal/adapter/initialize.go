@@ -7,10 +7,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
-	"droid-acp/internal/wire"
 )
 
 // peer is what the agent knows of its client.

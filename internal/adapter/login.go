@@ -7,11 +7,11 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
-	"droid-acp/internal/wire"
 )
 
 // authenticate has droid log in, and answers when droid has. The login ends when the

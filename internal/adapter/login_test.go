@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/login"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fakelogin"

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/mcp"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
 )

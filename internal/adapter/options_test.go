@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )

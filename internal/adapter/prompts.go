@@ -9,17 +9,17 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/turns"
 	"droid-acp/internal/usage"
-	"droid-acp/internal/wire"
 )
 
 // userPrompt is one session/prompt that has no response yet. The turn machine decides

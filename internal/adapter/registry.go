@@ -6,10 +6,10 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/sessionid"
-	"droid-acp/internal/wire"
 )
 
 // The agent finds an open session by each id of its thread: those of the sessions

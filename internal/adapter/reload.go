@@ -8,15 +8,15 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // take is one session/load or session/resume.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/commands"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid/stream"
@@ -18,7 +19,6 @@ import (
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/process"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/shell"
 	"droid-acp/internal/show"
 	"droid-acp/internal/store"

@@ -5,10 +5,10 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/wire"
 )
 
 // deleteSession removes a thread from the store, whichever of its ids is given. Its

@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/commands"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -19,7 +20,6 @@ import (
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/prompt"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/text/visible"

@@ -6,12 +6,12 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // methodSteering adds a message of the user's to the turn that runs. ACP has no method

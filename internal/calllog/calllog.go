@@ -12,11 +12,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/sessionid"
 	"droid-acp/internal/text/visible"
-	"droid-acp/internal/wire"
 )
 
 // Client notes who the client says that it is, in its clientInfo.

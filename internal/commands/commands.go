@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // List is what a session knows of its commands. It is not safe for concurrent use; the zero

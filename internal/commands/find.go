@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/show"
 )
 

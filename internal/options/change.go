@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 // Patch is the change of droid's settings that sets an option in a droid of this

@@ -1,6 +1,6 @@
 package options
 
-import "droid-acp/internal/protocol"
+import "droid-acp/internal/acp/protocol"
 
 // SessionModels are the models for session/new, load, resume and fork, as clients read
 // them that know no config options. They are the values of the option Model, and so in

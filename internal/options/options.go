@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 // Ids of the config options.

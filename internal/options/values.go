@@ -3,7 +3,7 @@ package options
 import (
 	"strings"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // Each of the following is one option with its values, nil when droid does not

@@ -6,7 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // Nobody reads a sentence twice, and nobody misses one: a client that shows one part of an error gets

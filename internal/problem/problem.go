@@ -14,12 +14,12 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // Codes of ACP.

@@ -11,12 +11,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/login"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"
-	"droid-acp/internal/wire"
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/diagnosis"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

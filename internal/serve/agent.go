@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/sys/child"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"

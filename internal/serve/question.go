@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )

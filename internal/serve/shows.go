@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/visible"
 )

@@ -3,7 +3,7 @@ package show
 import (
 	"strings"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // border keeps the texts of two messages apart. Many clients ignore the ids of

@@ -3,7 +3,7 @@ package show
 import (
 	"slices"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // Dialog is what the user is asked, one step after the other, and what comes of it. It

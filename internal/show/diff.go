@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"
 )

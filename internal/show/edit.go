@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

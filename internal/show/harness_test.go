@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 )
 

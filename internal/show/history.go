@@ -1,7 +1,7 @@
 package show
 
 import (
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/visible"

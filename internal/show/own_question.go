@@ -3,7 +3,7 @@ package show
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // OwnQuestion is something that this agent asks itself, with one option that says yes.

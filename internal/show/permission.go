@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

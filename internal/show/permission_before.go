@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"

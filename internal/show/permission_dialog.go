@@ -7,8 +7,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 // EditOption is the id of the button that opens a plan in a form. It is this agent's:

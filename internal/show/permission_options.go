@@ -9,8 +9,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 // power is how much an option gives away, the more the higher.

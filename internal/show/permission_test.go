@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 )
 
 // WordsOption is the id of the button that refuses and opens a form for what the user

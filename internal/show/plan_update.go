@@ -3,7 +3,7 @@ package show
 import (
 	"strings"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/text/visible"
 )
 

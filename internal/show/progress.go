@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/visible"
 )

@@ -3,7 +3,7 @@ package show
 import (
 	"encoding/json"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // ResultContent turns a tool result into ACP content: a JSON string, or an

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 )
 

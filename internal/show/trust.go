@@ -3,7 +3,7 @@ package show
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
 // The options. The first of their kind is never the one that says yes.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/visible"
 )

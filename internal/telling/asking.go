@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/wire"
+	"droid-acp/internal/acp/wire"
 )
 
 // Asked is a request of the session to its editor that has no answer yet.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/wire"
+	"droid-acp/internal/acp/wire"
 )
 
 // asking runs a test with the way to an editor, in a bubble. owner is what was posted to the

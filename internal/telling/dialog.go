@@ -4,7 +4,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/show"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/show"
 	"droid-acp/internal/text/rawjson"
-	"droid-acp/internal/wire"
 )
 
 // Editor is what takes that which is told, a wire.Conn. None of its methods waits.

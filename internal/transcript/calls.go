@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/export"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 )

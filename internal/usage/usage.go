@@ -6,8 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/transcript"
 )

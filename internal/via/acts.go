@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"

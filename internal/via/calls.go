@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"sync"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 )
 
 // calls are the editor's requests that wait for an answer. Its methods may be called from any

@@ -15,8 +15,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/protocol"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/nowait"

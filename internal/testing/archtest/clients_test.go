@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/protocol"
+	"droid-acp/internal/acp/protocol"
 )
 
-// asked is what is asked of a client outside of internal/protocol, which knows clients, and of
+// asked is what is asked of a client outside of internal/acp/protocol, which knows clients, and of
 // internal/show, which alone asks how they show what they are sent.
 var asked = map[string][]string{
 	"internal/adapter/initialize.go":    {"Files", "FilesOnDisk"},
@@ -42,7 +42,7 @@ func TestClientsAreAskedInOneRoom(t *testing.T) {
 		for _, s := range m.code(room) {
 			ast.Inspect(s.file, func(n ast.Node) bool {
 				sel, ok := n.(*ast.SelectorExpr)
-				if ok && room != "internal/protocol" && room != "internal/show" && strings.HasSuffix(strings.ToLower(types.ExprString(sel.X)), "client") {
+				if ok && room != "internal/acp/protocol" && room != "internal/show" && strings.HasSuffix(strings.ToLower(types.ExprString(sel.X)), "client") {
 					if _, field := known.FieldByName(sel.Sel.Name); field && !slices.Contains(found[s.name], sel.Sel.Name) {
 						found[s.name] = append(found[s.name], sel.Sel.Name)
 					}

@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"internal/trust":              "internal/droid/layer internal/sys/files internal/text/markdown internal/text/paths internal/text/visible",
 	"internal/hooks":              "internal/droid/stream internal/text/paths",
 	"internal/quirks":             "internal/droid/stream",
-	"internal/protocol":           "internal/text/paths internal/text/visible",
+	"internal/acp/protocol":       "internal/text/paths internal/text/visible",
 	"internal/prompt":             "internal/droid/stream internal/text/paths internal/text/visible",
 	"internal/mcp":                "internal/droid/stream",
 	"internal/turns":              "",
@@ -32,24 +32,24 @@ var mayImport = map[string]string{
 	"internal/opening":            "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/text/paths internal/problem internal/store internal/trust internal/wsl",
 	"internal/threads":            "internal/sys/bounded internal/links internal/store",
 	"internal/process":            "internal/droid internal/droid/stream internal/quirks",
-	"internal/calllog":            "internal/problem internal/protocol internal/sessionid internal/text/visible internal/wire",
-	"internal/usage":              "internal/droid/stream internal/protocol internal/quirks internal/transcript",
+	"internal/calllog":            "internal/problem internal/acp/protocol internal/sessionid internal/text/visible internal/acp/wire",
+	"internal/usage":              "internal/droid/stream internal/acp/protocol internal/quirks internal/transcript",
 	"internal/loading":            "internal/droid/stream internal/quirks",
-	"internal/commands":           "internal/droid internal/droid/stream internal/protocol internal/show",
+	"internal/commands":           "internal/droid internal/droid/stream internal/acp/protocol internal/show",
 	"internal/registry":           "",
-	"internal/show":               "internal/quirks internal/droid/stream internal/protocol internal/text/patch internal/text/paths internal/text/markdown internal/text/rawjson internal/text/visible",
-	"internal/options":            "internal/droid/stream internal/protocol",
+	"internal/show":               "internal/quirks internal/droid/stream internal/acp/protocol internal/text/patch internal/text/paths internal/text/markdown internal/text/rawjson internal/text/visible",
+	"internal/options":            "internal/droid/stream internal/acp/protocol",
 	"internal/sys/files":          "",
 	"internal/sys/memory":         "",
 	"internal/readfile":           "internal/sys/files internal/show",
 	"internal/editorfs":           "internal/sys/files internal/text/udiff",
-	"internal/wire":               "internal/jsonrpc",
+	"internal/acp/wire":           "internal/jsonrpc",
 	"internal/shell":              "internal/sys/child internal/text/markdown",
 	"internal/wsl":                "internal/sys/child",
 	"internal/rewind":             "internal/droid internal/droid/stream internal/quirks internal/show",
 	"internal/jsonrpc":            "internal/sys/memory internal/text/rawjson internal/text/visible",
 	"internal/export":             "internal/sys/files internal/text/visible",
-	"internal/transcript":         "internal/export internal/quirks internal/droid/stream internal/show internal/protocol internal/text/patch internal/text/paths internal/text/udiff",
+	"internal/transcript":         "internal/export internal/quirks internal/droid/stream internal/show internal/acp/protocol internal/text/patch internal/text/paths internal/text/udiff",
 	"internal/text/patch":         "",
 	"internal/text/udiff":         "",
 	"internal/smoke":              "internal/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
@@ -69,28 +69,28 @@ var mayImport = map[string]string{
 	"internal/install":            "internal/sys/child internal/diagnosis internal/droid internal/sys/files",
 	"internal/doctor":             "internal/sys/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/store internal/sys/tempdir internal/text/visible",
 	"internal/testing/testeditor": "",
-	"internal/problem":            "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/sys/files internal/login internal/protocol internal/quirks internal/show internal/turns internal/text/visible internal/wire",
+	"internal/problem":            "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/sys/files internal/login internal/acp/protocol internal/quirks internal/show internal/turns internal/text/visible internal/acp/wire",
 	"internal/instructions":       "internal/droid/stream internal/mcp internal/text/paths",
-	"internal/accounts":           "internal/login internal/protocol internal/quirks internal/text/visible internal/wire",
-	"internal/telling":            "internal/protocol internal/text/rawjson internal/show internal/wire",
+	"internal/accounts":           "internal/login internal/acp/protocol internal/quirks internal/text/visible internal/acp/wire",
+	"internal/telling":            "internal/acp/protocol internal/text/rawjson internal/show internal/acp/wire",
 	"internal/settings":           "internal/droid/stream",
-	"internal/serve":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
+	"internal/serve":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
 	"internal/keep":               "internal/sys/child internal/sys/files internal/jsonrpc internal/serve internal/text/visible",
-	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/protocol internal/text/rawjson",
+	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
 	"internal/transport":          "internal/jsonrpc internal/text/rawjson internal/serve",
 	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
 		"internal/sys/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
 		"internal/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/text/paths internal/problem internal/text/rawjson " +
-		"internal/process internal/prompt internal/protocol internal/quirks internal/readfile " +
+		"internal/process internal/prompt internal/acp/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/sessionid internal/shell internal/show internal/store " +
 		"internal/telling internal/threads internal/transcript internal/trust internal/turns internal/usage " +
-		"internal/text/visible internal/waiting internal/wire",
+		"internal/text/visible internal/waiting internal/acp/wire",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
-	"internal/droid/stream", "internal/quirks", "internal/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
+	"internal/droid/stream", "internal/quirks", "internal/acp/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
 	"internal/mcp", "internal/options", "internal/links", "internal/text/patch", "internal/text/udiff", "internal/text/paths", "internal/text/rawjson", "internal/text/markdown", "internal/text/visible", "internal/sessionid",
 	"internal/settings", "internal/instructions",
 }

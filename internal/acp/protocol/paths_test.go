@@ -53,7 +53,7 @@ func walkSchema(defs map[string]any, node any, where string, above []string, add
 
 // schemaPaths are the places of paths in ACP, by method.
 func schemaPaths(t *testing.T, file string) map[string][]string {
-	data, err := os.ReadFile("../../testdata/acp-schema/" + file)
+	data, err := os.ReadFile("../../../testdata/acp-schema/" + file)
 	require.NoError(t, err)
 	var doc struct {
 		Defs map[string]any `json:"$defs"`
@@ -111,7 +111,7 @@ func TestPathsAreDocumented(t *testing.T) {
 	for _, method := range slices.Sorted(maps.Keys(pathsOf)) {
 		fmt.Fprintf(&rows, "| `%s` | `%s` |\n", method, strings.Join(strings.Fields(pathsOf[method]), "`, `"))
 	}
-	text, err := os.ReadFile("../../docs/acp.md")
+	text, err := os.ReadFile("../../../docs/acp.md")
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(text), "\n"+rows.String()+"\n"), "docs/acp.md lacks these rows:\n%s", rows.String())
 }
