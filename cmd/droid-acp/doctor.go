@@ -13,9 +13,9 @@ import (
 	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/doctor"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/settings"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/install"
+	"droid-acp/internal/droid/install"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
 )

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
 )

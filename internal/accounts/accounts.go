@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 )
 
 // Accounts are the logins of an agent. Make them with New. Their methods may be called from

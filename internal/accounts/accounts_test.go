@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/quirks"
 )
 

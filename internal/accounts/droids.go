@@ -2,7 +2,7 @@ package accounts
 
 import (
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/quirks"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 )
 
 // Ways to log in, beside droid's own in package login.

@@ -19,16 +19,16 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/calllog"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/login"
-	"droid-acp/internal/marks"
+	"droid-acp/internal/droid/login"
+	"droid-acp/internal/droid/marks"
+	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/readfile"
 	"droid-acp/internal/registry"
-	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/text/visible"
-	"droid-acp/internal/threads"
 )
 
 // Config is what an Agent needs to know.

@@ -19,10 +19,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -15,9 +15,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
-	"droid-acp/internal/hooks"
 	"droid-acp/internal/owner"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"

@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
-	"droid-acp/internal/hooks"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/editorfs"
-	"droid-acp/internal/hooks"
 )
 
 // shadows returns what tells the private files that droid was given so far.

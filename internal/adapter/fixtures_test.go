@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/options"
 	"droid-acp/internal/show"

@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/hooks"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fakelogin"

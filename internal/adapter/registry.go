@@ -7,9 +7,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/registry"
-	"droid-acp/internal/sessionid"
 )
 
 // The agent finds an open session by each id of its thread: those of the sessions

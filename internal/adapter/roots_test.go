@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 

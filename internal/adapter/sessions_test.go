@@ -17,7 +17,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/turns"

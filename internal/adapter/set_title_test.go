@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 

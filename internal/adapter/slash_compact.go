@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/show"
-	"droid-acp/internal/threads"
 )
 
 // compactTime bounds how long droid may take to compact a conversation: one or

@@ -2,7 +2,7 @@ package adapter
 
 import (
 	"droid-acp/internal/droid"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/store"
 )
 
 // renameCommand gives the session a title, as session/set_title does. One that droid stores although the command

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/rewind"
-	"droid-acp/internal/threads"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.

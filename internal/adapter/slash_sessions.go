@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/store"
 )
 
 // errListTime is why listing was given up.

@@ -7,11 +7,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
-	"droid-acp/internal/threads"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/trust"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/child"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/store"
 )
 
 // look makes one check without a droid.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"syscall"
 
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
 )
 

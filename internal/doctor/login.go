@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // lookAtLogin looks whether droid has a login. Whether Factory still takes it would have

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/sessionid"
 	"droid-acp/internal/sys/memory"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sessionid"
 )
 
 // ErrHasSession is returned by Initialize when the process already has a

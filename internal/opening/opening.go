@@ -16,11 +16,11 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/instructions"
 	"droid-acp/internal/options"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/memory"
 	"droid-acp/internal/trust"

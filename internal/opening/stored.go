@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/store"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"

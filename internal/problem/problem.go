@@ -15,8 +15,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/turns"

@@ -12,8 +12,8 @@ import (
 
 	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/diagnosis"
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/turns"

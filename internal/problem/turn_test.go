@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/quirks"
 )
 

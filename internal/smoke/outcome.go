@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"droid-acp/internal/diagnosis"
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // Outcome says how a prompt ended, or a whole run. The words stand in the result and

@@ -12,7 +12,7 @@ import (
 var startsDroid = map[string]string{
 	"internal/droid startProcess": "where a session works, or alone in a directory of its own (Command.Alone)",
 	"internal/droid Release":      "in a directory of its own",
-	"internal/login start":        "in a directory of its own",
+	"internal/droid/login start":  "in a directory of its own",
 }
 
 // A droid runs what the directory brings that it is started in. So few functions start one, and
@@ -20,7 +20,7 @@ var startsDroid = map[string]string{
 func TestWhereDroidIsStarted(t *testing.T) {
 	m := readModule(t)
 	var found []string
-	for _, room := range []string{"internal/droid", "internal/login"} {
+	for _, room := range []string{"internal/droid", "internal/droid/login"} {
 		for _, f := range m.code(room) {
 			for _, d := range f.file.Decls {
 				if function, ok := d.(*ast.FuncDecl); ok && mentions(function, "child", "Command") {

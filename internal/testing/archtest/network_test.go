@@ -11,7 +11,7 @@ import (
 
 // onNetwork are the places that import packages for that, or call what may connect, and why.
 var onNetwork = map[string]string{
-	"internal/hooks net":            "sockets that are files of this machine",
+	"internal/droid/hooks net":      "sockets that are files of this machine",
 	"internal/keep net":             "the same",
 	"internal/keep net/http":        "over such a socket: what ps and stop ask of the server",
 	"internal/transport net":        "what it is for; it listens nowhere by itself",

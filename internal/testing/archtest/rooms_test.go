@@ -15,11 +15,11 @@ import (
 // mayImport says for each room which rooms it may import. What a pure room imports
 // must be pure, too.
 var mayImport = map[string]string{
-	"internal/droid/stream":       "internal/text/rawjson internal/sessionid",
+	"internal/droid/stream":       "internal/text/rawjson internal/droid/sessionid",
 	"internal/droid/layer":        "internal/sys/files internal/text/paths",
-	"internal/droid":              "internal/sys/child internal/droid/layer internal/droid/stream internal/sys/files internal/jsonrpc internal/sys/memory internal/sessionid internal/sys/tempdir",
+	"internal/droid":              "internal/sys/child internal/droid/layer internal/droid/stream internal/sys/files internal/jsonrpc internal/sys/memory internal/droid/sessionid internal/sys/tempdir",
 	"internal/trust":              "internal/droid/layer internal/sys/files internal/text/markdown internal/text/paths internal/text/visible",
-	"internal/hooks":              "internal/droid/stream internal/text/paths",
+	"internal/droid/hooks":        "internal/droid/stream internal/text/paths",
 	"internal/quirks":             "internal/droid/stream",
 	"internal/acp/protocol":       "internal/text/paths internal/text/visible",
 	"internal/prompt":             "internal/droid/stream internal/text/paths internal/text/visible",
@@ -29,10 +29,10 @@ var mayImport = map[string]string{
 	"internal/waiting":            "",
 	"internal/owner":              "internal/problem",
 	"internal/sys/bounded":        "internal/sys/files",
-	"internal/opening":            "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/text/paths internal/problem internal/store internal/trust internal/wsl",
-	"internal/threads":            "internal/sys/bounded internal/links internal/store",
+	"internal/opening":            "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/text/paths internal/problem internal/droid/store internal/trust internal/wsl",
+	"internal/droid/threads":      "internal/sys/bounded internal/droid/links internal/droid/store",
 	"internal/process":            "internal/droid internal/droid/stream internal/quirks",
-	"internal/calllog":            "internal/problem internal/acp/protocol internal/sessionid internal/text/visible internal/acp/wire",
+	"internal/calllog":            "internal/problem internal/acp/protocol internal/droid/sessionid internal/text/visible internal/acp/wire",
 	"internal/usage":              "internal/droid/stream internal/acp/protocol internal/quirks internal/transcript",
 	"internal/loading":            "internal/droid/stream internal/quirks",
 	"internal/commands":           "internal/droid internal/droid/stream internal/acp/protocol internal/show",
@@ -52,46 +52,46 @@ var mayImport = map[string]string{
 	"internal/transcript":         "internal/export internal/quirks internal/droid/stream internal/show internal/acp/protocol internal/text/patch internal/text/paths internal/text/udiff",
 	"internal/text/patch":         "",
 	"internal/text/udiff":         "",
-	"internal/smoke":              "internal/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
+	"internal/smoke":              "internal/droid/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
 	"internal/text/paths":         "internal/text/rawjson",
 	"internal/text/rawjson":       "",
 	"internal/text/markdown":      "",
 	"internal/text/visible":       "",
-	"internal/sessionid":          "",
+	"internal/droid/sessionid":    "",
 	"internal/sys/child":          "internal/sys/files internal/sys/nowait",
 	"internal/sys/tempdir":        "internal/sys/files",
-	"internal/login":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/paths internal/sys/tempdir internal/text/visible",
-	"internal/store":              "internal/sys/files internal/links internal/sessionid internal/text/visible",
-	"internal/links":              "internal/sessionid internal/text/visible",
-	"internal/marks":              "",
+	"internal/droid/login":        "internal/sys/child internal/sys/files internal/jsonrpc internal/text/paths internal/sys/tempdir internal/text/visible",
+	"internal/droid/store":        "internal/sys/files internal/droid/links internal/droid/sessionid internal/text/visible",
+	"internal/droid/links":        "internal/droid/sessionid internal/text/visible",
+	"internal/droid/marks":        "",
 	"internal/sys/nowait":         "",
-	"internal/diagnosis":          "internal/sys/child internal/droid internal/text/paths",
-	"internal/install":            "internal/sys/child internal/diagnosis internal/droid internal/sys/files",
-	"internal/doctor":             "internal/sys/child internal/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/store internal/sys/tempdir internal/text/visible",
+	"internal/droid/diagnosis":    "internal/sys/child internal/droid internal/text/paths",
+	"internal/droid/install":      "internal/sys/child internal/droid/diagnosis internal/droid internal/sys/files",
+	"internal/doctor":             "internal/sys/child internal/droid/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/droid/store internal/sys/tempdir internal/text/visible",
 	"internal/testing/testeditor": "",
-	"internal/problem":            "internal/accounts internal/diagnosis internal/droid internal/droid/stream internal/sys/files internal/login internal/acp/protocol internal/quirks internal/show internal/turns internal/text/visible internal/acp/wire",
+	"internal/problem":            "internal/accounts internal/droid/diagnosis internal/droid internal/droid/stream internal/sys/files internal/droid/login internal/acp/protocol internal/quirks internal/show internal/turns internal/text/visible internal/acp/wire",
 	"internal/instructions":       "internal/droid/stream internal/mcp internal/text/paths",
-	"internal/accounts":           "internal/login internal/acp/protocol internal/quirks internal/text/visible internal/acp/wire",
+	"internal/accounts":           "internal/droid/login internal/acp/protocol internal/quirks internal/text/visible internal/acp/wire",
 	"internal/telling":            "internal/acp/protocol internal/text/rawjson internal/show internal/acp/wire",
 	"internal/settings":           "internal/droid/stream",
 	"internal/serve":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
 	"internal/keep":               "internal/sys/child internal/sys/files internal/jsonrpc internal/serve internal/text/visible",
 	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
 	"internal/transport":          "internal/jsonrpc internal/text/rawjson internal/serve",
-	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/diagnosis " +
+	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/droid/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
-		"internal/sys/files internal/hooks internal/instructions internal/links internal/loading internal/login " +
-		"internal/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/text/paths internal/problem internal/text/rawjson " +
+		"internal/sys/files internal/droid/hooks internal/instructions internal/droid/links internal/loading internal/droid/login " +
+		"internal/droid/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/text/paths internal/problem internal/text/rawjson " +
 		"internal/process internal/prompt internal/acp/protocol internal/quirks internal/readfile " +
-		"internal/registry internal/rewind internal/sessionid internal/shell internal/show internal/store " +
-		"internal/telling internal/threads internal/transcript internal/trust internal/turns internal/usage " +
+		"internal/registry internal/rewind internal/droid/sessionid internal/shell internal/show internal/droid/store " +
+		"internal/telling internal/droid/threads internal/transcript internal/trust internal/turns internal/usage " +
 		"internal/text/visible internal/waiting internal/acp/wire",
 }
 
 // pure are the rooms that start nothing, wait for nothing and reach nothing outside.
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/acp/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
-	"internal/mcp", "internal/options", "internal/links", "internal/text/patch", "internal/text/udiff", "internal/text/paths", "internal/text/rawjson", "internal/text/markdown", "internal/text/visible", "internal/sessionid",
+	"internal/mcp", "internal/options", "internal/droid/links", "internal/text/patch", "internal/text/udiff", "internal/text/paths", "internal/text/rawjson", "internal/text/markdown", "internal/text/visible", "internal/droid/sessionid",
 	"internal/settings", "internal/instructions",
 }
 

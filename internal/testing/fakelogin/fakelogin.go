@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"sync"
 
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 )
 
 // Address is where the scripts here have the user log in.

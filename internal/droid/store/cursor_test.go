@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 )
 
 func TestCursor(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/sys/files"
 )
 

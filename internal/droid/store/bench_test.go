@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/links"
 )
 
 // benchSessions is how many sessions the benchmark lists; 1% are damaged.

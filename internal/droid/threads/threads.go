@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/links"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/bounded"
 )
 

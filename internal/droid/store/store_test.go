@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 )
 
 func TestRoot(t *testing.T) {

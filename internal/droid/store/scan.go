@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 )
 
 // transcript ends the name of a session's conversation.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/links"
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/sessionid"
 )
 
 // A thread is one conversation of the user in one or several sessions: droid makes a

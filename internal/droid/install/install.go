@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/diagnosis"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )

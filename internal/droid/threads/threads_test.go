@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/links"
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/bounded"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 )
 
 func TestWords(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/sys/files"
 )
 

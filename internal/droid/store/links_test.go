@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/links"
 )
 
 // goesOn notes that a thread goes on, n seconds after sometime.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/links"
 )
 
 // compaction is the line that a compacted session begins with, made n seconds after

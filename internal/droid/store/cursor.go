@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 )
 
 // cursor is the place of a session in the order of sessions. A place, unlike a

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/testing/fakelogin"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 )
 
 // companions end the names of the files that droid keeps beside a conversation.

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/store"
+	"droid-acp/internal/droid/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

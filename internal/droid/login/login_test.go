@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/login"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakelogin"
 )

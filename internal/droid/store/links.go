@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/links"
+	"droid-acp/internal/droid/links"
 	"droid-acp/internal/sys/files"
 )
 

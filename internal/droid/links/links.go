@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/sessionid"
+	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/text/visible"
 )
 
