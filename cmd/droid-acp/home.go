@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // ensureHome sets $HOME, where it is not set, to what the system's list of users

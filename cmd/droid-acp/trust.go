@@ -9,7 +9,7 @@ import (
 
 	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // trustCommand is the command that shows what a project brings to run, and says yes to it.

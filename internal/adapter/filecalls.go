@@ -8,11 +8,11 @@ import (
 
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/editorfs"
 	"droid-acp/internal/filecalls"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/workspace/editorfs"
 )
 
 // fileCalls are a session's calls that read or change files.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/hooks"
-	"droid-acp/internal/editorfs"
+	"droid-acp/internal/workspace/editorfs"
 )
 
 // shadows returns what tells the private files that droid was given so far.

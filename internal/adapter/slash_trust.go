@@ -6,7 +6,7 @@ import (
 
 	"droid-acp/internal/opening"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // trustCommand shows what the project brings to run, lets it run, or takes that back.

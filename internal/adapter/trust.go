@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/telling"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user

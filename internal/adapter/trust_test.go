@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // trustRoom is an editor in a project, whose agent asks whether it may run what it brings.

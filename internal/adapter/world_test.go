@@ -23,7 +23,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // A world is two windows, each with an agent of its own, on one store and in one project, and the droids of

@@ -23,7 +23,7 @@ import (
 	"droid-acp/internal/problem"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/memory"
-	"droid-acp/internal/trust"
+	"droid-acp/internal/workspace/trust"
 )
 
 // Config is what an Opener needs to know.

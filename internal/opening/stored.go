@@ -18,8 +18,8 @@ import (
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
-	"droid-acp/internal/trust"
-	"droid-acp/internal/wsl"
+	"droid-acp/internal/workspace/trust"
+	"droid-acp/internal/workspace/wsl"
 )
 
 // Find finds a session in the store.

@@ -18,7 +18,7 @@ var mayImport = map[string]string{
 	"internal/droid/stream":       "internal/text/rawjson internal/droid/sessionid",
 	"internal/droid/layer":        "internal/sys/files internal/text/paths",
 	"internal/droid":              "internal/sys/child internal/droid/layer internal/droid/stream internal/sys/files internal/jsonrpc internal/sys/memory internal/droid/sessionid internal/sys/tempdir",
-	"internal/trust":              "internal/droid/layer internal/sys/files internal/text/markdown internal/text/paths internal/text/visible",
+	"internal/workspace/trust":    "internal/droid/layer internal/sys/files internal/text/markdown internal/text/paths internal/text/visible",
 	"internal/droid/hooks":        "internal/droid/stream internal/text/paths",
 	"internal/quirks":             "internal/droid/stream",
 	"internal/acp/protocol":       "internal/text/paths internal/text/visible",
@@ -29,7 +29,7 @@ var mayImport = map[string]string{
 	"internal/waiting":            "",
 	"internal/owner":              "internal/problem",
 	"internal/sys/bounded":        "internal/sys/files",
-	"internal/opening":            "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/text/paths internal/problem internal/droid/store internal/trust internal/wsl",
+	"internal/opening":            "internal/sys/bounded internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/instructions internal/sys/memory internal/options internal/text/paths internal/problem internal/droid/store internal/workspace/trust internal/workspace/wsl",
 	"internal/droid/threads":      "internal/sys/bounded internal/droid/links internal/droid/store",
 	"internal/process":            "internal/droid internal/droid/stream internal/quirks",
 	"internal/calllog":            "internal/problem internal/acp/protocol internal/droid/sessionid internal/text/visible internal/acp/wire",
@@ -42,10 +42,10 @@ var mayImport = map[string]string{
 	"internal/sys/files":          "",
 	"internal/sys/memory":         "",
 	"internal/readfile":           "internal/sys/files internal/show",
-	"internal/editorfs":           "internal/sys/files internal/text/udiff",
+	"internal/workspace/editorfs": "internal/sys/files internal/text/udiff",
 	"internal/acp/wire":           "internal/jsonrpc",
 	"internal/shell":              "internal/sys/child internal/text/markdown",
-	"internal/wsl":                "internal/sys/child",
+	"internal/workspace/wsl":      "internal/sys/child",
 	"internal/rewind":             "internal/droid internal/droid/stream internal/quirks internal/show",
 	"internal/jsonrpc":            "internal/sys/memory internal/text/rawjson internal/text/visible",
 	"internal/export":             "internal/sys/files internal/text/visible",
@@ -79,12 +79,12 @@ var mayImport = map[string]string{
 	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
 	"internal/transport":          "internal/jsonrpc internal/text/rawjson internal/serve",
 	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/droid/diagnosis " +
-		"internal/droid internal/droid/layer internal/droid/stream internal/editorfs internal/filecalls " +
+		"internal/droid internal/droid/layer internal/droid/stream internal/workspace/editorfs internal/filecalls " +
 		"internal/sys/files internal/droid/hooks internal/instructions internal/droid/links internal/loading internal/droid/login " +
 		"internal/droid/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/text/paths internal/problem internal/text/rawjson " +
 		"internal/process internal/prompt internal/acp/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/droid/sessionid internal/shell internal/show internal/droid/store " +
-		"internal/telling internal/droid/threads internal/transcript internal/trust internal/turns internal/usage " +
+		"internal/telling internal/droid/threads internal/transcript internal/workspace/trust internal/turns internal/usage " +
 		"internal/text/visible internal/waiting internal/acp/wire",
 }
 
