@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
-	"droid-acp/internal/settings"
-	"droid-acp/internal/smoke"
 )
 
 // attachCommand is the command that shows a session that runs, and takes part in it.

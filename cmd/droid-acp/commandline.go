@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/settings"
+	"droid-acp/internal/cli/flags"
 )
 
 // commandLine reads the arguments and runs a command. cobra finds the command, reads the

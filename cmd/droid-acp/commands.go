@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/settings"
+	"droid-acp/internal/cli/flags"
 )
 
 // To add a command NAME: in a file of its own, a function nameCommand that returns a

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
-	"droid-acp/internal/doctor"
+	"droid-acp/internal/cli/doctor"
+	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
-	"droid-acp/internal/settings"
-	"droid-acp/internal/smoke"
 )
 
 // doctorCommand is the command that finds out what does not work.

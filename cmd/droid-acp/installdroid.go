@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid/install"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/transport"
 )
 

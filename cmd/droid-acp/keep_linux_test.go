@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/doctor"
+	"droid-acp/internal/cli/doctor"
 	"droid-acp/internal/serve"
 	"droid-acp/internal/transport"
 )

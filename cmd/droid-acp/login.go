@@ -13,10 +13,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/accounts"
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/login"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakelogin"
 )

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
@@ -29,7 +30,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
 	"droid-acp/internal/options"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/text/visible"
 )

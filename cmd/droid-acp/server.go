@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/transport"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/doctor"
+	"droid-acp/internal/cli/doctor"
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/keep"
 	"droid-acp/internal/serve"
-	"droid-acp/internal/settings"
 	"droid-acp/internal/text/visible"
 )
 

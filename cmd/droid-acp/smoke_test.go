@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/smoke"
+	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"droid-acp/internal/settings"
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/text/visible"
 	"droid-acp/internal/workspace/trust"
 )

@@ -24,7 +24,7 @@ files="GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_STEP_SUMMARY"
 
 # apart COMMAND… runs a command that does not know those files, the forge's own tokens
 # and the inputs of this action (what is expected of an answer is not for the model).
-# Smoke takes the same from droid once more (internal/smoke/environment.go).
+# Smoke takes the same from droid once more (internal/cli/smoke/environment.go).
 apart() (
 	# shellcheck disable=SC2086 # they are words
 	unset $files ${files//GITHUB/GITEA} ${files//GITHUB/FORGEJO} "${!ACTIONS_@}" "${!SMOKE_@}"

@@ -21,7 +21,7 @@ var onDisk = map[string]string{
 	"cmd/droid-acp/log.go os.OpenFile":                        "the log may be a pipe or a terminal, and is only added to",
 	"cmd/droid-acp/smoke.go os.Open":                          "prompts may come from a pipe",
 	"cmd/droid-acp/smoke.go io.ReadAll":                       "the same, bounded",
-	"internal/doctor/home.go os.OpenFile":                     "looks whether the file of links can be written, and changes nothing",
+	"internal/cli/doctor/home.go os.OpenFile":                 "looks whether the file of links can be written, and changes nothing",
 	"internal/sys/child/processes_linux.go os.ReadFile":       "/proc/PID/stat",
 	"internal/sys/memory/memory_linux.go os.ReadFile":         "/proc and /sys",
 	"internal/workspace/editorfs/journal.go io.ReadAll":       "an entry that is open and locked, bounded",

@@ -52,7 +52,7 @@ var mayImport = map[string]string{
 	"internal/transcript":         "internal/export internal/quirks internal/droid/stream internal/show internal/acp/protocol internal/text/patch internal/text/paths internal/text/udiff",
 	"internal/text/patch":         "",
 	"internal/text/udiff":         "",
-	"internal/smoke":              "internal/droid/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
+	"internal/cli/smoke":          "internal/droid/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
 	"internal/text/paths":         "internal/text/rawjson",
 	"internal/text/rawjson":       "",
 	"internal/text/markdown":      "",
@@ -67,13 +67,13 @@ var mayImport = map[string]string{
 	"internal/sys/nowait":         "",
 	"internal/droid/diagnosis":    "internal/sys/child internal/droid internal/text/paths",
 	"internal/droid/install":      "internal/sys/child internal/droid/diagnosis internal/droid internal/sys/files",
-	"internal/doctor":             "internal/sys/child internal/droid/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/droid/store internal/sys/tempdir internal/text/visible",
+	"internal/cli/doctor":         "internal/sys/child internal/droid/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/droid/store internal/sys/tempdir internal/text/visible",
 	"internal/testing/testeditor": "",
 	"internal/problem":            "internal/accounts internal/droid/diagnosis internal/droid internal/droid/stream internal/sys/files internal/droid/login internal/acp/protocol internal/quirks internal/show internal/turns internal/text/visible internal/acp/wire",
 	"internal/instructions":       "internal/droid/stream internal/mcp internal/text/paths",
 	"internal/accounts":           "internal/droid/login internal/acp/protocol internal/quirks internal/text/visible internal/acp/wire",
 	"internal/telling":            "internal/acp/protocol internal/text/rawjson internal/show internal/acp/wire",
-	"internal/settings":           "internal/droid/stream",
+	"internal/cli/flags":          "internal/droid/stream",
 	"internal/serve":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
 	"internal/keep":               "internal/sys/child internal/sys/files internal/jsonrpc internal/serve internal/text/visible",
 	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
@@ -92,7 +92,7 @@ var mayImport = map[string]string{
 var pure = []string{
 	"internal/droid/stream", "internal/quirks", "internal/acp/protocol", "internal/prompt", "internal/turns", "internal/waiting", "internal/loading", "internal/filecalls", "internal/show",
 	"internal/mcp", "internal/options", "internal/droid/links", "internal/text/patch", "internal/text/udiff", "internal/text/paths", "internal/text/rawjson", "internal/text/markdown", "internal/text/visible", "internal/droid/sessionid",
-	"internal/settings", "internal/instructions",
+	"internal/cli/flags", "internal/instructions",
 }
 
 // impure are packages that a pure room may not import. Of package sync it may have

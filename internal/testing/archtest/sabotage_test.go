@@ -36,8 +36,8 @@ func TestSabotage(t *testing.T) {
 		"a connection of hooks":   {networked, "internal/droid/hooks/a.go", "package hooks\nimport \"net\"\nvar _, _ = net.Dial(\"tcp\", \"\")\n"},
 		"a connection by hand":    {networked, "internal/sys/child/a.go", "package child\nimport \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)\n"},
 		"a way to the disk":       {diskCalls, "internal/adapter/a.go", "package adapter\nimport \"os\"\nvar read = os.ReadFile\n"},
-		"a program":               {programs, "internal/doctor/a.go", "package doctor\nimport \"os/exec\"\nvar _ = exec.Command\n"},
-		"a program by the system": {programs, "internal/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},
+		"a program":               {programs, "internal/cli/doctor/a.go", "package doctor\nimport \"os/exec\"\nvar _ = exec.Command\n"},
+		"a program by the system": {programs, "internal/cli/doctor/a.go", "package doctor\nimport \"os\"\nvar _ = os.StartProcess\n"},
 		"a variable of all":       {globals, "internal/show/a.go", "package show\nvar n int\nfunc f() { n = 1 }\n"},
 		"a table that is filled":  {globals, "internal/show/a.go", "package show\nvar m = map[int]int{}\nfunc f() { m[1] = 1 }\n"},
 	} {

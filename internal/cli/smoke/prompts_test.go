@@ -40,7 +40,7 @@ func TestParsePrompts(t *testing.T) {
 
 // TestDocumentedPrompts: the example of docs/ci.md means what the page says.
 func TestDocumentedPrompts(t *testing.T) {
-	page, err := os.ReadFile("../../docs/ci.md")
+	page, err := os.ReadFile("../../../docs/ci.md")
 	require.NoError(t, err)
 	_, example, found := strings.Cut(string(page), "```text\n")
 	require.True(t, found)

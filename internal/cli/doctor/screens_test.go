@@ -44,7 +44,7 @@ func TestScreens(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, data, 0o644))
 		return
 	}
-	require.Equal(t, want, got, "go test ./internal/doctor -run TestScreens -update writes them")
+	require.Equal(t, want, got, "go test ./internal/cli/doctor -run TestScreens -update writes them")
 }
 
 // TestEveryCheckIsDocumented: the table of docs/troubleshooting.md has them in their order.

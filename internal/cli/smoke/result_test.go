@@ -154,7 +154,7 @@ func TestResult(t *testing.T) {
 	require.Equal(t, map[string]any{"prompts": 5., "passed": 1., "failed": 3., "notRun": 1., "expectations": 2., "expectationsMet": 1., "toolCalls": 0., "toolCallsFailed": 0., "permissions": 0., "permissionsAllowed": 0.}, got["totals"])
 	require.Len(t, got["prompts"], 5)
 
-	page, err := os.ReadFile("../../docs/ci.md")
+	page, err := os.ReadFile("../../../docs/ci.md")
 	require.NoError(t, err)
 
 	for _, field := range fieldsOf(Result{}) {
