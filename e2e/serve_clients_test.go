@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/remote/transport"
 	"droid-acp/internal/testing/modelserver"
-	"droid-acp/internal/transport"
 )
 
 // remote is a droid-acp serve that listens on a loopback address.

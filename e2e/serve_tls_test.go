@@ -27,8 +27,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/remote/transport"
 	"droid-acp/internal/testing/modelserver"
-	"droid-acp/internal/transport"
 )
 
 // newCertificate makes a certificate for this machine that vouches for itself, and its key.

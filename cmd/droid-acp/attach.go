@@ -9,8 +9,8 @@ import (
 
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
-	"droid-acp/internal/keep"
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/serve"
 )
 
 // attachCommand is the command that shows a session that runs, and takes part in it.

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/cli/flags"
-	"droid-acp/internal/keep"
-	"droid-acp/internal/serve"
-	"droid-acp/internal/transport"
+	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/remote/transport"
 )
 
 // socketSetting is where the server of the user listens.

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/cli/doctor"
-	"droid-acp/internal/serve"
-	"droid-acp/internal/transport"
+	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/remote/transport"
 )
 
 // Each wrong call of the commands is told with what is right.

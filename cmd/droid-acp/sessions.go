@@ -14,8 +14,8 @@ import (
 
 	"droid-acp/internal/cli/doctor"
 	"droid-acp/internal/cli/flags"
-	"droid-acp/internal/keep"
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/text/visible"
 )
 

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/problem"
-	"droid-acp/internal/via"
+	"droid-acp/internal/remote/via"
 )
 
 // viaCommand is the command that an editor starts in place of an agent that runs elsewhere.

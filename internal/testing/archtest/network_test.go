@@ -11,18 +11,18 @@ import (
 
 // onNetwork are the places that import packages for that, or call what may connect, and why.
 var onNetwork = map[string]string{
-	"internal/droid/hooks net":      "sockets that are files of this machine",
-	"internal/keep net":             "the same",
-	"internal/keep net/http":        "over such a socket: what ps and stop ask of the server",
-	"internal/transport net":        "what it is for; it listens nowhere by itself",
-	"internal/transport net/http":   "the same",
-	"internal/transport crypto/tls": "the same",
-	"internal/transport Dial":       "its caller says how: over such a socket",
-	"cmd/droid-acp net":             "serve --listen",
-	"cmd/droid-acp net/http":        "the same",
-	"cmd/droid-acp crypto/tls":      "the same",
-	"cmd/droid-acp Listen":          "the same, and the server's socket",
-	"cmd/droid-acp Dial":            "to the server's socket",
+	"internal/droid/hooks net":             "sockets that are files of this machine",
+	"internal/remote/keep net":             "the same",
+	"internal/remote/keep net/http":        "over such a socket: what ps and stop ask of the server",
+	"internal/remote/transport net":        "what it is for; it listens nowhere by itself",
+	"internal/remote/transport net/http":   "the same",
+	"internal/remote/transport crypto/tls": "the same",
+	"internal/remote/transport Dial":       "its caller says how: over such a socket",
+	"cmd/droid-acp net":                    "serve --listen",
+	"cmd/droid-acp net/http":               "the same",
+	"cmd/droid-acp crypto/tls":             "the same",
+	"cmd/droid-acp Listen":                 "the same, and the server's socket",
+	"cmd/droid-acp Dial":                   "to the server's socket",
 }
 
 // TestNoNetwork holds what SECURITY.md says: droid-acp itself opens no connection to the network, and

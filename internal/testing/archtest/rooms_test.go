@@ -74,10 +74,10 @@ var mayImport = map[string]string{
 	"internal/accounts":           "internal/droid/login internal/acp/protocol internal/quirks internal/text/visible internal/acp/wire",
 	"internal/telling":            "internal/acp/protocol internal/text/rawjson internal/show internal/acp/wire",
 	"internal/cli/flags":          "internal/droid/stream",
-	"internal/serve":              "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
-	"internal/keep":               "internal/sys/child internal/sys/files internal/jsonrpc internal/serve internal/text/visible",
-	"internal/via":                "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
-	"internal/transport":          "internal/jsonrpc internal/text/rawjson internal/serve",
+	"internal/remote/serve":       "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
+	"internal/remote/keep":        "internal/sys/child internal/sys/files internal/jsonrpc internal/remote/serve internal/text/visible",
+	"internal/remote/via":         "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
+	"internal/remote/transport":   "internal/jsonrpc internal/text/rawjson internal/remote/serve",
 	"internal/adapter": "internal/accounts internal/sys/bounded internal/calllog internal/sys/child internal/commands internal/droid/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/workspace/editorfs internal/filecalls " +
 		"internal/sys/files internal/droid/hooks internal/instructions internal/droid/links internal/loading internal/droid/login " +

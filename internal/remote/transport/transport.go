@@ -22,7 +22,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 // Path is where the endpoint is.

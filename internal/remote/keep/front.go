@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 const (

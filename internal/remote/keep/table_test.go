@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 func TestTable(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 // Paths of what the commands ask of a server, on its Unix socket alone.

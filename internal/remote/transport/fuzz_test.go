@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 // Whatever a client posts is answered, and what the receiver gets is one JSON object of

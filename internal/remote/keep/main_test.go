@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/sys/child"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 )
 
 // short is the beginning of an id that no other session's has.

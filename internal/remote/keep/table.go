@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"droid-acp/internal/serve"
+	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/text/visible"
 )
 
