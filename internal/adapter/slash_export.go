@@ -7,9 +7,9 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/opening"
+	"droid-acp/internal/show/transcript"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/text/paths"
-	"droid-acp/internal/transcript"
 )
 
 // withDirectory has the page name the session's directory, which says something of the machine.

@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"internal/droid/threads":      "internal/sys/bounded internal/droid/links internal/droid/store",
 	"internal/process":            "internal/droid internal/droid/stream internal/quirks",
 	"internal/calllog":            "internal/problem internal/acp/protocol internal/droid/sessionid internal/text/visible internal/acp/wire",
-	"internal/usage":              "internal/droid/stream internal/acp/protocol internal/quirks internal/transcript",
+	"internal/usage":              "internal/droid/stream internal/acp/protocol internal/quirks internal/show/transcript",
 	"internal/loading":            "internal/droid/stream internal/quirks",
 	"internal/commands":           "internal/droid internal/droid/stream internal/acp/protocol internal/show",
 	"internal/registry":           "",
@@ -48,8 +48,8 @@ var mayImport = map[string]string{
 	"internal/workspace/wsl":      "internal/sys/child",
 	"internal/rewind":             "internal/droid internal/droid/stream internal/quirks internal/show",
 	"internal/jsonrpc":            "internal/sys/memory internal/text/rawjson internal/text/visible",
-	"internal/export":             "internal/sys/files internal/text/visible",
-	"internal/transcript":         "internal/export internal/quirks internal/droid/stream internal/show internal/acp/protocol internal/text/patch internal/text/paths internal/text/udiff",
+	"internal/show/export":        "internal/sys/files internal/text/visible",
+	"internal/show/transcript":    "internal/show/export internal/quirks internal/droid/stream internal/show internal/acp/protocol internal/text/patch internal/text/paths internal/text/udiff",
 	"internal/text/patch":         "",
 	"internal/text/udiff":         "",
 	"internal/cli/smoke":          "internal/droid/diagnosis internal/sys/files internal/jsonrpc internal/text/udiff internal/text/visible",
@@ -84,7 +84,7 @@ var mayImport = map[string]string{
 		"internal/droid/marks internal/mcp internal/sys/memory internal/opening internal/options internal/owner internal/text/paths internal/problem internal/text/rawjson " +
 		"internal/process internal/prompt internal/acp/protocol internal/quirks internal/readfile " +
 		"internal/registry internal/rewind internal/droid/sessionid internal/shell internal/show internal/droid/store " +
-		"internal/telling internal/droid/threads internal/transcript internal/workspace/trust internal/turns internal/usage " +
+		"internal/telling internal/droid/threads internal/show/transcript internal/workspace/trust internal/turns internal/usage " +
 		"internal/text/visible internal/waiting internal/acp/wire",
 }
 
@@ -157,7 +157,7 @@ func TestStartIsNotSlowed(t *testing.T) {
 	list, err := exec.Command("go", "list", "-deps", "../../../cmd/droid-acp").Output()
 	require.NoError(t, err)
 	program := strings.Fields(string(list))
-	require.Contains(t, program, module+"/internal/export")
+	require.Contains(t, program, module+"/internal/show/export")
 	for _, slow := range slowToStart {
 		require.NotContains(t, program, slow)
 	}

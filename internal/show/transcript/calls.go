@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/export"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/show/export"
 )
 
 // renderer shows the calls of one of droid's tools: what its input says, and how it ended.

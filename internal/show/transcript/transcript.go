@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/export"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/show/export"
 )
 
 // Options are what the history does not tell.

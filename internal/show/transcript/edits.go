@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"droid-acp/internal/export"
 	"droid-acp/internal/show"
+	"droid-acp/internal/show/export"
 	"droid-acp/internal/text/patch"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/udiff"
