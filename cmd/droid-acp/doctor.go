@@ -13,13 +13,13 @@ import (
 	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/doctor"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
 )
 
 // doctorCommand is the command that finds out what does not work.

@@ -17,9 +17,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/accounts"
+	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"

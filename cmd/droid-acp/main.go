@@ -22,14 +22,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/marks"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/text/visible"
 )

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/adapter"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
 	"droid-acp/internal/sys/files"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/remote/via"
 )
 

@@ -18,11 +18,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/opening"
 	"droid-acp/internal/testing/fakedroid"
 )
 

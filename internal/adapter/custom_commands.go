@@ -6,8 +6,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/commands"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/problem"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or

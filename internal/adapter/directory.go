@@ -1,10 +1,10 @@
 package adapter
 
 import (
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/opening"
 )
 
 // A session works in the directory that the editor asked for last. load_session and

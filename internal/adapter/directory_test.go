@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/testing/fakedroid"
 )
 

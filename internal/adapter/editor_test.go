@@ -20,9 +20,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"

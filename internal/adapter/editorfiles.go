@@ -9,20 +9,20 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/filecalls"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
-	"droid-acp/internal/filecalls"
-	"droid-acp/internal/owner"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/workspace/editorfs"
 )
 
 // Where the client has ACP's fs methods, droid reads and edits files through the
 // editor. droid does not know: hooks of ours hold it before and after such a call, and
 // meanwhile internal/workspace/editorfs sees to it that the disk has what the editor has. This
-// file is the agent's part; filecalls.go is the session's, which internal/filecalls leads.
+// file is the agent's part; filecalls.go is the session's, which internal/adapter/internal/filecalls leads.
 
 // FilesWay is how droid's reads and edits reach the files.
 type FilesWay string

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/process"
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/process"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/turns"
 )
 
 // TestSessionSwitchedIsFollowed: what is loaded after a restart is the session

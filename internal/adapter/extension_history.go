@@ -6,11 +6,11 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/adapter/internal/rewind"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/rewind"
-	"droid-acp/internal/turns"
 )
 
 // The extension methods that need the whole conversation, which droid tells while

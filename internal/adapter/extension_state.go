@@ -7,11 +7,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/text/visible"
-	"droid-acp/internal/turns"
 )
 
 // The extension methods that tell the state of a session, or change it, without its

@@ -6,8 +6,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
 )
 
 // extensions are the methods for programs, by their names. docs/rpc-parity.md says

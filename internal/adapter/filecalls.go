@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/filecalls"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"

@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/filecalls"
 	"droid-acp/internal/testing/fakedroid"
 )
 

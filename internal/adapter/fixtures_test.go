@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"
 )

@@ -7,14 +7,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/calllog"
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/internal/calllog"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/turns"
 )
 
 // forkSession copies the newest session of a thread. The copy gets a process of its own; the session

@@ -3,9 +3,9 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/problem"
-	"droid-acp/internal/turns"
-	"droid-acp/internal/usage"
+	"droid-acp/internal/adapter/internal/usage"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/options"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/turns"
 )
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the

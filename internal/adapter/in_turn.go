@@ -4,8 +4,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/turns"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/turns"
 )
 
 // inTurn does what the user asks of the session beside prompts, when its turn has come:

@@ -6,11 +6,11 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/calllog"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/internal/calllog"
+	"droid-acp/internal/adapter/problem"
 )
 
 // peer is what the agent knows of its client.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/opening"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -6,11 +6,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 

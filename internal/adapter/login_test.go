@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/testing/acptest"

@@ -9,15 +9,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/text/paths"
 )
 
-// internal/mcp decides what is to be done about a session's MCP servers. This file does
+// internal/adapter/mcp decides what is to be done about a session's MCP servers. This file does
 // it: it tells the user, and asks droid for tools.
 
 // whenServersStarted calls f now, or when the MCP servers of the process have

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 	"droid-acp/internal/testing/fakedroid"
 )
 

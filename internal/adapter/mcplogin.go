@@ -9,11 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 )
 
 // errLoginTime is why a login was given up.

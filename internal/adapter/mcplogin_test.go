@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/testing/fakedroid"
 )
 

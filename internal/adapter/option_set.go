@@ -10,11 +10,11 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/turns"
 )
 
 // setMode is session/set_mode. It sets the config option for the mode, for clients

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
 )
 

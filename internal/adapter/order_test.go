@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/turns"
 )
 
 // inSession makes the params of a method from the session's id and what else there is.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/options"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -1,6 +1,6 @@
 package adapter
 
-import "droid-acp/internal/problem"
+import "droid-acp/internal/adapter/problem"
 
 // A mistake in this program that panics costs one session its turn and its
 // process, with a word to the user. All other sessions go on, and whoever waits

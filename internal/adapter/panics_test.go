@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/testing/fakedroid"
 )
 

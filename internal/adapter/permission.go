@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 )
 
 // permissionRequest is a request of droid's that the user decides about.

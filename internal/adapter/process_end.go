@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/problem"
 )
 
 // droidGone ends what the process was doing.

@@ -8,10 +8,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/options"
-	"droid-acp/internal/problem"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since

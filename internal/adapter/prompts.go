@@ -11,15 +11,15 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/prompt"
+	"droid-acp/internal/adapter/internal/usage"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/prompt"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
-	"droid-acp/internal/turns"
-	"droid-acp/internal/usage"
 )
 
 // userPrompt is one session/prompt that has no response yet. The turn machine decides

@@ -3,9 +3,9 @@ package adapter
 import (
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/telling"
 )
 
 // askQuestions shows droid's questions and gives droid the user's answers. droid always

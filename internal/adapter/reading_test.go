@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/readfile"
+	"droid-acp/internal/adapter/internal/readfile"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )

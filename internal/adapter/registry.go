@@ -7,9 +7,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/sessionid"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/registry"
 )
 
 // The agent finds an open session by each id of its thread: those of the sessions

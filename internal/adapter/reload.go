@@ -10,13 +10,13 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/turns"
 )
 
 // take is one session/load or session/resume.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/turns"
 )
 
 // parkedEditor has a session of two turns without a process.

@@ -12,14 +12,14 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/registry"
 	"droid-acp/internal/sys/bounded"
 )
 

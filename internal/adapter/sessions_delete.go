@@ -6,8 +6,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/registry"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/sys/bounded"
 )
 

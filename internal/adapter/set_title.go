@@ -9,16 +9,16 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/process"
+	"droid-acp/internal/adapter/internal/registry"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/process"
-	"droid-acp/internal/registry"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/turns"
 )
 
 // methodSetTitle is unstable in ACP: it names a session of session/list, open or not.

@@ -3,7 +3,7 @@ package adapter
 import (
 	"strings"
 
-	"droid-acp/internal/commands"
+	"droid-acp/internal/adapter/internal/commands"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where

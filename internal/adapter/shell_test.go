@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/shell"
+	"droid-acp/internal/adapter/internal/shell"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -13,15 +13,15 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/commands"
+	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/internal/prompt"
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/options"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/prompt"
 	"droid-acp/internal/show"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/text/visible"
 )
 

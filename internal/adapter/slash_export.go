@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
 	"droid-acp/internal/show/transcript"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/text/paths"

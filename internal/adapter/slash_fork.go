@@ -9,8 +9,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/opening"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/problem"
 )
 
 // forkedText says where the copy is that /fork made.

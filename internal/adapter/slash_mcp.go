@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 )
 
 // mcpCommand shows the MCP servers and their tools, or begins the login to one.

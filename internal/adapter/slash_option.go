@@ -5,7 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/problem"
 )
 
 // optionCommand is the command that shows or sets a config option, for clients

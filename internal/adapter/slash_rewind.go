@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"droid-acp/internal/adapter/internal/rewind"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/droid/threads"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/rewind"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/opening"
 )
 
 // errListTime is why listing was given up.

@@ -3,7 +3,7 @@ package adapter
 import (
 	"context"
 
-	"droid-acp/internal/shell"
+	"droid-acp/internal/adapter/internal/shell"
 )
 
 // shellCommand runs a command of the user beside the owner, and shows it as a tool

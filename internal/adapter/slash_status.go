@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/opening"
-	"droid-acp/internal/options"
 	"droid-acp/internal/sys/bounded"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"droid-acp/internal/opening"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/workspace/trust"
 )

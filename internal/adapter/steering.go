@@ -7,11 +7,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/calllog"
-	"droid-acp/internal/owner"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/internal/calllog"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/show"
-	"droid-acp/internal/turns"
 )
 
 // methodSteering adds a message of the user's to the turn that runs. ACP has no method

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
 )
 

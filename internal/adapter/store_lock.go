@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/opening"
+	"droid-acp/internal/adapter/internal/waiting"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/waiting"
 )
 
 // What the user is told of a session that another agent holds, and of one that another agent

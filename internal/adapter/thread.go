@@ -7,10 +7,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/droid/threads"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/instructions"
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/show"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
 )
 

@@ -9,10 +9,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/sys/bounded"
-	"droid-acp/internal/telling"
 	"droid-acp/internal/workspace/trust"
 )
 

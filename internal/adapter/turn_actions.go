@@ -8,11 +8,11 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/show"
-	"droid-acp/internal/turns"
 )
 
 // interruptTime bounds the wait for droid's answer to an interrupt, which came within

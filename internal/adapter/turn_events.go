@@ -5,13 +5,13 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/prompt"
+	"droid-acp/internal/adapter/internal/usage"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/problem"
-	"droid-acp/internal/prompt"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/turns"
-	"droid-acp/internal/usage"
 )
 
 // folded tells the user that droid took a prompt into the turn that runs.

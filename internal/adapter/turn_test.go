@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/options"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/turns"
 )
 
 // eachPrompt is a script that plays body for every prompt.

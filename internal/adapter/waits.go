@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"droid-acp/internal/waiting"
+	"droid-acp/internal/adapter/internal/waiting"
 )
 
 // What waits in a session stands in its line, says what it needs, and goes on when that is

@@ -16,21 +16,21 @@ import (
 // asked is what is asked of a client outside of internal/acp/protocol, which knows clients, and of
 // internal/show, which alone asks how they show what they are sent.
 var asked = map[string][]string{
-	"internal/adapter/initialize.go":    {"Files", "FilesOnDisk"},
-	"internal/adapter/slash_status.go":  {"Files"},
-	"internal/adapter/editorfiles.go":   {"MindsTimes"},
-	"internal/adapter/session.go":       {"BooleanOptions", "Login", "NarrowOptions"},
-	"internal/adapter/turn_events.go":   {"Login"},
-	"internal/adapter/slash_compact.go": {"Login"},
-	"internal/adapter/filecalls.go":     {"Files", "TellsUnsaved"},
-	"internal/adapter/store_lock.go":    {"PromptsAlone"},
-	"internal/adapter/turn_actions.go":  {"StoppedAgain"},
-	"internal/accounts/accounts.go":     {"Raw"},
-	"internal/accounts/editor.go":       {"Forms", "URLs"},
-	"internal/accounts/ways.go":         {"TerminalLogin", "TerminalLoginMeta"},
-	"internal/problem/client.go":        {"ErrorDetails", "ErrorMessage", "PromptDetails"},
-	"internal/adapter/prompts.go":       {"NoPromptErrors"},
-	"internal/adapter/mcplogin.go":      {"URLs"},
+	"internal/adapter/initialize.go":        {"Files", "FilesOnDisk"},
+	"internal/adapter/slash_status.go":      {"Files"},
+	"internal/adapter/editorfiles.go":       {"MindsTimes"},
+	"internal/adapter/session.go":           {"BooleanOptions", "Login", "NarrowOptions"},
+	"internal/adapter/turn_events.go":       {"Login"},
+	"internal/adapter/slash_compact.go":     {"Login"},
+	"internal/adapter/filecalls.go":         {"Files", "TellsUnsaved"},
+	"internal/adapter/store_lock.go":        {"PromptsAlone"},
+	"internal/adapter/turn_actions.go":      {"StoppedAgain"},
+	"internal/adapter/accounts/accounts.go": {"Raw"},
+	"internal/adapter/accounts/editor.go":   {"Forms", "URLs"},
+	"internal/adapter/accounts/ways.go":     {"TerminalLogin", "TerminalLoginMeta"},
+	"internal/adapter/problem/client.go":    {"ErrorDetails", "ErrorMessage", "PromptDetails"},
+	"internal/adapter/prompts.go":           {"NoPromptErrors"},
+	"internal/adapter/mcplogin.go":          {"URLs"},
 }
 
 // TestClientsAreAskedInOneRoom: who asks something more of a client gives a reason to add it

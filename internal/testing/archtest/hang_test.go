@@ -24,7 +24,7 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 var bounders = regexp.MustCompile(`^(bounded\.Do|bounded\.DoAtEnd|.*\.calls\.AtEnd)$`)
 
 // boundedRooms are those whose calls go through a bounder.
-var boundedRooms = []string{"internal/adapter", "internal/opening", "internal/process", "internal/droid/threads"}
+var boundedRooms = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/threads"}
 
 // unbounded are functions of these rooms that make such calls without a bound of their own,
 // and why that holds up nobody.

@@ -18,16 +18,16 @@ func TestSabotage(t *testing.T) {
 		file  string
 		text  string
 	}{
-		"a door that is none":     {imports, "internal/turns/a.go", "package turns\nimport _ \"droid-acp/internal/quirks\"\n"},
+		"a door that is none":     {imports, "internal/adapter/turns/a.go", "package turns\nimport _ \"droid-acp/internal/quirks\"\n"},
 		"a room without a row":    {withoutRow, "internal/cellar/a.go", "package cellar\n"},
 		"a way around":            {imports, "internal/quirks/a.go", "package quirks\nimport _ \"droid-acp/internal/droid\"\n"},
-		"a goroutine":             {purity, "internal/turns/a.go", "package turns\nfunc f() { go f() }\n"},
+		"a goroutine":             {purity, "internal/adapter/turns/a.go", "package turns\nfunc f() { go f() }\n"},
 		"a clock":                 {purity, "internal/show/a.go", "package show\nimport \"time\"\nvar f = func() any { return time.Now() }\n"},
-		"a timer":                 {purity, "internal/turns/a.go", "package turns\nimport \"time\"\nfunc f() { time.AfterFunc(0, nil) }\n"},
+		"a timer":                 {purity, "internal/adapter/turns/a.go", "package turns\nimport \"time\"\nfunc f() { time.AfterFunc(0, nil) }\n"},
 		"a context":               {purity, "internal/quirks/a.go", "package quirks\nimport _ \"context\"\n"},
 		"a file":                  {purity, "internal/show/a.go", "package show\nimport _ \"os\"\n"},
 		"a process":               {purity, "internal/show/a.go", "package show\nimport _ \"os/exec\"\n"},
-		"the network":             {purity, "internal/prompt/a.go", "package prompt\nimport _ \"net/http\"\n"},
+		"the network":             {purity, "internal/adapter/internal/prompt/a.go", "package prompt\nimport _ \"net/http\"\n"},
 		"a channel":               {purity, "internal/show/a.go", "package show\nvar c chan int\n"},
 		"a select":                {purity, "internal/show/a.go", "package show\nfunc f() { select {} }\n"},
 		"a lock":                  {purity, "internal/quirks/a.go", "package quirks\nimport \"sync\"\nvar m sync.Mutex\n"},

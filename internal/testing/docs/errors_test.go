@@ -195,7 +195,7 @@ func checkErrors(page string, w *errorWords) (wrong []string) {
 
 // TestEveryErrorIsTold: docs/errors.md has the words and codes of the program, and no others.
 func TestEveryErrorIsTold(t *testing.T) {
-	w := readErrorWords(t, "internal/adapter", "internal/opening", "internal/problem", "internal/jsonrpc", "internal/acp/wire", "internal/droid/login", "internal/options", "internal/droid/diagnosis", "internal/remote/serve", "internal/remote/keep", "internal/remote/transport", "internal/remote/via")
+	w := readErrorWords(t, "internal/adapter", "internal/adapter/opening", "internal/adapter/problem", "internal/jsonrpc", "internal/acp/wire", "internal/droid/login", "internal/adapter/options", "internal/droid/diagnosis", "internal/remote/serve", "internal/remote/keep", "internal/remote/transport", "internal/remote/via")
 	delete(w.words, "")
 	require.Greater(t, len(w.words), 40)
 	require.Empty(t, checkErrors(read(t, filepath.Join(root, "docs/errors.md")), w))

@@ -13,7 +13,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/problem"
 )
 
 // Owner is a goroutine that alone touches some state. Everybody else posts work to

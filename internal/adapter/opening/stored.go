@@ -11,10 +11,10 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/problem"
 )
 
 // ownerOf runs an owner without duties in a bubble until the test ends. What it

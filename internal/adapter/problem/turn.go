@@ -10,13 +10,13 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/accounts"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/turns"
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/mcp"
 	"droid-acp/internal/text/paths"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/sessionid"
-	"droid-acp/internal/problem"
 	"droid-acp/internal/text/visible"
 )
 

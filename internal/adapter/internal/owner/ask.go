@@ -5,7 +5,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/problem"
+	"droid-acp/internal/adapter/problem"
 )
 
 // Inquiry is work for an owner that somebody waits for.
