@@ -15,7 +15,9 @@ SHARE       = $(DESTDIR)$(PREFIX)/share
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = /(scripts/picture|internal/(diagnosis|docs|droid/layer|droid/stream|export|fixture|install|links|markdown|mcp|options|patch|paths|prompt|protocol|quirks|rawjson|sessionid|settings|show|transcript|turns|udiff|visible|waiting|walls|wsl))$$
+SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/loading ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
+	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer ./internal/droid/links \
+	./internal/droid/sessionid ./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl ./scripts/picture
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
@@ -48,10 +50,10 @@ uninstall: ## remove what make install put there, with the same PREFIX and DESTD
 test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
 
 test-race:
-	go test $(SHORT) -timeout 60m -race $$(go list ./... | grep -vE '$(SERIAL)')
+	go test $(SHORT) -timeout 60m -race $$(go list ./... | grep -vxF "$$(go list $(SERIAL))")
 
 test-serial:
-	go test $(SHORT) -timeout 20m $$(go list ./... | grep -E '$(SERIAL)')
+	go test $(SHORT) -timeout 20m $(SERIAL)
 	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
 
 e2e: ## tests with the real droid, in a network namespace without network

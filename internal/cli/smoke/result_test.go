@@ -65,9 +65,9 @@ func TestKindsOfTheAgent(t *testing.T) {
 		"model_authentication_failed": ModelFailed, "model_usage_exhausted": ModelFailed, "model_rate_limited": ModelFailed,
 		"model_provider_unreachable": ModelFailed, "model_provider_unavailable": ModelFailed, "model_request_rejected": ModelFailed, "error": ModelFailed,
 	}
-	files, err := filepath.Glob("../adapter/*.go")
+	files, err := filepath.Glob("../../adapter/*.go")
 	require.NoError(t, err)
-	more, err := filepath.Glob("../problem/*.go")
+	more, err := filepath.Glob("../../adapter/problem/*.go")
 	require.NoError(t, err)
 	found := map[string]bool{}
 	for _, file := range append(files, more...) {

@@ -67,7 +67,7 @@ func readModule(t *testing.T) *tree {
 var readOnce = sync.OnceValues(func() (*tree, error) {
 	files := make(map[string]string)
 	for _, dir := range []string{"internal", "cmd"} {
-		err := fs.WalkDir(os.DirFS("../.."), dir, func(name string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(os.DirFS("../../.."), dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() && d.Name() == "testdata" {
 				if err == nil {
 					err = fs.SkipDir
@@ -77,7 +77,7 @@ var readOnce = sync.OnceValues(func() (*tree, error) {
 			if d.IsDir() || !strings.HasSuffix(name, ".go") {
 				return nil
 			}
-			text, err := os.ReadFile("../../" + name)
+			text, err := os.ReadFile("../../../" + name)
 			files[name] = string(text)
 			return err
 		})

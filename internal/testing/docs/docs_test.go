@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // TestEveryQuirkIsInTheTable: who adds a file for a quirk adds it to docs/quirks.md.
 func TestEveryQuirkIsInTheTable(t *testing.T) {
