@@ -25,9 +25,8 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
 )
 
@@ -63,7 +62,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
-		thread:  thread{droidID: id, cwd: cwd, name: threads.NewName()},
+		thread:  thread{droidID: id, cwd: cwd, name: store.NewName()},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
@@ -211,7 +210,7 @@ func (s *Session) end() {
 	s.prompts.Do(s.prompts.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
-		s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
+		s.agent.atEnd("release", files.ReleaseTime, release)
 	}
 }
 

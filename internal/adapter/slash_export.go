@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show/transcript"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 )
 
@@ -53,6 +53,6 @@ func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, e export
 	}
 	path := paths.Absolute(e.cwd, e.file)
 	page := transcript.Page(info, transcript.Options{CWD: e.cwd, Named: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
-	_, err := bounded.Do(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	_, err := files.Within(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

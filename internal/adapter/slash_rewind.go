@@ -10,9 +10,8 @@ import (
 	"droid-acp/internal/adapter/internal/rewind"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
@@ -34,7 +33,7 @@ func rewindCommand(r *slashRun, args string) {
 			return
 		}
 		client, session := r.s.proc.Client(), r.s.droidID
-		var next threads.Successor
+		var next store.Successor
 		var files droid.RewindInfo
 		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 			next = r.s.agent.threads.Successor(ctx, session)
@@ -57,7 +56,7 @@ func rewindCommand(r *slashRun, args string) {
 
 // rewindNow has droid go back. From here on a cancel ends the command when droid has answered: what became of
 // the conversation and the files is told in every case.
-func rewindNow(r *slashRun, client *droid.Client, next threads.Successor, n int, to rewind.Point, files droid.RewindInfo) {
+func rewindNow(r *slashRun, client *droid.Client, next store.Successor, n int, to rewind.Point, files droid.RewindInfo) {
 	if r.over() {
 		return
 	}
@@ -66,7 +65,7 @@ func rewindNow(r *slashRun, client *droid.Client, next threads.Successor, n int,
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 		said, id, err := rewind.Before(ctx, client, next.From, next.Title, to, files)
 		if err == nil {
-			next.Made(id, links.Rewind)
+			next.Made(id, store.LinkRewind)
 		}
 		text = said
 		return err

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // What the user is told of a session that another agent holds, and of one that another agent
@@ -51,7 +51,7 @@ func (s *Session) lockStored() {
 			lookForOthers(s) // since the watch may have told of one before this
 		}
 		if !s.Post(held) {
-			s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
+			s.agent.atEnd("release", files.ReleaseTime, release)
 		}
 	})
 }
@@ -82,7 +82,7 @@ func (a *Agent) watchMarks(ctx context.Context) {
 			s.Post(func() { lookForOthers(s) })
 		}
 	}
-	_, err := bounded.Do(ctx, a.calls, "marks.Start", a.cfg.Store.Marks(), func(dir string) (struct{}, error) {
+	_, err := files.Within(ctx, a.calls, "marks.Start", a.cfg.Store.Marks(), func(dir string) (struct{}, error) {
 		return struct{}{}, a.marks.Start(a.cfg.WatchMarks, dir, noted)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -118,6 +118,6 @@ func tellSoon(s *Session, text string) {
 // unlock releases a lock beside the owner.
 func (s *Session) unlock(release func()) {
 	if release != nil {
-		s.Do(func(context.Context) { s.agent.calls.AtEnd("release", bounded.ReleaseTime, release) })
+		s.Do(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
 
@@ -141,7 +141,7 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 			return
 		}
 		s.Do(func(ctx context.Context) {
-			_, err := bounded.Do(ctx, s.agent.calls, "Trust.Trust", project.Root, bounded.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+			_, err := files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))

@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/workspace/trust"
 )
@@ -221,7 +221,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		win.agent.cfg.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
 		win.agent.cfg.ParkAfter = 3 * time.Minute
 		win.agent.opener.Stat = os.Stat
-		win.agent.calls.Hangs = func(bounded.Call) {
+		win.agent.calls.Hangs = func(files.Call) {
 			w.mu.Lock()
 			until := w.slow
 			w.mu.Unlock()

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"go.uber.org/zap"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/droid/links"
+	"go.uber.org/zap"
 )
 
 // benchSessions is how many sessions the benchmark lists; 1% are damaged.
@@ -147,7 +145,7 @@ func TestWorkOfAListGrowsWithTheFiles(t *testing.T) {
 	for i := range sessions {
 		all = append(all, candidate{dir: directory{path: dir}, id: uuidLike(i), updated: sometime.Add(-time.Duration(i) * time.Second)})
 	}
-	l := threads{newFamily(links.Parse([]byte(file)), all), map[string]bool{}}
+	l := threads{newFamily(parseLinks([]byte(file)), all), map[string]bool{}}
 	for _, c := range all {
 		l.heads[c.path()] = head{}
 		l.place(c, head{})

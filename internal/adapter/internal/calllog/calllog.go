@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/text/visible"
 )
 
@@ -56,7 +56,7 @@ func Call(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.R
 	case protocol.SessionResult:
 		about.SessionID = cmp.Or(r.SessionID, about.SessionID)
 	}
-	if sessionid.Valid(about.SessionID) {
+	if stream.ValidSessionID(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
 	log.Info(text, append(fields, ending(began, stop, err)...)...)

@@ -48,7 +48,7 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 		if size > maxReadAtOnce || ctx.Err() != nil {
 			return texts
 		}
-		t, _ := files.Within(ctx, f.readings, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
+		t, _ := files.Within(ctx, f.readings, "a file to show", path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
 		texts[path] = t
 		if t.Text != nil {
 			size += len(*t.Text)

@@ -1,6 +1,4 @@
-// Package threads notes in the store in which of droid's sessions a thread goes on, so that its
-// ids lead to its newest session in every agent and after a restart. It knows no open session.
-package threads
+package store
 
 import (
 	"context"
@@ -9,32 +7,30 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/links"
-	"droid-acp/internal/droid/store"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // Threads are those of the store.
 type Threads struct {
-	store func() *store.Store
-	calls *bounded.Calls
+	store func() *Store
+	calls *files.Calls
 	log   *zap.Logger
 }
 
-// New is for a store, whose calls may hang.
-func New(store func() *store.Store, calls *bounded.Calls, log *zap.Logger) *Threads {
+// NewThreads is for a store, whose calls may hang.
+func NewThreads(store func() *Store, calls *files.Calls, log *zap.Logger) *Threads {
 	return &Threads{store, calls, log}
 }
 
 // IDs are the ids of the thread that a session belongs to, the oldest first.
 func (t *Threads) IDs(ctx context.Context, id string) ([]string, error) {
-	return bounded.Do(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id), nil })
+	return files.Within(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id), nil })
 }
 
 // FollowUp is what becomes of a second prompt in the thread with these ids, as its user set
 // it in any agent; "" where nobody did.
 func (t *Threads) FollowUp(ctx context.Context, ids []string) string {
-	value, err := bounded.Do(ctx, t.calls, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return t.store().FollowUp(ids), nil })
+	value, err := files.Within(ctx, t.calls, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return t.store().FollowUp(ids), nil })
 	if err != nil {
 		t.log.Warn("what becomes of a second prompt could not be read", zap.Error(err))
 	}
@@ -43,18 +39,18 @@ func (t *Threads) FollowUp(ctx context.Context, ids []string) string {
 
 // SetFollowUp notes that for the thread that a session is in. What goes wrong is logged.
 func (t *Threads) SetFollowUp(id, value string) error {
-	return t.link(links.Link{From: id, To: id, Kind: links.Options, FollowUp: value})
+	return t.link(Link{From: id, To: id, Kind: LinkOptions, FollowUp: value})
 }
 
 // Stays notes that the thread does not go on in the session that droid made of this one.
 func (t *Threads) Stays(from string) {
-	_ = t.link(links.Link{From: from, To: from, Kind: links.Stays}) // it is logged
+	_ = t.link(Link{From: from, To: from, Kind: LinkStays}) // it is logged
 }
 
 // Summary is what the conversation became that droid compacted into the session of
 // this id, "" where it cannot be read. It reads the store.
 func (t *Threads) Summary(ctx context.Context, id string) string {
-	text, err := bounded.Do(ctx, t.calls, "Store.Summary", "session "+id, func(string) (string, error) { return t.store().Summary(id) })
+	text, err := files.Within(ctx, t.calls, "Store.Summary", "session "+id, func(string) (string, error) { return t.store().Summary(id) })
 	if err != nil {
 		t.log.Info("the summary of a compacted session could not be read", zap.Error(err))
 	}
@@ -63,7 +59,7 @@ func (t *Threads) Summary(ctx context.Context, id string) string {
 
 // Results are what the model got of these calls, by their ids, as far as droid has stored it. It reads the store.
 func (t *Threads) Results(ctx context.Context, id string, calls []string) map[string]string {
-	results, err := bounded.Do(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
+	results, err := files.Within(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
 	if err != nil {
 		t.log.Info("why an edit failed could not be read", zap.Error(err))
 	}
@@ -82,22 +78,22 @@ type Successor struct {
 // Successor begins a command that has droid make a successor of the session. It
 // reads files; what cannot be read has no title.
 func (t *Threads) Successor(ctx context.Context, from string) Successor {
-	title, _ := bounded.Do(ctx, t.calls, "Store.Title", "session "+from, func(string) (string, error) { return t.store().Title(from), nil })
+	title, _ := files.Within(ctx, t.calls, "Store.Title", "session "+from, func(string) (string, error) { return t.store().Title(from), nil })
 	return Successor{From: from, Title: title, of: t}
 }
 
 // Made notes in the store that droid has made the successor. It writes a file, and is
 // called as soon as droid has answered: if the agent is killed before, the thread's
 // ids lead to the conversation of before.
-func (n *Successor) Made(id string, kind links.Kind) {
+func (n *Successor) Made(id string, kind LinkKind) {
 	n.ID = id
-	n.unnoted = n.of.link(links.Link{From: n.From, To: id, Kind: kind, Title: n.Title})
+	n.unnoted = n.of.link(Link{From: n.From, To: id, Kind: kind, Title: n.Title})
 }
 
 // link adds a link to the store's file.
-func (t *Threads) link(l links.Link) error {
+func (t *Threads) link(l Link) error {
 	l.Time = time.Now()
-	_, err := bounded.DoAtEnd(context.Background(), t.calls, "Store.Link", "session "+l.From, bounded.Done(func() error { return t.store().Link(l) }))
+	_, err := files.WithinAtEnd(context.Background(), t.calls, "Store.Link", "session "+l.From, files.Done(func() error { return t.store().Link(l) }))
 	if err != nil {
 		t.log.Warn("the file of threads could not be written", zap.Error(err))
 	}

@@ -1,10 +1,8 @@
-// Package links knows the lines of the file that says in which session of droid's
-// a thread goes on. droid makes a new session when a conversation is compacted or
-// rewound, and its own files do not tell a rewind from a fork.
-//
-// A line is one Link as JSON. Lines are only added; a later line of the same From
-// counts instead of an earlier one.
-package links
+// The lines of the file that says in which session of droid's a thread goes on. droid makes a new session when a
+// conversation is compacted or rewound, and its own files do not tell a rewind from a fork. A line is one Link as JSON.
+// Lines are only added; a later line of the same From counts instead of an earlier one. All in this file is pure.
+
+package store
 
 import (
 	"bytes"
@@ -15,53 +13,53 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/text/visible"
 )
 
-// Kind is what made the new session.
-type Kind string
+// LinkKind is what made the new session.
+type LinkKind string
 
 // The kinds that are written. Others that are read count alike.
 const (
-	Compact Kind = "compact"
-	Rewind  Kind = "rewind"
-	Moved   Kind = "moved" // droid went on in another session by itself
-	Stays   Kind = "stays" // From and To are the same session: the thread did not go on elsewhere
-	// Options has the values of options that are this program's own and no link: From and To
+	LinkCompact LinkKind = "compact"
+	LinkRewind  LinkKind = "rewind"
+	LinkMoved   LinkKind = "moved" // droid went on in another session by itself
+	LinkStays   LinkKind = "stays" // From and To are the same session: the thread did not go on elsewhere
+	// LinkOptions has the values of options that are this program's own and no link: From and To
 	// are the session that was the thread's newest.
-	Options Kind = "options"
+	LinkOptions LinkKind = "options"
 )
 
 // Link says that the thread which was in the session From goes on in To.
 type Link struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
-	Kind  Kind      `json:"kind"`
+	Kind  LinkKind  `json:"kind"`
 	Time  time.Time `json:"time"`
 	Title string    `json:"title,omitempty"` // of the thread when the link was made
 
-	FollowUp string `json:"followUp,omitempty"` // with Options: the value of that option
+	FollowUp string `json:"followUp,omitempty"` // with LinkOptions: the value of that option
 }
 
 const (
-	// MaxLine bounds a line in bytes; longer ones are not read.
-	MaxLine = 4 << 10
-	// maxTitle bounds a title in bytes.
-	maxTitle = 800
-	// maxPath bounds how many links of one thread are followed.
-	maxPath = 1000
+	// maxLinkLine bounds a line in bytes; longer ones are not read.
+	maxLinkLine = 4 << 10
+	// maxLinkTitle bounds a title in bytes.
+	maxLinkTitle = 800
+	// maxLinks bounds how many links of one thread are followed.
+	maxLinks = 1000
 )
 
 // Line is the link as a line of the file, with its end. The error says that an id
-// is none, see sessionid.Valid.
+// is none, see stream.ValidSessionID.
 func (l Link) Line() ([]byte, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
 	l.Time = l.Time.UTC().Truncate(time.Millisecond)
 	l.Title = visible.Line(l.Title)
-	if len(l.Title) > maxTitle {
+	if len(l.Title) > maxLinkTitle {
 		l.Title = ""
 	}
 	line, err := json.Marshal(l)
@@ -70,48 +68,48 @@ func (l Link) Line() ([]byte, error) {
 
 func (l Link) check() error {
 	for _, id := range []string{l.From, l.To} {
-		if !sessionid.Valid(id) {
+		if !stream.ValidSessionID(id) {
 			return fmt.Errorf("%.40q is not the id of a session", id)
 		}
 	}
 	return nil
 }
 
-// Set is the links that count.
-type Set struct {
-	last    map[string]line     // the newest of each From
-	into    map[string][]origin // of each To, in their order; the first one counts
-	numbers map[string]int32    // of sessions, from 1 on
-	next    []int32             // by these numbers, the session to which one leads; 0 for none
-	options map[string]line     // the newest of kind Options of each From
-	lines   int                 // how many were added
+// linkSet is the links that count.
+type linkSet struct {
+	last    map[string]linkLine     // the newest of each From
+	into    map[string][]linkOrigin // of each To, in their order; the first one counts
+	numbers map[string]int32        // of sessions, from 1 on
+	next    []int32                 // by these numbers, the session to which one leads; 0 for none
+	options map[string]linkLine     // the newest of kind LinkOptions of each From
+	lines   int                     // how many were added
 }
 
-// line is a link that counts, and origin where it stands: of two links with the same From
+// linkLine is a link that counts, and linkOrigin where it stands: of two links with the same From
 // the numbers differ.
-type line struct {
+type linkLine struct {
 	Link
 	number int
 	raw    []byte // as it was read, with what a newer version wrote into it
 }
 
-type origin struct {
+type linkOrigin struct {
 	from   string
 	number int
 }
 
-// NewSet returns a set without links.
-func NewSet() *Set {
-	return &Set{last: map[string]line{}, into: map[string][]origin{}, numbers: map[string]int32{}, next: make([]int32, 1), options: map[string]line{}}
+// newLinkSet returns a set without links.
+func newLinkSet() *linkSet {
+	return &linkSet{last: map[string]linkLine{}, into: map[string][]linkOrigin{}, numbers: map[string]int32{}, next: make([]int32, 1), options: map[string]linkLine{}}
 }
 
-// Parse reads the lines of a file. Those that are damaged, too long or name no
+// parseLinks reads the lines of a file. Those that are damaged, too long or name no
 // valid ids are skipped.
-func Parse(data []byte) *Set {
-	s := NewSet()
+func parseLinks(data []byte) *linkSet {
+	s := newLinkSet()
 	for line := range bytes.Lines(data) {
 		var l Link
-		if len(line) > MaxLine || json.Unmarshal(line, &l) != nil || l.check() != nil {
+		if len(line) > maxLinkLine || json.Unmarshal(line, &l) != nil || l.check() != nil {
 			continue
 		}
 		l.Title = visible.Line(l.Title)
@@ -122,14 +120,14 @@ func Parse(data []byte) *Set {
 
 // add takes a link that is newer than all others. If To led back to From, that link
 // no longer counts: the set never has a circle.
-func (s *Set) add(l Link, raw []byte) {
+func (s *linkSet) add(l Link, raw []byte) {
 	s.lines++
-	if l.Kind == Options {
-		s.options[l.From] = line{l, s.lines, raw}
+	if l.Kind == LinkOptions {
+		s.options[l.From] = linkLine{l, s.lines, raw}
 		return
 	}
 	s.drop(l.From)
-	s.last[l.From] = line{l, s.lines, raw}
+	s.last[l.From] = linkLine{l, s.lines, raw}
 	if l.To == l.From {
 		return
 	}
@@ -138,11 +136,11 @@ func (s *Set) add(l Link, raw []byte) {
 		s.drop(l.To)
 	}
 	s.next[from] = to
-	s.into[l.To] = append(s.into[l.To], origin{l.From, s.lines})
+	s.into[l.To] = append(s.into[l.To], linkOrigin{l.From, s.lines})
 }
 
 // drop takes back the link of this session, if it has one.
-func (s *Set) drop(from string) {
+func (s *linkSet) drop(from string) {
 	l, ok := s.last[from]
 	if !ok {
 		return
@@ -161,8 +159,8 @@ func (s *Set) drop(from string) {
 
 // leads reports whether the path from one session ends at another. One that is too long to
 // follow counts as one that does.
-func (s *Set) leads(from, to int32) bool {
-	for range maxPath {
+func (s *linkSet) leads(from, to int32) bool {
+	for range maxLinks {
 		if s.next[from] == 0 {
 			return from == to
 		}
@@ -173,7 +171,7 @@ func (s *Set) leads(from, to int32) bool {
 
 // number is that of a session, by which a path is followed ten times as fast as by ids: a file
 // that somebody made may have long paths, and each of its lines asks.
-func (s *Set) number(id string) int32 {
+func (s *linkSet) number(id string) int32 {
 	n, ok := s.numbers[id]
 	if !ok {
 		n = int32(len(s.next))
@@ -183,21 +181,21 @@ func (s *Set) number(id string) int32 {
 }
 
 // Next is the link by which a thread goes on from this session, if it does.
-func (s *Set) Next(id string) (Link, bool) {
+func (s *linkSet) Next(id string) (Link, bool) {
 	l, ok := s.last[id]
 	return l.Link, ok && l.To != l.From
 }
 
 // Last is the newest line about where the thread of this session goes on, also when
 // it says that it stays.
-func (s *Set) Last(id string) (Link, bool) {
+func (s *linkSet) Last(id string) (Link, bool) {
 	l, ok := s.last[id]
 	return l.Link, ok
 }
 
 // Before is the link that leads to this session, if one does: of several the one
 // that was made first.
-func (s *Set) Before(id string) (Link, bool) {
+func (s *linkSet) Before(id string) (Link, bool) {
 	if len(s.into[id]) == 0 {
 		return Link{}, false
 	}
@@ -206,7 +204,7 @@ func (s *Set) Before(id string) (Link, bool) {
 
 // FollowUp is the value of that option in the thread with these ids, the oldest first, "" when
 // nobody has set it.
-func (s *Set) FollowUp(ids []string) string {
+func (s *linkSet) FollowUp(ids []string) string {
 	for _, id := range slices.Backward(ids) {
 		if value := s.options[id].FollowUp; value != "" {
 			return value
@@ -217,27 +215,27 @@ func (s *Set) FollowUp(ids []string) string {
 
 // Keep returns the lines, oldest first, of the links that lead to a session for which
 // exists returns true, at most max bytes of the newest.
-func (s *Set) Keep(exists func(id string) bool, max int) []byte {
+func (s *linkSet) Keep(exists func(id string) bool, max int) []byte {
 	away := make(map[string]int, len(s.last)) // how far the next session is that exists
-	var kept []line
-	for _, list := range []map[string]line{s.last, s.options} {
+	var kept []linkLine
+	for _, list := range []map[string]linkLine{s.last, s.options} {
 		for from, l := range list {
-			if s.away(from, exists, away) <= maxPath {
+			if s.away(from, exists, away) <= maxLinks {
 				kept = append(kept, l)
 			}
 		}
 	}
-	return encode(kept, max)
+	return encodeLinks(kept, max)
 }
 
 // away is over how many links the path from a session first leads to one that exists, at most
-// more than maxPath. known has what was found before.
-func (s *Set) away(id string, exists func(id string) bool, known map[string]int) int {
+// more than maxLinks. known has what was found before.
+func (s *linkSet) away(id string, exists func(id string) bool, known map[string]int) int {
 	n, ok := known[id]
 	if ok {
 		return n
 	}
-	n = maxPath + 1
+	n = maxLinks + 1
 	if exists(id) {
 		n = 0
 	} else if l, ok := s.Next(id); ok {
@@ -249,8 +247,8 @@ func (s *Set) away(id string, exists func(id string) bool, known map[string]int)
 
 // encode returns the lines of links in the order of their times, without the oldest
 // ones when all are longer than max bytes.
-func encode(list []line, max int) []byte {
-	slices.SortFunc(list, func(a, b line) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
+func encodeLinks(list []linkLine, max int) []byte {
+	slices.SortFunc(list, func(a, b linkLine) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.From, b.From)) })
 	lines := make([][]byte, 0, len(list))
 	size := 0
 	for _, l := range slices.Backward(list) {

@@ -1,4 +1,4 @@
-package threads
+package store
 
 import (
 	"errors"
@@ -6,21 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/links"
-	"droid-acp/internal/droid/store"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
-func threadsOf(t *testing.T, s *store.Store) *Threads {
-	return New(func() *store.Store { return s }, bounded.New(t.Context(), zap.NewNop()), zap.NewNop())
+func threadsOf(t *testing.T, s *Store) *Threads {
+	return NewThreads(func() *Store { return s }, files.NewCalls(16, time.Minute), zap.NewNop())
 }
 
 // stored is a store with these sessions, each with a title.
-func stored(t *testing.T, ids ...string) *store.Store {
+func storeWith(t *testing.T, ids ...string) *Store {
 	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "-w"), 0o700))
@@ -28,17 +27,17 @@ func stored(t *testing.T, ids ...string) *store.Store {
 		line := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"Title of %s","sessionTitle":"Title of %s","isSessionTitleManuallySet":true,"cwd":"/w"}`+"\n", id, id, id)
 		require.NoError(t, os.WriteFile(filepath.Join(root, "-w", id+".jsonl"), []byte(line), 0o600))
 	}
-	return store.New(root, nil)
+	return New(root, nil)
 }
 
 // A thread goes on in the session that droid made of its newest one, for each agent that reads the
 // store, until that is taken back.
 func TestThreadGoesOn(t *testing.T) {
-	s := stored(t, "a", "b", "c")
+	s := storeWith(t, "a", "b", "c")
 	threads := threadsOf(t, s)
 	goOn := func(from, to string) Successor {
 		n := threads.Successor(t.Context(), from)
-		n.Made(to, links.Compact)
+		n.Made(to, LinkCompact)
 		return n
 	}
 	first := goOn("a", "b")
@@ -62,9 +61,9 @@ func TestThreadGoesOn(t *testing.T) {
 
 // Where nothing can be noted, the user is told what that means: droid has made the session all the same.
 func TestWhatCannotBeNoted(t *testing.T) {
-	threads := threadsOf(t, store.Unknown(errors.New("there is no home")))
+	threads := threadsOf(t, Unknown(errors.New("there is no home")))
 	n := threads.Successor(t.Context(), "a")
-	n.Made("b", links.Rewind)
+	n.Made("b", LinkRewind)
 	require.Equal(t, "b", n.ID)
 	for _, words := range []string{"could not be written down", "there is no home", "the session `b`"} {
 		require.Contains(t, n.Hint(), words)

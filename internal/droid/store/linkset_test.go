@@ -1,4 +1,4 @@
-package links
+package store
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 )
 
 func link(from, to string) Link {
-	return Link{From: from, To: to, Kind: Rewind, Time: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
+	return Link{From: from, To: to, Kind: LinkRewind, Time: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
 }
 
-func set(t *testing.T, list ...Link) *Set {
+func set(t *testing.T, list ...Link) *linkSet {
 	t.Helper()
 	var file []byte
 	for _, l := range list {
@@ -22,13 +22,13 @@ func set(t *testing.T, list ...Link) *Set {
 		require.NoError(t, err)
 		file = append(file, line...)
 	}
-	return Parse(file)
+	return parseLinks(file)
 }
 
 // pathOf is the session and those in which its thread went on after it, in their order.
-func pathOf(s *Set, id string) []string {
+func pathOf(s *linkSet, id string) []string {
 	path := []string{id}
-	for range maxPath {
+	for range maxLinks {
 		l, ok := s.Next(id)
 		if !ok {
 			break
@@ -92,14 +92,14 @@ func TestDamagedLines(t *testing.T) {
 		return string(line)
 	}
 	file := "\n\x00\xff\n{\n[]\nnull\n\"x\"\n" + good("a", "b") + `{"from":"b","to":"../c"}` + "\n" + `{"from":"b"}` + "\n" +
-		`{"from":"b","to":"c","time":"yesterday"}` + "\n" + `{"from":"b","to":"c","title":"` + strings.Repeat("x", MaxLine) + `"}` + "\n" +
+		`{"from":"b","to":"c","time":"yesterday"}` + "\n" + `{"from":"b","to":"c","title":"` + strings.Repeat("x", maxLinkLine) + `"}` + "\n" +
 		`{"from":"b","to":"d","kind":"of another version","more":1}` + "\n" + good("d", "e") + strings.TrimSuffix(good("e", "f"), "}\n")
-	require.Equal(t, []string{"a", "b", "d", "e"}, pathOf(Parse([]byte(file)), "a"))
-	require.Empty(t, Parse(nil).last)
+	require.Equal(t, []string{"a", "b", "d", "e"}, pathOf(parseLinks([]byte(file)), "a"))
+	require.Empty(t, parseLinks(nil).last)
 }
 
 func TestLine(t *testing.T) {
-	l := Link{From: "a", To: "b", Kind: Compact, Time: time.Now(), Title: "One\nline \x1b[2J"}
+	l := Link{From: "a", To: "b", Kind: LinkCompact, Time: time.Now(), Title: "One\nline \x1b[2J"}
 	line, err := l.Line()
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(line), "\n"))
@@ -107,7 +107,7 @@ func TestLine(t *testing.T) {
 	l.Title = strings.Repeat("long ", 1000)
 	line, err = l.Line()
 	require.NoError(t, err)
-	require.Less(t, len(line), MaxLine)
+	require.Less(t, len(line), maxLinkLine)
 	for _, bad := range []Link{{From: "a"}, {To: "b"}, {From: "../a", To: "b"}, {From: "a", To: "b\n"}} {
 		_, err = bad.Line()
 		require.Error(t, err)
@@ -122,7 +122,7 @@ func TestKeep(t *testing.T) {
 	exists := func(id string) bool { return there[id] }
 	kept := s.Keep(exists, 1<<20)
 	require.Equal(t, 3, strings.Count(string(kept), "\n"))
-	again := Parse(kept)
+	again := parseLinks(kept)
 	require.Equal(t, []string{"a", "b", "c"}, pathOf(again, "a"), "also over a session that is gone")
 	require.Equal(t, []string{"p", "r"}, pathOf(again, "p"))
 	require.Equal(t, []string{"x"}, pathOf(again, "x"))
@@ -143,12 +143,12 @@ func TestKeep(t *testing.T) {
 // The value of an option that is this program's own is that of the thread's newest session
 // that has one. Its line says nothing of where a thread goes on.
 func TestFollowUpOfAThread(t *testing.T) {
-	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: Options, FollowUp: value} }
+	steer := func(id, value string) Link { return Link{From: id, To: id, Kind: LinkOptions, FollowUp: value} }
 	s := set(t, steer("a", "queue"), link("a", "b"), steer("a", "steer"), link("b", "c"), steer("x", "steer"))
 	require.Equal(t, []string{"a", "b", "c"}, pathOf(s, "a"))
 	require.Equal(t, "steer", s.FollowUp([]string{"a", "b", "c"}))
 	require.Empty(t, s.FollowUp([]string{"b", "c"}))
-	kept := Parse(s.Keep(func(id string) bool { return id == "c" }, 1<<20))
+	kept := parseLinks(s.Keep(func(id string) bool { return id == "c" }, 1<<20))
 	require.Equal(t, "steer", kept.FollowUp([]string{"a", "b", "c"}))
 	require.Empty(t, kept.FollowUp([]string{"x"}), "that session is gone")
 }
@@ -157,7 +157,7 @@ func TestFollowUpOfAThread(t *testing.T) {
 func TestUnknownFieldsAreKept(t *testing.T) {
 	file := `{"from":"a","to":"b","kind":"compact","time":"2026-11-22T04:00:00Z","later":[1]}` + "\n" +
 		`{"from":"b","to":"b","kind":"options","time":"2026-11-22T05:00:00Z","followUp":"steer","later":{"x":1}}`
-	require.Equal(t, file+"\n", string(Parse([]byte(file)).Keep(func(string) bool { return true }, 1<<20)))
+	require.Equal(t, file+"\n", string(parseLinks([]byte(file)).Keep(func(string) bool { return true }, 1<<20)))
 }
 
 // TestRandomLinks: whatever the lines are, no path goes round, the newest link of a
@@ -200,13 +200,13 @@ func TestRandomLinks(t *testing.T) {
 
 // A path that would be too long is cut where the new link leads to.
 func TestLongPath(t *testing.T) {
-	s := NewSet()
-	for i := range 3 * maxPath { // each at the beginning of the path
+	s := newLinkSet()
+	for i := range 3 * maxLinks { // each at the beginning of the path
 		s.add(link(fmt.Sprint(i+1), fmt.Sprint(i)), nil)
 	}
-	for i := range 3 * maxPath {
+	for i := range 3 * maxLinks {
 		_, ok := s.Last(fmt.Sprint(i + 1))
-		require.Equal(t, (i+1)%maxPath != 0 || i+1 == 3*maxPath, ok, i+1)
+		require.Equal(t, (i+1)%maxLinks != 0 || i+1 == 3*maxLinks, ok, i+1)
 	}
 }
 
@@ -224,7 +224,7 @@ func hostile(n int) map[string]*strings.Builder {
 		add("one path, from its beginning", i, i+1)
 		add("all to one", i, "x")
 		add("to one and away again", i/2, []string{"x", "y"}[i%2])
-		switch near := maxPath - 2; {
+		switch near := maxLinks - 2; {
 		case i < near:
 			add("to and fro at a long path's ends", i+1, i)
 		default:
@@ -237,7 +237,7 @@ func hostile(n int) map[string]*strings.Builder {
 // TestWorkGrowsWithTheFile: whatever the links, each session is asked for at most twice.
 func TestWorkGrowsWithTheFile(t *testing.T) {
 	for name, file := range hostile(40_000) {
-		s := Parse([]byte(file.String()))
+		s := parseLinks([]byte(file.String()))
 		looked := 0
 		s.Keep(func(string) bool { looked++; return false }, 1<<20)
 		require.LessOrEqual(t, looked, 2*s.lines, name)
@@ -253,7 +253,7 @@ func BenchmarkHostileFile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				Parse(data).Keep(func(string) bool { return false }, 1<<20)
+				parseLinks(data).Keep(func(string) bool { return false }, 1<<20)
 			}
 		})
 	}
@@ -265,9 +265,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"from":"b","to":"a"}` + "\n" + `{"from":"a","to":"b"}`))
 	f.Add([]byte("{}\n\n\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := Parse(data)
+		s := parseLinks(data)
 		kept := s.Keep(func(string) bool { return true }, 1<<20)
-		again := Parse(kept)
+		again := parseLinks(kept)
 		for from := range s.last {
 			path := pathOf(s, from)
 			seen := map[string]bool{}

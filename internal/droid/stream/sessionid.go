@@ -1,19 +1,17 @@
-// Package sessionid says what the id of a session may look like. droid makes a
-// file's name of it, joined to its store's directory without a look, so every id
-// is checked before it is used: the editor's on its way in, droid's own where its
-// answers are read, and the names of files in the store.
-package sessionid
+package stream
 
 import "strings"
 
-// MaxLen bounds an id in bytes; a UUID has 36.
-const MaxLen = 128
+// MaxSessionID bounds an id in bytes; a UUID has 36.
+const MaxSessionID = 128
 
-// Valid says whether id names one file in one directory and nothing else, on
+// ValidSessionID says whether id names one file in one directory and nothing else, on
 // every system. droid makes UUIDs, but takes other ids from its clients, and its
-// store keeps them.
-func Valid(id string) bool {
-	if id == "" || len(id) > MaxLen || id[len(id)-1] == '.' || isDevice(id) {
+// store keeps them. droid makes a file's name of
+// it, joined to its store's directory without a look, so every id is checked before it is used: the editor's on its
+// way in, droid's own where its answers are read, and the names of files in the store.
+func ValidSessionID(id string) bool {
+	if id == "" || len(id) > MaxSessionID || id[len(id)-1] == '.' || isDevice(id) {
 		return false
 	}
 	for i, c := range []byte(id) {
