@@ -17,8 +17,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/internal/calllog"
-	"droid-acp/internal/adapter/internal/readfile"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/problem"
@@ -69,7 +67,7 @@ type Agent struct {
 	droids droid.Fleet
 	opener *opening.Opener // opens sessions in droids
 
-	files   *readfile.Reader
+	files   *fileReader
 	calls   *files.Calls // of the disk, which may hang
 	threads *store.Threads
 	marks   marks.Watch // who else opens sessions
@@ -99,7 +97,7 @@ func New(cfg Config) *Agent {
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: registry.New[*Session](),
-		files:    readfile.New(readfile.Text),
+		files:    newFileReader(readText),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.calls = files.NewCalls(maxDiskCalls, diskTime)
@@ -203,7 +201,7 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
-	calllog.Call(a.log, c, began, result, err)
+	logCall(a.log, c, began, result, err)
 	if err != nil {
 		err = problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
 	}

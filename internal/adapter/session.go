@@ -11,7 +11,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/loading"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/shell"
@@ -48,7 +47,7 @@ type Session struct {
 	usage      usage.Usage
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
-	load       loading.Load[*reload]
+	load       waiting.Load[*reload]
 	dialog     telling.Dialog // what the user is asked
 	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
 	show       *show.View     // what its editor has been shown

@@ -1,4 +1,4 @@
-package loading
+package waiting
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package readfile
+package adapter
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 func TestReadTextIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "big")
-	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("x", maxSize+1)), 0o644))
-	require.Equal(t, show.File{}, Text(path))
-	require.Equal(t, show.File{}, Text(dir), "a directory")
-	require.Equal(t, show.File{Known: true}, Text(filepath.Join(dir, "none")))
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("x", maxShownFile+1)), 0o644))
+	require.Equal(t, show.File{}, readText(path))
+	require.Equal(t, show.File{}, readText(dir), "a directory")
+	require.Equal(t, show.File{Known: true}, readText(filepath.Join(dir, "none")))
 	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
-	require.Equal(t, show.File{}, Text(path), "no text")
+	require.Equal(t, show.File{}, readText(path), "no text")
 }
 
 // What the kernel shows is not printed, whether it is there or not.
@@ -32,7 +32,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	for _, path := range []string{"/proc/self/environ", "/proc/none", "/dev/null"} {
-		require.False(t, Text(path).Known, path)
+		require.False(t, readText(path).Known, path)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		f := New(func(path string) show.File {
+		f := newFileReader(func(path string) show.File {
 			if path != "fine" {
 				<-hang
 			}
@@ -49,7 +49,7 @@ func TestReadingsThatHangAreBounded(t *testing.T) {
 		began := time.Now()
 		require.Equal(t, show.Files{"a": {}}, f.Read(context.Background(), []string{"a", "fine"}))
 		require.Equal(t, show.Files{"a": {}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))
-		require.Equal(t, wait, time.Since(began))
+		require.Equal(t, shownFilesTime, time.Since(began))
 		close(hang)
 		synctest.Wait()
 		require.Equal(t, show.Files{"a": {Known: true}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))

@@ -1,6 +1,4 @@
-// Package rewind goes back to before one of the user's prompts: which there are in a
-// history, and what becomes of the files.
-package rewind
+package adapter
 
 import (
 	"cmp"
@@ -15,11 +13,11 @@ import (
 	"droid-acp/internal/show"
 )
 
-// Point is a prompt that the user can go back to.
-type Point struct{ MessageID, Text string }
+// rewindPoint is a prompt that the user can go back to.
+type rewindPoint struct{ MessageID, Text string }
 
-// Points are the user's prompts in a history, oldest first.
-func Points(messages []stream.Message) (points []Point) {
+// rewindPoints are the user's prompts in a history, oldest first.
+func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 	for _, ev := range quirks.History(messages) {
 		said, ok := ev.(quirks.UserText)
 		if !ok || said.MessageID == "" {
@@ -29,13 +27,13 @@ func Points(messages []stream.Message) (points []Point) {
 			points[n-1].Text += show.UserWords(said, "")
 			continue
 		}
-		points = append(points, Point{said.MessageID, show.UserWords(said, "")})
+		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
 	}
 	return points
 }
 
-// List tells the user which points there are.
-func List(points []Point) string {
+// listRewindPoints tells the user which points there are.
+func listRewindPoints(points []rewindPoint) string {
 	var b strings.Builder
 	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
 	for i, p := range points {
@@ -44,8 +42,8 @@ func List(points []Point) string {
 	return b.String()
 }
 
-// Files asks what going back to before a prompt would do to files: nothing where files are not wanted.
-func Files(ctx context.Context, client *droid.Client, session string, p Point, wanted bool) (droid.RewindInfo, error) {
+// rewindFiles asks what going back to before a prompt would do to files: nothing where files are not wanted.
+func rewindFiles(ctx context.Context, client *droid.Client, session string, p rewindPoint, wanted bool) (droid.RewindInfo, error) {
 	info, err := client.RewindInfo(ctx, session, p.MessageID)
 	var refused *stream.RPCError
 	if !wanted && (err == nil || errors.As(err, &refused)) {
@@ -56,9 +54,9 @@ func Files(ctx context.Context, client *droid.Client, session string, p Point, w
 	return info, err
 }
 
-// Before has droid go back in a session to before a prompt, with these files. It
+// rewindBefore has droid go back in a session to before a prompt, with these files. It
 // returns what became of the files, and the new session, which gets the title, if there is one.
-func Before(ctx context.Context, client *droid.Client, session, title string, p Point, info droid.RewindInfo) (text, to string, err error) {
+func rewindBefore(ctx context.Context, client *droid.Client, session, title string, p rewindPoint, info droid.RewindInfo) (text, to string, err error) {
 	r, err := client.Rewind(ctx, session, p.MessageID, cmp.Or(title, show.FirstLine(p.Text)), info)
 	if err != nil {
 		return "", "", err

@@ -1,7 +1,8 @@
-// Package readfile reads files to show how they change, within bounds of time, size and
+// fileReader reads files to show how they change, within bounds of time, size and
 // number. A change is shown without the text of a file that cannot be read in time, such
 // as one on a dead mount.
-package readfile
+
+package adapter
 
 import (
 	"context"
@@ -15,30 +16,30 @@ import (
 )
 
 const (
-	// maxSize bounds one file that is read to show a change, in bytes.
-	maxSize = 1 << 20
+	// maxShownFile bounds one file that is read to show a change, in bytes.
+	maxShownFile = 1 << 20
 	// maxReadAtOnce ends the reading for one event once more than that was read, in bytes.
 	maxReadAtOnce = 16 << 20
-	// wait is how long what is to be shown waits for the files that belong to it.
-	wait = 500 * time.Millisecond
+	// shownFilesTime is how long what is to be shown waits for the files that belong to it.
+	shownFilesTime = 500 * time.Millisecond
 	// maxReadings bounds the files that are being read at once.
 	maxReadings = 16
 )
 
-// Reader reads files beside those who want them, within bounds of time and number.
-type Reader struct {
+// fileReader reads files beside those who want them, within bounds of time and number.
+type fileReader struct {
 	readText func(path string) show.File // may hang
 	readings *files.Calls
 }
 
-// New makes a Reader that reads each file by readText, which may hang; see Text.
-func New(readText func(path string) show.File) *Reader {
-	return &Reader{readText: readText, readings: files.NewCalls(maxReadings, 2*wait)} // Read ends them sooner
+// newFileReader makes a fileReader that reads each file by readText, which may hang; see readText of the agent.
+func newFileReader(readText func(path string) show.File) *fileReader {
+	return &fileReader{readText: readText, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
-func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
-	ctx, cancel := context.WithTimeout(ctx, wait)
+func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
+	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
 	defer cancel()
 	texts, size := make(show.Files), 0
 	for _, path := range paths {
@@ -57,10 +58,10 @@ func (f *Reader) Read(ctx context.Context, paths []string) show.Files {
 	return texts
 }
 
-// Text reads a file to show how it changes. It returns nothing for a file that is too
+// readText reads a file to show how it changes. It returns nothing for a file that is too
 // large, not regular, or not text.
-func Text(path string) show.File {
-	data, err := files.Read(path, maxSize)
+func readText(path string) show.File {
+	data, err := files.Read(path, maxShownFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !files.IsKernels(path):
 		return show.File{Known: true}

@@ -1,7 +1,8 @@
-// Package loading keeps the load of a session whose turn has come, and what is still to be
+// What a session loads: Load keeps the load of a session whose turn has come, and what is still to be
 // shown of the history that droid told for it. Prompts and other loads wait for it, so that
 // the history comes in one piece.
-package loading
+
+package waiting
 
 import (
 	"fmt"

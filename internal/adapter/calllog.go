@@ -1,7 +1,8 @@
-// Package calllog writes what the log says, at the level info, of a client and its calls: who speaks with
+// What the log says of calls: this file writes what the log says, at the level info, of a client and its calls: who speaks with
 // this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
 // an error its code, and the kind that programs know it by.
-package calllog
+
+package adapter
 
 import (
 	"cmp"
@@ -19,30 +20,30 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Client notes who the client says that it is, in its clientInfo.
-func Client(log *zap.Logger, info json.RawMessage) {
+// logClient notes who the client says that it is, in its clientInfo.
+func logClient(log *zap.Logger, info json.RawMessage) {
 	var client struct{ Name, Version string }
 	_ = json.Unmarshal(info, &client) // it need not say
-	log.Info("a client has connected", zap.String("client", brief(client.Name)), zap.String("version", brief(client.Version)))
+	log.Info("a client has connected", zap.String("client", briefly(client.Name)), zap.String("version", briefly(client.Version)))
 }
 
-// brief is the beginning of what a client calls something, in one line.
-func brief(name string) string {
+// briefly is the beginning of what a client calls something, in one line.
+func briefly(name string) string {
 	letters := []rune(visible.Line(name))
 	return string(letters[:min(len(letters), 80)])
 }
 
-// Call notes how a call ended that began then, if it was a prompt, opened a session or failed.
-func Call(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.RequestError) {
+// logCall notes how a call ended that began then, if it was a prompt, opened a session or failed.
+func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.RequestError) {
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
-		text = turnEnded
+		text = turnEndedText
 	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
 		text = "session opened"
 	}
-	if err != nil && text != turnEnded {
-		text, fields = "a request was refused", []zap.Field{zap.String("method", brief(c.Method))}
+	if err != nil && text != turnEndedText {
+		text, fields = "a request was refused", []zap.Field{zap.String("method", briefly(c.Method))}
 	}
 	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
 		return
@@ -59,28 +60,28 @@ func Call(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.R
 	if stream.ValidSessionID(about.SessionID) {
 		fields = append(fields, zap.String("session", about.SessionID))
 	}
-	log.Info(text, append(fields, ending(began, stop, err)...)...)
+	log.Info(text, append(fields, endingFields(began, stop, err)...)...)
 }
 
-// turnEnded is what the log says of each turn.
-const turnEnded = "turn ended"
+// turnEndedText is what the log says of each turn.
+const turnEndedText = "turn ended"
 
-// Turn notes how a turn ended that began then.
-func Turn(log *zap.Logger, began time.Time, stop acp.StopReason, err *acp.RequestError) {
-	log.Info(turnEnded, ending(began, stop, err)...)
+// logTurn notes how a turn ended that began then.
+func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *acp.RequestError) {
+	log.Info(turnEndedText, endingFields(began, stop, err)...)
 }
 
-// ending is what the log says of how something ended that began then.
-func ending(began time.Time, stop acp.StopReason, err *acp.RequestError) []zap.Field {
-	fields := append(Error(err), zap.Float64("seconds", time.Since(began).Seconds()))
+// endingFields is what the log says of how something ended that began then.
+func endingFields(began time.Time, stop acp.StopReason, err *acp.RequestError) []zap.Field {
+	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
 		fields = append(fields, zap.String("stopReason", string(stop)))
 	}
 	return fields
 }
 
-// Error is what a log says of an error.
-func Error(err *acp.RequestError) []zap.Field {
+// errorFields is what a log says of an error.
+func errorFields(err *acp.RequestError) []zap.Field {
 	if err == nil {
 		return nil
 	}
