@@ -15,9 +15,9 @@ SHARE       = $(DESTDIR)$(PREFIX)/share
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/loading ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
-	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer ./internal/droid/links \
-	./internal/droid/sessionid ./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl ./scripts/picture
+SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
+	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer \
+	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl ./scripts/picture
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=

@@ -1,5 +1,4 @@
-// What the log says of calls: this file writes what the log says, at the level info, of a client and its calls: who speaks with
-// this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
+// What the log says, at the level info, of a client and its calls: who speaks with this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
 // an error its code, and the kind that programs know it by.
 
 package adapter

@@ -1,5 +1,4 @@
-// fileReader reads files to show how they change, within bounds of time, size and
-// number. A change is shown without the text of a file that cannot be read in time, such
+// Files are read to show how they change, within bounds of time, size and number. A change is shown without the text of a file that cannot be read in time, such
 // as one on a dead mount.
 
 package adapter
@@ -32,7 +31,7 @@ type fileReader struct {
 	readings *files.Calls
 }
 
-// newFileReader makes a fileReader that reads each file by readText, which may hang; see readText of the agent.
+// newFileReader makes a fileReader that reads each file by readText, which may hang.
 func newFileReader(readText func(path string) show.File) *fileReader {
 	return &fileReader{readText: readText, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }

@@ -19,7 +19,6 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/nowait"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
 )
@@ -98,7 +97,7 @@ func (s *shapes) add(shape rawjson.Shape) {
 func New(o Options) *Relay {
 	out := o.Out
 	if f, ok := out.(*os.File); ok {
-		out = nowait.NewWriter(f)
+		out = child.NewWriter(f)
 	}
 	return &Relay{
 		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: maxLine,
@@ -124,7 +123,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far.To(nowait.NewWriter(p.Stdin))
+	r.far.To(child.NewWriter(p.Stdin))
 	go r.far.Run()
 	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
 	select {

@@ -1,4 +1,4 @@
-package nowait
+package child
 
 import (
 	"bytes"

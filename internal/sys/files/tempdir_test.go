@@ -1,6 +1,6 @@
 //go:build unix
 
-package tempdir
+package files
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ const envMaker = "TEMPDIR_TEST_MAKER"
 
 func TestMain(m *testing.M) {
 	if id := os.Getenv(envMaker); id != "" {
-		dir, _, err := Make("test", id)
+		dir, _, err := MakeTempDir("test", id)
 		if err != nil {
 			panic(err)
 		}
@@ -65,14 +65,14 @@ func names(t *testing.T, dir string) string {
 func TestDirectoryIsPrivateAndGoes(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	dir, left, err := Make("test", "a")
+	dir, left, err := MakeTempDir("test", "a")
 	require.NoError(t, err)
 	require.Empty(t, left)
 	info, err := os.Stat(dir.Path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	require.NoError(t, os.WriteFile(filepath.Join(dir.Path, "file"), nil, 0o600))
-	_, _, err = Make("test", "a")
+	_, _, err = MakeTempDir("test", "a")
 	require.ErrorIs(t, err, os.ErrExist)
 	require.NoError(t, dir.Remove())
 	require.Empty(t, names(t, tmp))
@@ -84,22 +84,22 @@ func TestNextOneRemovesWhatTheKilledLeft(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	kill, killOther := maker(t, "one"), maker(t, "two")
 	defer killOther()
-	first, left, err := Make("test", "three")
+	first, left, err := MakeTempDir("test", "three")
 	require.NoError(t, err)
 	require.Empty(t, left)
 	kill()
-	other, left, err := Make("other", "x")
+	other, left, err := MakeTempDir("other", "x")
 	require.NoError(t, err)
 	require.Empty(t, left, "another kind")
-	second, left, err := Make("test", "four")
+	second, left, err := MakeTempDir("test", "four")
 	require.NoError(t, err)
 	require.Equal(t, []string{"one"}, left)
 	require.Equal(t, "droid-acp-other.x droid-acp-test.four droid-acp-test.three droid-acp-test.two", names(t, tmp))
-	for _, d := range []*Dir{first, second, other} {
+	for _, d := range []*TempDir{first, second, other} {
 		require.NoError(t, d.Remove())
 	}
 	killOther()
-	last, left, err := Make("test", "five")
+	last, left, err := MakeTempDir("test", "five")
 	require.NoError(t, err)
 	require.Equal(t, []string{"two"}, left)
 	require.NoError(t, last.Remove())
@@ -126,14 +126,14 @@ func TestPlantedNamesStay(t *testing.T) {
 		require.NoError(t, os.Mkdir(at(".theirs"), 0o700))
 		require.NoError(t, os.Chown(at(".theirs"), 65534, 65534))
 	}
-	dir, left, err := Make("test", "a")
+	dir, left, err := MakeTempDir("test", "a")
 	require.NoError(t, err)
 	require.Equal(t, []string{"mine"}, left)
 	require.NoError(t, dir.Remove())
 	require.Contains(t, names(t, tmp), before+"droid-acp-test.open")
 	require.Equal(t, os.Geteuid() == 0, strings.Contains(names(t, tmp), ".theirs"))
 	require.FileExists(t, file)
-	_, _, err = Make("test", "link")
+	_, _, err = MakeTempDir("test", "link")
 	require.ErrorIs(t, err, os.ErrExist)
 }
 
@@ -144,7 +144,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 8 {
 		makers.Go(func() {
 			for n := range 50 {
-				dir, _, err := Make("test", fmt.Sprintf("%d-%d", i, n))
+				dir, _, err := MakeTempDir("test", fmt.Sprintf("%d-%d", i, n))
 				if err != nil {
 					t.Errorf("no directory: %v", err)
 					return

@@ -1,4 +1,4 @@
-package transcript
+package export
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"droid-acp/internal/show"
-	"droid-acp/internal/show/export"
 	"droid-acp/internal/text/patch"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/udiff"
@@ -33,7 +32,7 @@ type replacement struct {
 
 // diff is what the replacement changes. Where its lines stand in the file is not known,
 // and whether its end is that of a line neither.
-func (r replacement) diff() (lines []export.Line) {
+func (r replacement) diff() (lines []Line) {
 	for i, l := range diff(r.OldStr+r.OldText, r.NewStr+r.NewText) {
 		switch {
 		case l.Sign == '\\' || i == 0:
@@ -47,15 +46,15 @@ func (r replacement) diff() (lines []export.Line) {
 }
 
 // planned are the changes that the input of a call says.
-func (b *builder) planned(c *call) (changes []export.Change) {
+func (b *builder) planned(c *call) (changes []Change) {
 	var in editInput
 	if json.Unmarshal(c.input, &in) != nil {
 		return nil // an input of another shape changes no file
 	}
 	file := paths.Relative(b.CWD, in.FilePath+in.Path)
-	add := func(name string, lines []export.Line) {
+	add := func(name string, lines []Line) {
 		if len(lines) > 0 {
-			changes = append(changes, export.Change{File: name, Lines: lines})
+			changes = append(changes, Change{File: name, Lines: lines})
 		}
 	}
 	for _, r := range append([]replacement{in.replacement}, in.Changes...) {
@@ -73,14 +72,14 @@ func (b *builder) planned(c *call) (changes []export.Change) {
 }
 
 // patched are the changes that a patch says, or its lines where it cannot be read.
-func (b *builder) patched(text string) (changes []export.Change) {
+func (b *builder) patched(text string) (changes []Change) {
 	files, err := patch.Parse(text)
 	if err != nil {
-		return []export.Change{{File: "patch", Lines: signed(' ', text)}}
+		return []Change{{File: "patch", Lines: signed(' ', text)}}
 	}
 	for _, f := range files {
 		name := paths.Relative(b.CWD, f.Path)
-		change := export.Change{File: name, Lines: signed('+', f.Text)}
+		change := Change{File: name, Lines: signed('+', f.Text)}
 		if f.MoveTo != "" {
 			change.File = name + " → " + paths.Relative(b.CWD, f.MoveTo)
 		}
@@ -88,7 +87,7 @@ func (b *builder) patched(text string) (changes []export.Change) {
 			change.File = name + " (deleted)"
 		}
 		for _, h := range f.Hunks {
-			change.Lines = append(change.Lines, export.Line{Sign: '@', Text: strings.TrimSpace("@@ " + h.Anchor)})
+			change.Lines = append(change.Lines, Line{Sign: '@', Text: strings.TrimSpace("@@ " + h.Anchor)})
 			change.Lines = append(change.Lines, replacement{OldStr: joined(h.Old), NewStr: joined(h.New)}.diff()...)
 		}
 		changes = append(changes, change)
@@ -104,12 +103,12 @@ func joined(lines []string) string {
 }
 
 // edited is the change as the result of an Edit tells it, with the lines around it.
-func (b *builder) edited(content json.RawMessage) (export.Change, bool) {
+func (b *builder) edited(content json.RawMessage) (Change, bool) {
 	file, lines := show.EditedLines(content)
 	if len(lines) == 0 {
-		return export.Change{}, false
+		return Change{}, false
 	}
-	change := export.Change{File: paths.Relative(b.CWD, file)}
+	change := Change{File: paths.Relative(b.CWD, file)}
 	for len(lines) > 0 {
 		n := hunk(lines)
 		change.Lines = append(change.Lines, hunkLines(lines[:n])...)
@@ -136,8 +135,8 @@ func hunk(lines []show.EditedLine) int {
 }
 
 // hunkLines are lines of a file as a unified diff has them.
-func hunkLines(lines []show.EditedLine) []export.Line {
-	out := make([]export.Line, 1, len(lines)+1)
+func hunkLines(lines []show.EditedLine) []Line {
+	out := make([]Line, 1, len(lines)+1)
 	var old, now, olds, news int
 	for _, l := range lines {
 		sign := byte(' ')
@@ -159,9 +158,9 @@ func hunkLines(lines []show.EditedLine) []export.Line {
 		if now == 0 {
 			now = l.New
 		}
-		out = append(out, export.Line{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
+		out = append(out, Line{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
 	}
-	out[0] = export.Line{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}
+	out[0] = Line{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}
 	if old == 0 && now == 0 { // droid does not tell where
 		return out[1:]
 	}
@@ -169,17 +168,17 @@ func hunkLines(lines []show.EditedLine) []export.Line {
 }
 
 // diff is the unified diff of two texts.
-func diff(before, after string) (lines []export.Line) {
+func diff(before, after string) (lines []Line) {
 	for _, l := range udiff.Lines(before, after) {
-		lines = append(lines, export.Line{Sign: byte(l.Kind), Text: strings.TrimRight(l.Text, "\r")})
+		lines = append(lines, Line{Sign: byte(l.Kind), Text: strings.TrimRight(l.Text, "\r")})
 	}
 	return lines
 }
 
 // signed are lines of text that all have one sign.
-func signed(sign byte, text string) (lines []export.Line) {
+func signed(sign byte, text string) (lines []Line) {
 	for line := range strings.Lines(text) {
-		lines = append(lines, export.Line{Sign: sign, Text: string(sign) + strings.TrimRight(line, "\r\n")})
+		lines = append(lines, Line{Sign: sign, Text: string(sign) + strings.TrimRight(line, "\r\n")})
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-package transcript
+package export
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/show/export"
 )
 
 // renderer shows the calls of one of droid's tools: what its input says, and how it ended.
@@ -44,7 +43,7 @@ func rendererOf(tool string) renderer {
 func (b *builder) started(ev quirks.ToolStarted) {
 	label := show.Label(ev.Name)
 	title := strings.TrimSpace(strings.TrimPrefix(show.Title(ev.Name, ev.Input, b.CWD), label))
-	c := &call{b.page.Call(export.Call{Tool: label, Title: title}), ev.Input}
+	c := &call{b.page.Call(Call{Tool: label, Title: title}), ev.Input}
 	b.calls[ev.ID] = c
 	rendererOf(ev.Name).started(b, c)
 }
@@ -58,9 +57,9 @@ func (b *builder) ended(ev quirks.ToolEnded) {
 	}
 	switch {
 	case ev.Unfinished:
-		c.State = export.Unfinished
+		c.State = Unfinished
 	case ev.IsError:
-		c.State, c.Folded = export.Failed, false
+		c.State, c.Folded = Failed, false
 	}
 	rendererOf(ev.Name).ended(b, c, ev)
 	for _, r := range show.ResultContent(ev.Content) {
@@ -98,7 +97,7 @@ func endedCommand(_ *builder, c *call, ev quirks.ToolEnded) {
 	c.Output, c.Note, c.Exit = end.Output, end.Note, end.Exit
 	c.Cut = strings.Contains(end.Output, " lines skipped ...]") // droid does that (0.99 to 0.225)
 	if end.TimedOut {
-		c.State = export.TimedOut
+		c.State = TimedOut
 	}
 }
 
@@ -107,7 +106,7 @@ func startedTasks(_ *builder, c *call) {
 	c.Tool, c.Title = "Tasks", ""
 	done := 0
 	for _, e := range entries {
-		c.Tasks = append(c.Tasks, export.Task{Text: string(e.Content), Status: e.Status})
+		c.Tasks = append(c.Tasks, Task{Text: string(e.Content), Status: e.Status})
 		if e.Status == protocol.StatusCompleted {
 			done++
 		}
@@ -146,7 +145,7 @@ func endedPlan(_ *builder, c *call, ev quirks.ToolEnded) {
 
 func startedQuestions(_ *builder, c *call) {
 	for _, q := range show.Questionnaire(c.field("questionnaire")) {
-		c.Questions = append(c.Questions, export.Question{Text: q.Question, Options: q.Options})
+		c.Questions = append(c.Questions, Question{Text: q.Question, Options: q.Options})
 	}
 	c.Tool, c.Title = "Questions", ""
 	if len(c.Questions) == 1 {
@@ -194,7 +193,7 @@ func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
 		return
 	}
 	if change, ok := b.edited(ev.Content); ok {
-		c.Changes = []export.Change{change}
+		c.Changes = []Change{change}
 	}
 	c.Note = show.NotChanged(b.CWD, ev.Content)
 	if len(c.Changes) == 0 {
@@ -205,7 +204,7 @@ func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
 	}
 }
 
-func names(changes []export.Change) (list []string) {
+func names(changes []Change) (list []string) {
 	for _, c := range changes {
 		list = append(list, c.File)
 	}

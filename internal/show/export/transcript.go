@@ -1,6 +1,6 @@
-// Package transcript tells a loaded conversation to the exported page: droid's history
-// goes in, the parts of the page come out.
-package transcript
+// A loaded conversation becomes the exported page: droid's history goes in, the parts of the page come out.
+
+package export
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/show/export"
 )
 
 // Options are what the history does not tell.
@@ -29,8 +28,8 @@ type Turn struct {
 }
 
 // Page is a loaded session as a page shows it.
-func Page(info *stream.SessionInfo, o Options) *export.Conversation {
-	b := &builder{Options: o, page: &export.Conversation{Title: info.Title}, models: map[string]string{}, said: map[string]stream.Message{},
+func Page(info *stream.SessionInfo, o Options) *Conversation {
+	b := &builder{Options: o, page: &Conversation{Title: info.Title}, models: map[string]string{}, said: map[string]stream.Message{},
 		calls: map[string]*call{}, same: map[string]string{}}
 	for _, m := range info.AvailableModels {
 		b.models[m.ID] = m.DisplayName
@@ -43,7 +42,7 @@ func Page(info *stream.SessionInfo, o Options) *export.Conversation {
 	b.page.Facts = b.facts(info)
 	if o.Summary != "" {
 		b.page.Note("What was said before was compacted. In its place the model has this summary:")
-		b.page.Agent(export.Said{Text: o.Summary})
+		b.page.Agent(Said{Text: o.Summary})
 		b.page.Break()
 	}
 	for _, ev := range quirks.History(info.Messages) {
@@ -56,7 +55,7 @@ func Page(info *stream.SessionInfo, o Options) *export.Conversation {
 // builder makes a page.
 type builder struct {
 	Options
-	page   *export.Conversation
+	page   *Conversation
 	models map[string]string         // names of models by their ids
 	said   map[string]stream.Message // by id
 	calls  map[string]*call          // by id
@@ -68,12 +67,12 @@ type builder struct {
 
 // call is a tool call that has begun.
 type call struct {
-	*export.Call
+	*Call
 	input json.RawMessage
 }
 
 // facts are what is known of the whole conversation.
-func (b *builder) facts(info *stream.SessionInfo) []export.Fact {
+func (b *builder) facts(info *stream.SessionInfo) []Fact {
 	model := ""
 	if id := info.Settings.ModelID; id != nil {
 		model = b.model(*id)
@@ -82,7 +81,7 @@ func (b *builder) facts(info *stream.SessionInfo) []export.Fact {
 	if b.Named {
 		directory = b.CWD
 	}
-	facts := []export.Fact{
+	facts := []Fact{
 		{Name: "Model at the time of export", Value: model},
 		{Name: "Tokens", Value: tokens(info.TokenUsage).String()},
 		{Name: "Session", Value: info.SessionID},
@@ -90,7 +89,7 @@ func (b *builder) facts(info *stream.SessionInfo) []export.Fact {
 	}
 	for _, m := range info.Messages {
 		if m.CreatedAt != 0 {
-			return append(facts, export.Fact{Name: "Time zone", Value: b.time(m).Format("MST (-07:00)")})
+			return append(facts, Fact{Name: "Time zone", Value: b.time(m).Format("MST (-07:00)")})
 		}
 	}
 	return facts
@@ -145,7 +144,7 @@ func (b *builder) event(ev quirks.Event) {
 }
 
 // words are a piece of text with what is known of its message.
-func (b *builder) words(message, text string) export.Said {
+func (b *builder) words(message, text string) Said {
 	m := b.said[message]
 	if b.cut {
 		b.same[message], b.cut = b.last, false
@@ -158,7 +157,7 @@ func (b *builder) words(message, text string) export.Said {
 	if model == "" && m.Role == stream.RoleAssistant {
 		model = b.Turns[b.turn].Model
 	}
-	return export.Said{Message: message, Text: text, At: b.time(m), Model: b.model(model)}
+	return Said{Message: message, Text: text, At: b.time(m), Model: b.model(model)}
 }
 
 // endTurn tells what the turn took that ends here.
@@ -167,6 +166,6 @@ func (b *builder) endTurn() {
 	b.turn = ""
 }
 
-func tokens(u stream.TokenUsage) export.Tokens {
-	return export.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadTokens, CacheWrite: u.CacheCreationTokens, Thinking: u.ThinkingTokens}
+func tokens(u stream.TokenUsage) Tokens {
+	return Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadTokens, CacheWrite: u.CacheCreationTokens, Thinking: u.ThinkingTokens}
 }

@@ -1,4 +1,4 @@
-package transcript
+package export
 
 import (
 	"encoding/json"

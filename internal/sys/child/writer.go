@@ -1,4 +1,4 @@
-// Package nowait reads and writes pipes so that neither costs more than what passes.
+// Pipes are read and written so that neither costs more than what passes.
 //
 // Go's poller is woken by each write into a pipe that it knows, also while nobody reads there: a reader
 // who lets lines gather is woken by each of them all the same. TakePipe keeps a pipe out of it.
@@ -9,7 +9,8 @@
 //
 // The pipe is so on Linux, the Writer on Linux 6.4 and newer, for pipes and sockets. Elsewhere they are the
 // file alone.
-package nowait
+
+package child
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package nowait
+package child
 
 import (
 	"io"
