@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 )
 
@@ -14,47 +15,39 @@ import (
 // behind one.
 const lookTime = 2 * time.Second
 
-// lookForCommands asks droid for its commands and skills, beside the owner, tells the
-// editor what is new, and calls then. droid has so long for its answer; what it does not
-// tell is as before.
-func (s *Session) lookForCommands(limit time.Duration, then func()) {
+// lookForCommands asks droid for its commands and skills, and tells the editor what is new. droid has
+// so long for its answer; what it does not tell is as before.
+func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {
-		then()
 		return
 	}
-	answered := s.proc.Asking()
-	over := func() { answered(); then() }
-	s.Do(func(ctx context.Context) {
+	defer s.proc.Asking()()
+	var found commands.Found
+	t.Beside(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		found := commands.Find(ctx, client)
-		s.Post(func() {
-			if s.proc.Client() == client {
-				s.commands.Take(look, found)
-				s.tellState()
-			}
-			over()
-		})
-	}, over)
+		found = commands.Find(ctx, client)
+	})
+	if s.proc.Client() == client {
+		s.commands.Take(look, found)
+		s.tellState()
+	}
 }
 
-// whenKnown calls then when a prompt that begins with "/name" may go to droid. The
-// command may have come or gone just now, so it is looked for.
-func (p *userPrompt) whenKnown(then func()) {
+// known returns when a prompt that begins with "/name" may go to droid: the command may have come or
+// gone just now, so it is looked for.
+func (p *userPrompt) known(ctx context.Context, t *owner.Task) *acp.RequestError {
 	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
-		then()
-		return
+		return nil
 	}
-	s.lookForCommands(lookTime, func() {
-		if s.prompts.Runs(p.id) && s.commands.Removed(name) { // else it was cancelled meanwhile
-			s.prompts.Do(s.prompts.Fail(p.id, commandGone(name)))
-			return
-		}
-		then()
-	})
+	s.lookForCommands(t, lookTime)
+	if s.commands.Removed(name) {
+		return commandGone(name)
+	}
+	return nil
 }
 
 // commandGone answers a prompt with a command that was removed while droid ran.

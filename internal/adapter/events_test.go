@@ -12,7 +12,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -85,7 +84,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.prompts = noPrompts() },
 			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.Died(nil) },
-			"the user is asked": func(s *Session) { stayOpen(s, new(telling.Question)) },
+			"the user is asked": func(s *Session) { s.dialog.Open("x") },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()

@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -15,30 +16,26 @@ import (
 // The extension methods that need the whole conversation, which droid tells while
 // no prompt runs.
 
-// withWhole calls use with the whole conversation, or fail with why there is none.
-// remedy tells the caller what to do if a prompt runs.
-func withWhole(s *Session, remedy string, fail func(*acp.RequestError), use func(*stream.SessionInfo)) {
+// whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
+func (s *Session) whole(t *owner.Task, remedy string) (*stream.SessionInfo, *acp.RequestError) {
 	if s.prompts.Busy() {
-		fail(problem.InvalidRequest("the session works on a prompt; " + remedy))
-		return
+		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	s.inTurn(turns.Session, func(over func(error)) {
-		s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
-			defer over(nil)
-			if err != nil {
-				fail(err)
-				return
-			}
-			use(info)
-		})
-	})
+	its, err := s.turn(s.Context, t, turns.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer its.over(nil)
+	return s.loadWhole(s.Context, t)
 }
 
-// fromHistory answers with what use makes of the whole conversation.
-func fromHistory[R any](s *Session, done answer[R], use func([]stream.Message) R) {
-	withWhole(s, "ask again when it has ended",
-		func(err *acp.RequestError) { var none R; done(none, err) },
-		func(info *stream.SessionInfo) { done(use(info.Messages), nil) })
+// history returns the messages of the whole conversation.
+func (s *Session) history(t *owner.Task) ([]stream.Message, *acp.RequestError) {
+	info, err := s.whole(t, "ask again when it has ended")
+	if err != nil {
+		return nil, err
+	}
+	return info.Messages, nil
 }
 
 // messagesResult is the result of _droid/messages.
@@ -53,18 +50,17 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func messagesExtension(s *Session, _ noParams, done answer[messagesResult]) {
-	fromHistory(s, done, func(history []stream.Message) messagesResult {
-		messages := []historyMessage{}
-		for _, m := range history {
-			out := historyMessage{m.ID, m.Role, []json.RawMessage{}}
-			for _, block := range m.Content {
-				out.Content = append(out.Content, block.JSON())
-			}
-			messages = append(messages, out)
+func messagesExtension(s *Session, t *owner.Task, _ noParams) (messagesResult, *acp.RequestError) {
+	history, err := s.history(t)
+	messages := []historyMessage{}
+	for _, m := range history {
+		out := historyMessage{m.ID, m.Role, []json.RawMessage{}}
+		for _, block := range m.Content {
+			out.Content = append(out.Content, block.JSON())
 		}
-		return messagesResult{messages}
-	})
+		messages = append(messages, out)
+	}
+	return messagesResult{messages}, err
 }
 
 // lastTextResult is the result of _droid/last_assistant_text.
@@ -72,19 +68,18 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func lastTextExtension(s *Session, _ noParams, done answer[lastTextResult]) {
-	fromHistory(s, done, func(history []stream.Message) lastTextResult {
-		id, last := "", ""
-		for _, ev := range quirks.History(history) {
-			if said, ok := ev.(quirks.Text); ok && !said.Thought {
-				if said.MessageID != id {
-					id, last = said.MessageID, ""
-				}
-				last += said.Text
+func lastTextExtension(s *Session, t *owner.Task, _ noParams) (lastTextResult, *acp.RequestError) {
+	history, err := s.history(t)
+	id, last := "", ""
+	for _, ev := range quirks.History(history) {
+		if said, ok := ev.(quirks.Text); ok && !said.Thought {
+			if said.MessageID != id {
+				id, last = said.MessageID, ""
 			}
+			last += said.Text
 		}
-		return lastTextResult{last}
-	})
+	}
+	return lastTextResult{last}, err
 }
 
 // rewindPointsResult is the result of _droid/rewind_points.
@@ -100,14 +95,13 @@ type numberedPoint struct {
 	Text      string `json:"text"`
 }
 
-func rewindPointsExtension(s *Session, _ noParams, done answer[rewindPointsResult]) {
-	fromHistory(s, done, func(history []stream.Message) rewindPointsResult {
-		points := []numberedPoint{}
-		for i, p := range rewindPoints(history) {
-			points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
-		}
-		return rewindPointsResult{points}
-	})
+func rewindPointsExtension(s *Session, t *owner.Task, _ noParams) (rewindPointsResult, *acp.RequestError) {
+	history, err := s.history(t)
+	points := []numberedPoint{}
+	for i, p := range rewindPoints(history) {
+		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
+	}
+	return rewindPointsResult{points}, err
 }
 
 // exportParams are the params of _droid/export.
@@ -121,17 +115,17 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func exportExtension(s *Session, p exportParams, done answer[exportedFile]) {
-	fail := func(err *acp.RequestError) { done(exportedFile{}, err) }
-	withWhole(s, "export it when that has ended", fail, func(info *stream.SessionInfo) {
-		session, cwd, seen := s.droidID, s.cwd, s.usage.Past()
-		s.Do(func(ctx context.Context) {
-			path, err := s.agent.exportTo(ctx, info, exported{session, cwd, p.Path, p.Directory, seen})
-			if err != nil {
-				fail(problem.Internal("export_failed", "The conversation was not exported: "+err.Error()))
-				return
-			}
-			done(exportedFile{path}, nil)
-		})
-	})
+func exportExtension(s *Session, t *owner.Task, p exportParams) (exportedFile, *acp.RequestError) {
+	info, err := s.whole(t, "export it when that has ended")
+	if err != nil {
+		return exportedFile{}, err
+	}
+	what := exported{s.droidID, s.cwd, p.Path, p.Directory, s.usage.Past()}
+	var path string
+	var failed error
+	t.Beside(func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
+	if failed != nil {
+		return exportedFile{}, problem.Internal("export_failed", "The conversation was not exported: "+failed.Error())
+	}
+	return exportedFile{path}, nil
 }

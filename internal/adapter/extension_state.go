@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -36,18 +37,18 @@ type stateResult struct {
 	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
-func stateExtension(s *Session, _ noParams, done answer[stateResult]) {
+func stateExtension(s *Session, _ *owner.Task, _ noParams) (stateResult, *acp.RequestError) {
 	version := ""
 	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
 	}
 	settings := s.options.Settings()
-	done(stateResult{
+	return stateResult{
 		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.name.Title()), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.prompts.RunsOne(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.Waiting(),
 		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
-	}, nil)
+	}, nil
 }
 
 // statsResult is the result of _droid/stats.
@@ -63,13 +64,13 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func statsExtension(s *Session, _ noParams, done answer[statsResult]) {
+func statsExtension(s *Session, _ *owner.Task, _ noParams) (statsResult, *acp.RequestError) {
 	told := s.usage.Told()
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.Window(); size > 0 {
 		result.Context = &contextUse{used, size}
 	}
-	done(result, nil)
+	return result, nil
 }
 
 // commandsResult is the result of _droid/commands.
@@ -77,8 +78,8 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func commandsExtension(s *Session, _ noParams, done answer[commandsResult]) {
-	done(commandsResult{s.allCommands()}, nil)
+func commandsExtension(s *Session, _ *owner.Task, _ noParams) (commandsResult, *acp.RequestError) {
+	return commandsResult{s.allCommands()}, nil
 }
 
 // modelsResult is the result of _droid/models; the models are in droid's shape.
@@ -87,12 +88,12 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func modelsExtension(s *Session, _ noParams, done answer[modelsResult]) {
+func modelsExtension(s *Session, _ *owner.Task, _ noParams) (modelsResult, *acp.RequestError) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
 	}
-	done(modelsResult{options.OrEmpty(s.options.Settings().ModelID), models}, nil)
+	return modelsResult{options.OrEmpty(s.options.Settings().ModelID), models}, nil
 }
 
 // autoCompactionParams are the params of _droid/set_auto_compaction.
@@ -105,20 +106,14 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func autoCompactionExtension(s *Session, p autoCompactionParams, done answer[autoCompactionResult]) {
-	fail := func(err *acp.RequestError) { done(autoCompactionResult{}, err) }
+func autoCompactionExtension(s *Session, t *owner.Task, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
 	if p.Enabled == nil {
-		fail(problem.InvalidParams("enabled is missing"))
-		return
+		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}
-	s.inTurn(turns.Session, func(over func(error)) {
-		s.setAutoCompaction(*p.Enabled, func(err *acp.RequestError) {
-			defer over(nil)
-			if err != nil {
-				fail(err)
-				return
-			}
-			done(autoCompactionResult{*p.Enabled}, nil)
-		})
-	})
+	its, err := s.turn(s.Context, t, turns.Session)
+	if err != nil {
+		return autoCompactionResult{}, err
+	}
+	defer its.over(nil)
+	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(t, *p.Enabled)
 }

@@ -26,24 +26,19 @@ func extensions() map[string]extensionMethod {
 	}
 }
 
-// extensionMethod reads the params of an extension method and returns its work,
-// which runs in the session's owner and answers once.
-type extensionMethod func(params json.RawMessage) (work func(*Session, answer[any]), err *acp.RequestError)
-
-// answer gives the result of an extension method, or why there is none.
-type answer[R any] func(result R, err *acp.RequestError)
+// extensionMethod reads the params of an extension method and returns its work, which is a task of the
+// session's.
+type extensionMethod func(params json.RawMessage) (work func(*Session, *owner.Task) (any, *acp.RequestError), err *acp.RequestError)
 
 // extensionOf is the method that f serves, with params of type P beside the
 // session's id and a result of type R.
-func extensionOf[P, R any](f func(s *Session, params P, done answer[R])) extensionMethod {
-	return func(raw json.RawMessage) (func(*Session, answer[any]), *acp.RequestError) {
+func extensionOf[P, R any](f func(s *Session, t *owner.Task, params P) (R, *acp.RequestError)) extensionMethod {
+	return func(raw json.RawMessage) (func(*Session, *owner.Task) (any, *acp.RequestError), *acp.RequestError) {
 		var params P
 		if err := problem.Decode(raw, &params); err != nil {
 			return nil, err
 		}
-		return func(s *Session, done answer[any]) {
-			f(s, params, func(result R, err *acp.RequestError) { done(result, err) })
-		}, nil
+		return func(s *Session, t *owner.Task) (any, *acp.RequestError) { return f(s, t, params) }, nil
 	}
 }
 
@@ -65,11 +60,7 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return owner.Ask(s.Owner, owner.Inquiry[any]{
-			Ordered:   place.Leave,
-			Work:      func(done func(any, *acp.RequestError)) { work(s, done) },
-			Context:   c.Context,
-			Cancelled: owner.RefuseWhenCancelled[any],
-		})
+		return owner.AskTask(s.Owner, owner.Inquiry[any]{Ordered: place.Leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[any]},
+			func(t *owner.Task) (any, *acp.RequestError) { return work(s, t) })
 	}
 }

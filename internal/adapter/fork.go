@@ -35,10 +35,10 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := owner.Ask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave, Work: func(answer func(string, *acp.RequestError)) {
+	id, err := owner.AskTask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave}, func(t *owner.Task) (string, *acp.RequestError) {
 		w = w.Following(*s.instructed.Load())
-		s.fork(c.Context, answer)
-	}})
+		return s.fork(c.Context, t)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -51,67 +51,61 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // fork has droid copy the session it works on.
-func (s *Session) fork(ctx context.Context, done func(string, *acp.RequestError)) {
+func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
 	if s.prompts.Busy() {
-		done("", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session"))
-		return
+		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	s.inTurn(turns.Session, func(over func(error)) {
-		s.copyHere(ctx, func(id string, err *acp.RequestError) {
-			defer over(nil)
-			done(id, err)
-		})
-	})
+	its, err := s.turn(s.Context, t, turns.Session)
+	if err != nil {
+		return "", err
+	}
+	defer its.over(nil)
+	return s.copyHere(ctx, t)
 }
 
-// copyHere has the session's process copy the session. When done is called, the process
-// works on the session that it had.
-func (s *Session) copyHere(ctx context.Context, done func(id string, err *acp.RequestError)) {
-	var id string
-	s.line.Take(aCall, needCalls, func(end func()) {
-		inCall(s, 1, func(err *acp.RequestError) { done("", err) }, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-			return func(sctx context.Context) (err error) {
-				ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
-				defer cancel()
-				defer context.AfterFunc(sctx, cancel)()
-				id, err = client.Fork(ctx)
-				return opening.OutOfTime(ctx, err)
-			}
-		}, func(_ *droid.Client, err error) {
-			s.backFromCopy(err, end, func() {
-				if err != nil {
-					done("", problem.NotDone(problem.Copying, err))
-					return
-				}
-				done(id, nil)
-			})
-		}, end)
+// copyHere has the session's process copy the session. Then the process works on the session that it
+// had; only then comes the next call, which would be about the copy.
+func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
+	release, err := s.call(s.Context, t)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
+		return func(sctx context.Context) (err error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
+			defer cancel()
+			defer context.AfterFunc(sctx, cancel)()
+			id, err = client.Fork(ctx)
+			return opening.OutOfTime(ctx, err)
+		}
 	})
+	var none *noDroid
+	if errors.As(failed, &none) {
+		return "", none.why
+	}
+	s.backFromCopy(t, failed)
+	if failed != nil {
+		return "", problem.NotDone(problem.Copying, failed)
+	}
+	return id, nil
 }
 
 // backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
-// session again. If that fails, or nobody waited for droid's answer, the next process does. The call that made the
-// copy ends, with end, when droid is back: what came first would be about the copy.
-func (s *Session) backFromCopy(failed error, end, then func()) {
+// session again. If that fails, or nobody waited for droid's answer, the next process does.
+func (s *Session) backFromCopy(t *owner.Task, failed error) {
 	var refused *stream.RPCError
-	if s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused) {
-		defer end()
-		then()
+	switch {
+	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
 		return
-	}
-	if failed != nil {
-		defer end()
+	case failed != nil:
 		s.retireDroid()
-		then()
 		return
 	}
-	loadInCall(s.Context, s, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil && s.proc.Client() != nil {
-			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorFields(err)...)
-			s.retireDroid()
-		}
-		then()
-	}, end)
+	if _, err := s.loadInCall(s.Context, t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
+		s.log.Warn("droid does not go back from a copy; another one takes the session up", errorFields(err)...)
+		s.retireDroid()
+	}
 }
 
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest

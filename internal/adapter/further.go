@@ -46,7 +46,7 @@ func (s *Session) sayBehind(text string) {
 	case p != nil:
 		p.further.words += "\n\n" + text
 	case s.prompts.Joinable():
-		(&userPrompt{s: s, further: &further{words: text}}).join(turns.Behind)
+		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: text}}).join(turns.Behind)
 	default:
 		s.tellUnsaid(text)
 	}
@@ -55,6 +55,7 @@ func (s *Session) sayBehind(text string) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Take(end.ID)
+	p.giveUp()
 	host := p.further.host
 	host.used = usage.Sum(host.used, p.used)
 	switch {

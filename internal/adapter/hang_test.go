@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/files"
@@ -249,6 +250,15 @@ func TestFileThatHangs(t *testing.T) {
 	})
 }
 
+// calling has a task hold the calls to droid.
+func calling(s *Session, f func(release func())) {
+	s.Go(func(t *owner.Task) {
+		if release, err := s.call(s.Context, t); err == nil {
+			f(release)
+		}
+	})
+}
+
 // What waits is told by /status: who, for what, and since when.
 func TestStatusTellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -256,8 +266,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.beginSessionIn(d.own)
 		var end func()
 		d.inside(func(s *Session) {
-			s.line.Take(aCall, needCalls, func(e func()) { end = e })
-			s.line.Take(aCall, needCalls, func(end func()) { end() })
+			calling(s, func(release func()) { end = release })
+			calling(s, func(release func()) { release() })
 		})
 		time.Sleep(3 * time.Second)
 		d.inside(func(s *Session) {
@@ -283,8 +293,12 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		id := d.linking("file:///somewhere")
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
-			s.inTurn(turns.Session, func(over func(error)) { over(nil) })
-			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s",
+			s.Go(func(task *owner.Task) {
+				if its, err := s.turn(s.Context, task, turns.Session); err == nil {
+					its.over(nil)
+				}
+			})
+			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s", "what was asked waits for its turn since 0s",
 				"changes that are under way or wait for their turn: 1"}, s.waits(time.Now()))
 		})
 		require.Equal(t, "end_turn", ended(d.await(id)))

@@ -1,69 +1,62 @@
 package adapter
 
 import (
+	"context"
+
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 )
 
-// inTurn does what the user asks of the session beside prompts, when its turn has come:
-// see turns.Change. work calls over when it has its effect, or with why the prompts that
-// were meant for it must not be sent.
-func (s *Session) inTurn(of turns.Sphere, work func(over func(why error))) *turns.Change {
-	var c *turns.Change
-	c, actions := s.prompts.Change(of, func() {
-		work(func(why error) { s.prompts.Do(s.prompts.Changed(c, why)) })
-	})
-	s.prompts.Do(actions)
-	return c
+// turn is the turn of what the user asks of the session beside prompts, see turns.Change.
+type turn struct {
+	s      *Session
+	change *turns.Change
 }
 
-// withdraw takes back what inTurn has not begun to do. It reports false when it has.
-func (s *Session) withdraw(c *turns.Change) bool {
-	ok, actions := s.prompts.Withdraw(c)
+// turn returns when the turn has come of what is asked now. over must be called when it has its
+// effect. While it waits, the end of ctx takes it back.
+func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*turn, *acp.RequestError) {
+	if err := s.takesNothing(); err != nil {
+		return nil, err
+	}
+	begun := false
+	c, actions := s.prompts.Change(of, func() { begun = true })
 	s.prompts.Do(actions)
+	its := &turn{s, c}
+	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return begun || !s.prompts.Takes(c) })
+	switch {
+	case err != nil:
+		its.withdraw()
+		return nil, s.notWaited(err)
+	case !begun: // a panic has ended all that waits
+		return nil, problem.Lost()
+	}
+	if err := s.takesNothing(); err != nil { // the load before it failed
+		its.over(nil)
+		return nil, err
+	}
+	return its, nil
+}
+
+// withdraw takes back what has not begun. It reports false when it has.
+func (t *turn) withdraw() bool {
+	ok, actions := t.s.prompts.Withdraw(t.change)
+	t.s.prompts.Do(actions)
 	return ok
 }
 
-// askInTurn has the owner do some work in its turn, and waits for the answer. While it
-// waits for its turn, $/cancel_request takes it back.
-func askInTurn[T any](s *Session, c *wire.Call, place *place, of func() turns.Sphere, work func(done func(result T, err *acp.RequestError, why error))) (T, *acp.RequestError) {
-	var change *turns.Change // touched by the owner alone
-	return owner.Ask(s.Owner, owner.Inquiry[T]{
-		Ordered: place.Leave,
-		Work: func(answer func(T, *acp.RequestError)) {
-			if err := s.takesNothing(); err != nil {
-				var none T
-				answer(none, err)
-				return
-			}
-			change = s.inTurn(of(), func(over func(error)) {
-				if err := s.takesNothing(); err != nil { // the load before it failed
-					defer over(nil)
-					var none T
-					answer(none, err)
-					return
-				}
-				work(func(result T, err *acp.RequestError, why error) {
-					answer(result, err)
-					if why == nil {
-						over(nil)
-						return
-					}
-					// What comes until the editor is told was meant for the change, too.
-					c.Response.WhenWritten(func() { s.Post(func() { over(why) }) })
-				})
-			})
-		},
-		Context: c.Context,
-		Cancelled: func(answer func(T, *acp.RequestError)) {
-			if change != nil && s.withdraw(change) {
-				owner.RefuseWhenCancelled(answer)
-			}
-		},
-	})
+// over ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
+// sent.
+func (t *turn) over(why error) { t.s.prompts.Do(t.s.prompts.Changed(t.change, why)) }
+
+// failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
+// for what was asked, too.
+func (t *turn) failed(c *wire.Call, why error) {
+	c.Response.WhenWritten(func() { t.s.Post(func() { t.over(why) }) })
 }
 
 // takesNothing is why the session takes no request any more, nil when it does.

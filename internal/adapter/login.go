@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -9,6 +10,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
@@ -82,20 +84,19 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 	return lacks || old && !client.HasChildren() && !s.servers.LogsIn(time.Now())
 }
 
-// renewed calls then when the droid of a prompt that begins is not one that must be
-// replaced.
-func (p *userPrompt) renewed(then func()) {
+// renew ends the droid of a prompt that begins where it must be replaced.
+func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError {
 	s := p.s
 	client := s.proc.Client()
 	if client == nil || s.proc.Doomed() || !s.mustRenew(client) {
-		then()
-		return
+		return nil
 	}
-	s.line.When("the prompt", func() {
-		if s.proc.Client() == client && !s.proc.Doomed() {
-			s.log.Info("droid does not know of a login and is replaced")
-			s.retireDroid()
-		}
-		then()
-	}, needCalls)
+	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
+		return err
+	}
+	if s.proc.Client() == client && !s.proc.Doomed() {
+		s.log.Info("droid does not know of a login and is replaced")
+		s.retireDroid()
+	}
+	return nil
 }

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -19,13 +19,6 @@ import (
 
 // internal/adapter/mcp decides what is to be done about a session's MCP servers. This file does
 // it: it tells the user, and asks droid for tools.
-
-// whenServersStarted calls f now, or when the MCP servers of the process have
-// started or failed, or are late.
-func (s *Session) whenServersStarted(f func()) {
-	s.servers.Await(time.Now())
-	s.line.When("the prompt", f, needServers)
-}
 
 // mcpStatus tells of MCP servers that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
@@ -42,10 +35,10 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
 		return
 	}
-	cwd := s.cwd
-	s.Do(func(ctx context.Context) {
-		missing := s.agent.missingOf(ctx, cwd)
-		s.Post(func() { s.tell(show.Notices(s.servers.Status(ev, missing))...) })
+	s.Go(func(t *owner.Task) {
+		cwd, missing := s.cwd, mcp.Missing(nil)
+		t.Beside(func(ctx context.Context) { missing = s.agent.missingOf(ctx, cwd) })
+		s.tell(show.Notices(s.servers.Status(ev, missing))...)
 	})
 }
 
@@ -91,19 +84,16 @@ func (s *Session) watchServers() {
 	if len(names) == 0 {
 		return
 	}
-	client := s.proc.Client()
-	s.Do(func(ctx context.Context) {
-		silent, err := client.AwaitTools(ctx, names)
-		if err != nil {
-			s.log.Debug("listing MCP tools", zap.Error(err))
-		}
-		if len(silent) == 0 {
-			return
-		}
-		s.Post(func() {
-			if s.proc.Client() == client {
-				s.tell(show.Notices(s.servers.Silent(silent))...)
+	s.Go(func(t *owner.Task) {
+		client, silent := s.proc.Client(), []string(nil)
+		t.Beside(func(ctx context.Context) {
+			var err error
+			if silent, err = client.AwaitTools(ctx, names); err != nil {
+				s.log.Debug("listing MCP tools", zap.Error(err))
 			}
 		})
+		if len(silent) > 0 && s.proc.Client() == client {
+			s.tell(show.Notices(s.servers.Silent(silent))...)
+		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/mcp"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
@@ -25,21 +24,20 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 func beginLogin(r *slashRun, name string) {
 	s := r.s
 	name = s.servers.Resolve(name)
-	r.droid(func(client *droid.Client) {
-		asked := s.servers.AskLogin(name, r.reply)
-		r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error {
-			return client.AuthenticateMCP(ctx, name)
-		}, func(err error) {
-			if s.servers.Unasked(asked) && r.cancelled() {
-				s.cancelAuth(name)
-			}
-			if err != nil {
-				r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
-				return
-			}
-			r.reply("You are logged in to the MCP server " + name + " already.")
-		})
-	})
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	asked := s.servers.AskLogin(name, r.reply)
+	err := r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
+	if s.servers.Unasked(asked) && r.cancelled() {
+		s.cancelAuth(name)
+	}
+	if err != nil {
+		r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
+		return
+	}
+	r.reply("You are logged in to the MCP server " + name + " already.")
 }
 
 // loginBegan shows the user where to log in.

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -71,22 +73,29 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet has a session's owner set an option in its turn. The request succeeds when
-// droid reports the value asked for; its result is made in the owner.
+// askToSet sets an option in its turn. The request succeeds when droid reports the value asked for; its
+// result is made in the owner. While it waits for its turn, $/cancel_request takes it back.
 func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*Session) any) (any, *acp.RequestError) {
 	s, place, err := a.reach(c, session)
 	if err != nil {
 		return nil, err
 	}
-	of := func() turns.Sphere { return sphereOf(s, id, value) }
-	return askInTurn(s, c, place, of, func(done func(any, *acp.RequestError, error)) {
-		s.setOption(id, value, func(err *acp.RequestError, why error) {
-			if err != nil {
-				done(nil, err, why)
-				return
-			}
-			done(result(s), nil, nil)
-		})
+	return owner.AskTask(s.Owner, owner.Inquiry[any]{Ordered: place.Leave}, func(t *owner.Task) (any, *acp.RequestError) {
+		its, err := s.turn(c.Context, t, sphereOf(s, id, value))
+		if err != nil {
+			return nil, err
+		}
+		err = s.setOption(t, id, value)
+		if err == nil {
+			defer its.over(nil)
+			return result(s), nil
+		}
+		if why := tooFree(s.options.Mode(), id, value, err); why != nil {
+			its.failed(c, why)
+		} else {
+			its.over(nil)
+		}
+		return nil, err
 	})
 }
 
@@ -114,35 +123,37 @@ func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
 	return problem.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
-// setOption changes one option, for the methods and the commands alike, and calls changed when droid has it, or
-// with why not, and with why the prompts that were sent behind it must not go then.
-func (s *Session) setOption(id, value string, changed func(err *acp.RequestError, behind error)) {
-	done := func(err *acp.RequestError) { changed(err, tooFree(s.options.Mode(), id, value, err)) }
-	if id == options.FollowUp {
-		if !s.setFollowUp(value, func() { done(nil) }) {
-			done(problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options)))
+// setOption changes one option, for the methods and the commands alike, and returns when droid has it,
+// or with why not.
+func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
+	switch {
+	case id == options.FollowUp:
+		if s.setFollowUp(t, value) {
+			return nil
 		}
-		return
+		return problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
+	case id == options.AutoCompaction && s.options.Option(id) == nil:
+		return problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
+	case id == options.AutoCompaction:
+		return s.setAutoCompaction(t, value == "true")
 	}
-	if id == options.AutoCompaction {
-		if s.options.Option(id) == nil {
-			done(problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id))
-			return
-		}
-		s.setAutoCompaction(value == "true", done)
-		return
-	}
-	s.updateSettings(func(v stream.Version) (patch stream.SettingsPatch) {
-		patch, refused := s.options.Patch(v, id, value)
-		switch {
-		case refused != nil:
-			done(problem.InvalidParams("%v", refused))
-		case patch.IsZero():
-			s.options.Chosen(id)
-			done(nil)
-		}
+	refused, asked := error(nil), false
+	err := s.updateSettings(s.Context, t, func(v stream.Version) (patch stream.SettingsPatch) {
+		patch, refused = s.options.Patch(v, id, value)
+		asked = !patch.IsZero()
 		return patch
-	}, done, func(err error) { done(settled(&s.options, id, value, err)) })
+	})
+	var none *noDroid
+	switch {
+	case errors.As(err, &none):
+		return none.why
+	case refused != nil:
+		return problem.InvalidParams("%v", refused)
+	case !asked:
+		s.options.Chosen(id)
+		return nil
+	}
+	return settled(&s.options, id, value, err)
 }
 
 // settled says whether droid did what it was asked: err is its answer to the request,
@@ -159,20 +170,23 @@ func settled(o *options.State, id, value string, err error) *acp.RequestError {
 	return nil
 }
 
-// updateSettings has droid change settings and calls done in the owner when it has
-// answered, or fail with why there is no droid. prepare says, when the turn of the call has
-// come, what is to change; if that is nothing, it has done all there is to do.
-func (s *Session) updateSettings(prepare func(stream.Version) stream.SettingsPatch, fail func(*acp.RequestError), done func(error)) {
-	callDroid(s, 1, fail, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		patch := prepare(client.Version())
+// updateSettings has droid change settings, when the calls before have ended. patch, which says what is to change
+// of the droid that gets it, may say nothing. The error is a noDroid where droid was not asked.
+func (s *Session) updateSettings(ctx context.Context, t *owner.Task, patch func(stream.Version) stream.SettingsPatch) error {
+	release, failure := s.call(ctx, t)
+	if failure != nil {
+		return &noDroid{failure}
+	}
+	defer release()
+	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
+		patch := patch(client.Version())
 		if patch.IsZero() {
 			return nil
 		}
 		return func(ctx context.Context) error { return changeSettings(ctx, client, patch) }
-	}, func(_ *droid.Client, err error) {
-		s.drainEvents() // settings_updated comes before the reply
-		done(err)
 	})
+	s.drainEvents() // settings_updated comes before the reply
+	return err
 }
 
 // changeSettings has droid change settings.
@@ -186,21 +200,21 @@ func changeSettings(ctx context.Context, client *droid.Client, patch stream.Sett
 // were seen).
 const settingsTime = 10 * time.Second
 
-// setAutoCompaction switches automatic compaction and calls done when droid has done
-// so, or with why not. droid keeps it with the session (0.215 and 0.225).
-func (s *Session) setAutoCompaction(on bool, done func(*acp.RequestError)) {
-	patch := func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} }
-	s.updateSettings(patch, done, func(err error) {
-		got := s.options.Settings().AutoCompaction
-		switch {
-		case err != nil:
-			done(problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err))
-		case got == nil || *got != on:
-			done(problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction)))
-		default:
-			done(nil)
-		}
-	})
+// setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
+// with the session (0.215 and 0.225).
+func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
+	err := s.updateSettings(s.Context, t, func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} })
+	got := s.options.Settings().AutoCompaction
+	var none *noDroid
+	switch {
+	case errors.As(err, &none):
+		return none.why
+	case err != nil:
+		return problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
+	case got == nil || *got != on:
+		return problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
+	}
+	return nil
 }
 
 // methodSetModel is a method that ACP's schema no longer has. Clients that know models
@@ -246,13 +260,15 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	s.Post(func() {
-		s.inTurn(turns.Session, func(over func(error)) {
-			s.setOption(options.Mode, string(again), func(err *acp.RequestError, _ error) {
-				defer over(nil)
-				if err != nil {
-					s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
-				}
-			})
+		s.Go(func(t *owner.Task) {
+			its, err := s.turn(s.Context, t, turns.Session)
+			if err != nil {
+				return
+			}
+			defer its.over(nil)
+			if err := s.setOption(t, options.Mode, string(again)); err != nil {
+				s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
+			}
 		})
 	})
 }

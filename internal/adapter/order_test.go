@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
@@ -300,7 +301,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.inTurn(turns.Session, func(func(error)) {})
+			s.Go(func(task *owner.Task) { _, _ = s.turn(s.Context, task, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
@@ -61,11 +61,19 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"in the owner":     func(*Session) { panic("test") },
 		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.line.Take(aCall, needCalls, func(func()) { panic("test") })
-			s.line.Take(aCall, needCalls, func(end func()) { end() })
+			s.Go(func(t *owner.Task) {
+				release, _ := s.call(s.Context, t)
+				defer release()
+				t.Beside(func(context.Context) { panic("test") })
+			})
+			calling(s, func(release func()) { release() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.line.When("a test", func() { panic("test") }, needQuiet)
+			s.Go(func(t *owner.Task) {
+				if s.until(s.Context, t, "a test", needQuiet) == nil {
+					panic("test")
+				}
+			})
 			s.prompts.Do(s.prompts.FailRunning(problem.Internal("x", "y")))
 		},
 	} {
@@ -174,8 +182,14 @@ type noSteps struct{ show.Dialog }
 
 func (noSteps) Next() (step show.Step, more bool) { return step, false }
 
-// stayOpen has a dialog be open that nobody answers.
-func stayOpen(s *Session, q *telling.Question) { s.dialog.Open(s.out, q, noSteps{}, func() {}) }
+// stayOpen has a question be open that nobody answers, and that panics when it is taken back.
+func stayOpen(s *Session) {
+	s.Go(func(t *owner.Task) {
+		s.dialog.Open("before")
+		s.dialog.Open("x").Lead(s.Context, t, s.out, noSteps{})
+		panic("test")
+	})
+}
 
 // TestPanicAtTheEndOfASession: the agent ends, and every prompt has its answer.
 func TestPanicAtTheEndOfASession(t *testing.T) {
@@ -183,7 +197,7 @@ func TestPanicAtTheEndOfASession(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		waiting := e.prompt("later")
 		e.posts(func(s *Session) {
-			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
+			stayOpen(s)
 		})
 		e.close()
 		for _, id := range []string{running, waiting} {
@@ -205,7 +219,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 		s, err := e.agent.session(e.session)
 		require.Nil(t, err)
 		e.posts(func(s *Session) {
-			stayOpen(s, &telling.Question{RequestID: "x", CloseUp: func() { panic("test") }})
+			stayOpen(s)
 		})
 		s.Stop()
 		<-s.Over

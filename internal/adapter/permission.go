@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -15,86 +16,78 @@ import (
 
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
-	s       *Session
-	ev      quirks.PermissionAsked
-	closeUp func() // undoes what was shown for it alone
+	s  *Session
+	ev quirks.PermissionAsked
 }
 
-// askPermission shows what droid wants to do and gives droid the user's answer.
-// Whatever is not a clear choice of an offered option is "cancel".
-func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
-	r := &permissionRequest{s: s, ev: ev}
-	refuse := func() { r.answer(stream.OptionCancel) }
+// askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
+// clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
+// gets none.
+func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files show.Files) {
+	r := &permissionRequest{s, ev}
 	if s.ended || s.prompts.RunsCancelled() {
-		refuse()
+		r.answer(stream.OptionCancel)
 		return
 	}
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
-		refuse()
+		r.answer(stream.OptionCancel)
 		return
 	}
-	r.closeUp = func() { s.tell(p.After...) }
-	s.dialog.Open(s.out, &telling.Question{RequestID: ev.RequestID, Refuse: refuse, CloseUp: r.closeUp}, p, func() { r.decided(p.Decision()) })
+	q := s.dialog.Open(ev.RequestID)
+	defer q.Close()
+	decision := show.Decision{Option: stream.OptionCancel}
+	if q.Lead(s.Context, t, s.out, p) == telling.Answered {
+		decision = r.prepared(t, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
+	}
+	outcome := q.Close()
+	s.tell(p.After...)
+	switch outcome {
+	case telling.Answered:
+		r.give(decision)
+	case telling.Refused:
+		r.answer(stream.OptionCancel)
+	}
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.
 const planTold = 2 * time.Second
 
-// decided gives droid the user's choice, unless droid has stopped
-// waiting. If the user picked one of several plans, droid is told which before it
-// gets the answer: a message that reaches droid while a permission waits becomes
+// prepared is a decision when all is done that must be before droid gets it. If the user picked one
+// of several plans, droid is told which: a message that reaches droid while a permission waits becomes
 // part of the running turn (field notes §3).
-func (r *permissionRequest) decided(d show.Decision) {
-	s, ev := r.s, r.ev
-	answer := func() {
-		if s.dialog.End(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
-			r.closeUp()
-			r.give(d)
-		}
-	}
-	client := s.proc.Client()
+func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decision {
+	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
-		answer()
-		return
+		return d
 	}
-	if jobs, overlay := s.fileCalls.BeforeAnswer(ev.Tools), s.fileCalls.overlay; len(jobs) > 0 {
-		// The request stays open meanwhile, so that a cancel still refuses it.
-		s.Do(func(ctx context.Context) {
+	refused := d
+	refused.Option = stream.OptionCancel
+	if jobs, overlay := s.fileCalls.BeforeAnswer(r.ev.Tools), s.fileCalls.overlay; len(jobs) > 0 {
+		t.Beside(func(ctx context.Context) {
 			for _, job := range jobs {
 				overlay.do(ctx, job)
 			}
-			s.Post(answer)
-		}, func() {
-			d.Option = stream.OptionCancel
-			answer()
 		})
-		return
+		return d
 	}
 	if d.Plan == "" {
-		answer()
-		return
+		return d
 	}
-	if !s.dialog.IsFor(ev.RequestID) {
-		return
-	}
-	// The request stays open until droid has the pick, so that a cancel in between
-	// still refuses it.
-	s.Do(func(ctx context.Context) {
+	var err error
+	t.Beside(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, planTold)
 		defer cancel()
-		err := client.AddUserMessage(ctx, stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan})
-		s.Post(func() {
-			if err != nil {
-				s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-				s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
-				d.Option = stream.OptionCancel
-			}
-			answer()
-		})
+		err = client.AddUserMessage(ctx, stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan})
 	})
+	if err != nil {
+		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
+		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
+		return refused
+	}
+	return d
 }
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.

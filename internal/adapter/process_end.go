@@ -21,7 +21,7 @@ func (s *Session) droidGone() {
 	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
 	s.readNoMore()
 	s.apply(s.proc.Norm().Exited(time.Now()))
-	s.dialog.WithdrawAny()
+	s.dialog.DroidGone()
 }
 
 // doom kills the process although prompts may wait: they wait until it is gone.

@@ -39,7 +39,7 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
-	attempt   int               // how often it has needed a droid
+	giveUp    func()            // ends its preparation; see begin
 	cancelled bool              // it has ended as cancelled
 	failed    *acp.RequestError // the error that the user was told in a Notice, because this client shows none well
 
@@ -177,7 +177,7 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{s: s, session: session, blocks: content, content: content, missing: a.missing(ctx, content)}, nil
+	return &userPrompt{s: s, giveUp: func() {}, session: session, blocks: content, content: content, missing: a.missing(ctx, content)}, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.
@@ -192,18 +192,17 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	return missing
 }
 
-// whenLinksSeen calls then when it is known which of the files that a prompt links are there
-// now: the turn before may have made or removed them.
-func (p *userPrompt) whenLinksSeen(then func()) {
+// lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
+// made or removed them.
+func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
 	if len(p.missing) == 0 {
-		then()
 		return
 	}
-	content := p.content
-	p.workFor("a look at the files that it links", func(ctx context.Context) func() {
-		missing := p.s.agent.missing(ctx, content)
-		return func() { p.missing = missing; then() }
-	})
+	content, missing := p.content, map[string]bool(nil)
+	p.s.besideFor(ctx, t, "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	if ctx.Err() == nil {
+		p.missing = missing
+	}
 }
 
 // check refuses at once what no session can take. What depends on the session is seen

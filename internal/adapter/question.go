@@ -1,39 +1,53 @@
 package adapter
 
 import (
+	"context"
+
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
 
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
-func (s *Session) askQuestions(ev quirks.QuestionAsked) {
+func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.ended || s.prompts.RunsCancelled() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	q := s.show.Questions(ev)
-	s.tell(q.Before...)
-	if q.Refused {
-		s.answerQuestions(ev.RequestID, q.Answers())
+	asked := s.show.Questions(ev)
+	s.tell(asked.Before...)
+	if asked.Refused {
+		s.answerQuestions(ev.RequestID, asked.Answers())
 		return
 	}
-	closeUp := func() { s.tell(q.After...) }
-	s.dialog.Open(s.out, &telling.Question{
-		RequestID: ev.RequestID,
-		Refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
-		CloseUp:   closeUp,
-	}, q, func() {
-		s.dialog.End(ev.RequestID)
-		closeUp()
-		s.tell(s.show.Unasked(q)...)
-		s.answerQuestions(ev.RequestID, q.Answers())
-	})
+	q := s.dialog.Open(ev.RequestID)
+	defer q.Close()
+	q.Lead(s.Context, t, s.out, asked)
+	outcome := q.Close()
+	s.tell(asked.After...)
+	switch outcome {
+	case telling.Answered:
+		s.tell(s.show.Unasked(asked)...)
+		s.answerQuestions(ev.RequestID, asked.Answers())
+	case telling.Refused:
+		s.answerQuestions(ev.RequestID, cancelled)
+	}
+}
+
+// ask asks the user a question of this agent's own. It reports whether they answered: not when ctx
+// ended before.
+func (s *Session) ask(ctx context.Context, t *owner.Task, asked *show.OwnQuestion) (answered bool) {
+	s.tell(asked.Before...)
+	q := s.dialog.Open("")
+	defer q.Close()
+	return q.Lead(ctx, t, s.out, asked) == telling.Answered
 }
 
 func (s *Session) answerQuestions(requestID string, answers stream.Answers) {

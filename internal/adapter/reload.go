@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// take is one session/load or session/resume.
+// reload is one session/load or session/resume.
 type reload struct {
 	instructions.Wanted
 	s      *Session
@@ -28,12 +28,11 @@ type reload struct {
 	call   *wire.Call // its context ends when it is cancelled
 	ids    []string   // of the thread, the newest last
 	replay bool
-	done   func(protocol.SessionResult, *acp.RequestError) // called once
+	done   func(protocol.SessionResult, *acp.RequestError) // the first call answers the request
 
-	turn  *turns.Change   // its place among what is asked of the session
-	over  func(why error) // ends that
-	moved bool            // the thread goes on in what another window made of it
-	kept  bool            // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	over  func() // ends its turn among what is asked of the session; nil before that has come
+	moved bool   // the thread goes on in what another window made of it
+	kept  bool   // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // refuse answers a load that did not succeed.
@@ -72,7 +71,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
 			r.done = answer
 			s.useFollowUp(followUp)
-			r.take()
+			s.Go(r.run)
 		},
 		Context:   c.Context,
 		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { r.cancel() },
@@ -87,80 +86,31 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	return result, nil
 }
 
-// take takes a session/load or session/resume. A session that works on a prompt
-// is not loaded, since that would disturb the prompt. Each load begins when the
-// responses before it are written, and is over when its own is.
-func (r *reload) take() {
+// run loads the session. A session that works on a prompt is not loaded, since that would disturb the
+// prompt. Each load begins when the responses before it are written, and is over when its own is.
+func (r *reload) run(t *owner.Task) {
 	s := r.s
-	switch err := s.takesNothing(); {
-	case err != nil:
+	if err := s.takesNothing(); err != nil {
 		r.refuse(err)
-	case s.prompts.Busy():
-		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
-	default:
-		r.turn = s.inTurn(turns.Session, func(over func(error)) {
-			if err := s.takesNothing(); err != nil {
-				defer over(nil)
-				r.refuse(err)
-				return
-			}
-			r.over = over
-			s.load.Begin(r)
-			// A process that is being started may have other MCP servers and was asked for less
-			// history; one that changes its settings must not be replaced.
-			s.line.When("a load", r.begin, needWritten, needStart, needCalls)
-		})
+		return
 	}
-}
-
-// begin begins a load when nothing is under way that it would cut short.
-func (r *reload) begin() {
-	s := r.s
-	if !s.load.Has(r) {
+	if s.prompts.Busy() {
+		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		return
+	}
+	its, err := s.turn(r.call.Context, t, turns.Session)
+	if err != nil {
+		r.refuse(err)
+		return
+	}
+	r.over = func() { its.over(nil) }
+	s.load.Begin(r)
+	// A process that is being started may have other MCP servers and was asked for less
+	// history; one that changes its settings must not be replaced.
+	if s.until(s.Context, t, "a load", needWritten, needStart, needCalls) != nil || !s.load.Has(r) {
 		return // it was cancelled while it waited
 	}
-	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
-	s.prompts.Forgive()      // the user wants droid to be tried again
-	limit := 1
-	if r.replay {
-		limit = wholeHistory
-	}
-	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
-		s.retireDroid() // it has others; the next process loads the session
-	}
-	s.useInstructions(r.Wanted)
-	from := s.droidID
-	s.catchUp(r.ids)
-	r.moved = s.droidID != from
-	stayThere := s.useDirectory(r.CWD, r.target)
-	finish := func(info *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			stayThere()
-		}
-		if err != nil || !r.replay || slices.Index(r.ids, s.droidID) < 1 {
-			r.loaded(info, err, "")
-			return
-		}
-		id, show := s.droidID, func(summary string) { r.loaded(info, err, summary) }
-		s.Do(func(ctx context.Context) {
-			summary := s.agent.threads.Summary(ctx, id)
-			s.Post(func() { show(summary) })
-		}, func() { show("") })
-	}
-	s.withDroid(limit, func(info *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil || info != nil {
-			finish(info, err)
-			return
-		}
-		s.loadAgain(r.call.Context, limit, problem.Loading, finish) // the process was there before
-	})
-}
-
-// loaded replays what droid told, if that was wanted, and hands the result over. summary is what the
-// conversation before became, "" for none.
-// From now on the editor knows the session by the id that it asked for.
-func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError, summary string) {
-	s := r.s
+	info, summary, err := r.load(t)
 	switch {
 	case !s.load.Has(r): // a panic ended it, or the user
 		if r.kept {
@@ -180,36 +130,72 @@ func (r *reload) loaded(info *stream.SessionInfo, err *acp.RequestError, summary
 		}
 		return
 	}
+	// From now on the editor knows the session by the id that it asked for. It begins anew: it is told
+	// everything again.
 	s.out.Use(r.SessionID)
-	s.out.Forget() // the editor begins anew: it is told everything again
-	if r.replay {
-		if summary != "" {
-			tellNow(s, summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
-				"a thread of its own from the conversation before; `/sessions` lists all of them.")
-		}
-		show := func() {
-			if s.load.Has(r) {
-				others, _ := s.lock.Others()
-				s.load.Show(info, others)
-			}
-		}
-		if quirks.CutOff(info.Messages) {
-			s.line.When("a load", show, needOthers) // where what was cut off may go on
-			return
-		}
-		show()
-		return
+	s.out.Forget()
+	if r.replay && !r.showsAll(t, info, summary) {
+		return // it has its answer
 	}
-	r.told()
-}
-
-// told answers the load when the commands and the use of the context window are known:
-// all that a load tells comes before its response (the conformance kit's ACP-LOAD-002).
-func (r *reload) told() {
-	s := r.s
+	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
+	// commands and the use of the context window, too.
 	s.load.Told()
 	s.tellUsage()
-	s.line.When("a load", func() { r.end(nil) }, needAnswers)
+	if s.until(s.Context, t, "a load", needAnswers) == nil {
+		r.end(nil)
+	}
+}
+
+// load has droid load the session, in the process that it has or in a new one. summary is what the
+// conversation before became, "" for none or where it is not shown.
+func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
+	s := r.s
+	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
+	s.prompts.Forgive()      // the user wants droid to be tried again
+	limit := 1
+	if r.replay {
+		limit = wholeHistory
+	}
+	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
+		s.retireDroid() // it has others; the next process loads the session
+	}
+	s.useInstructions(r.Wanted)
+	from := s.droidID
+	s.catchUp(r.ids)
+	r.moved = s.droidID != from
+	stayThere := s.useDirectory(r.CWD, r.target)
+	if info, err = s.droid(s.Context, t, limit); err == nil && info == nil { // the process was there before
+		info, err = s.loadAgain(r.call.Context, t, limit, problem.Loading)
+	}
+	if err != nil {
+		stayThere()
+		return nil, "", err
+	}
+	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
+		id := s.droidID
+		t.Beside(func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
+	}
+	return info, summary, nil
+}
+
+// showsAll shows what droid told, as fast as the editor reads, see showHistory. It reports false where
+// the load ended before.
+func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary string) bool {
+	s := r.s
+	if summary != "" {
+		tellNow(s, summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
+			"a thread of its own from the conversation before; `/sessions` lists all of them.")
+	}
+	if quirks.CutOff(info.Messages) && s.until(s.Context, t, "a load", needOthers) != nil { // where what was cut off may go on
+		return false
+	}
+	if !s.load.Has(r) {
+		return false
+	}
+	others, _ := s.lock.Others()
+	s.load.Show(info, others)
+	err := s.line.UntilReady(s.Context, t, "a load", needShown, func() bool { return !s.load.Shows() })
+	return err == nil && s.load.Has(r)
 }
 
 // end answers the load that runs.
@@ -238,9 +224,7 @@ func (r *reload) end(err *acp.RequestError) {
 func (r *reload) cancel() {
 	s := r.s
 	switch {
-	case r.turn == nil: // it was refused
-	case s.withdraw(r.turn):
-		r.refuse(problem.Cancelled())
+	case r.over == nil: // it was refused, or waits for its turn, which its end ends
 	case !s.load.Has(r): // it has its answer
 	default:
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
@@ -292,7 +276,7 @@ func (r *reload) answered() {
 	s := r.s
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
-	r.over(nil)
+	r.over()
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s
@@ -301,21 +285,25 @@ const loadAgainTime = 10 * time.Second
 
 var errLoadHangs = errors.New("droid did not answer within 10 s")
 
-// loadAgain loads the session once more in the process that has it. 0.99 may hang
-// for good when that comes within a second of a turn (quirk 32): a process that
-// does not answer is replaced by one that loads the session. asked says, for errors,
-// what the load is for.
-func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError)) {
-	s.line.Take(aCall, needCalls, func(end func()) { loadInCall(ctx, s, limit, asked, done, end) })
+// loadAgain loads the session once more in the process that has it, when the calls before have ended.
+func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+	release, err := s.call(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.loadInCall(ctx, t, limit, asked)
 }
 
-// loadInCall is loadAgain for the call whose turn it is. It ends, with end, when the settings are those from before:
-// a change that came first would be undone.
-func loadInCall(ctx context.Context, s *Session, limit int, asked problem.Work, done func(*stream.SessionInfo, *acp.RequestError), end func()) {
+// loadInCall is loadAgain for the call whose turn it is. It returns when the settings are those from before: a change
+// that came first would be undone. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
+// process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
+func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	var loaded *stream.SessionInfo
-	inCall(s, limit, func(err *acp.RequestError) { done(nil, err) }, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
-		if info != nil { // the one before had gone while the load waited
-			done(info, nil)
+	started := false
+	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
+		if started = info != nil; started { // the one before had gone while the load waited
+			loaded = info
 			return nil
 		}
 		servers := s.servers.List()
@@ -332,42 +320,38 @@ func loadInCall(ctx context.Context, s *Session, limit int, asked problem.Work, 
 			}
 			return err
 		}
-	}, func(client *droid.Client, err error) {
-		restores := false
-		defer func() {
-			if !restores { // also where this panics
-				end()
-			}
-		}()
-		switch {
-		case err == nil:
-			before := s.options.Before()
-			s.opened(loaded)
-			s.restoreSettings(before, func() {
-				defer end()
-				done(loaded, nil)
-			})
-			restores = true
-		case err == errLoadHangs && s.proc.Client() == client:
-			s.log.Warn("droid hangs while it loads the session; another one takes it up")
-			s.retireDroid()
-			s.withDroid(limit, done)
-		default:
-			done(nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp()))
-		}
-	}, end)
+	})
+	var none *noDroid
+	switch {
+	case errors.As(err, &none):
+		return nil, none.why
+	case started:
+		return loaded, nil
+	case err == nil:
+		before := s.options.Before()
+		s.opened(loaded)
+		s.restoreSettings(t, before)
+		return loaded, nil
+	case err == errLoadHangs && s.proc.Client() == client:
+		s.log.Warn("droid hangs while it loads the session; another one takes it up")
+		s.retireDroid()
+		return s.droid(s.Context, t, limit)
+	}
+	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
 }
 
-// loadWhole calls f with the whole conversation. droid tells it only while no turn
+// loadWhole returns the whole conversation. droid tells it only while no turn
 // runs.
-func (s *Session) loadWhole(f func(*stream.SessionInfo, *acp.RequestError)) {
-	s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			f(nil, err)
-			return
-		}
-		s.loadAgain(s.Context, wholeHistory, problem.Telling, f)
-	})
+func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.SessionInfo, *acp.RequestError) {
+	if _, err := s.droid(ctx, t, 1); err != nil {
+		return nil, err
+	}
+	release, err := s.call(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.loadInCall(s.Context, t, wholeHistory, problem.Telling)
 }
 
 // showHistory goes on with the history of a load while there is room in the outbox: it is sent as
@@ -394,6 +378,7 @@ func (r *reload) showHistory() (room <-chan struct{}) {
 		tellNow(s, words)
 	}
 	s.tellTitle(s.load.Title())
-	r.told()
+	s.load.Told()
+	s.line.Proceed()
 	return nil
 }

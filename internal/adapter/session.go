@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +62,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
-		thread:  thread{droidID: id, cwd: cwd, name: store.NewName()},
+		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
@@ -108,7 +109,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.lookForCommands(askTime, func() {})
+	s.Go(func(t *owner.Task) { s.lookForCommands(t, askTime) })
 	s.lockStored()
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }
@@ -182,10 +183,9 @@ func (s *Session) tick() {
 		s.tellUsage()
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
-		s.lookForCommands(lookTime, func() {
-			if !s.ended {
-				s.Do(func(context.Context) { memory.Release() }) // what the turn has left
-			}
+		s.Go(func(t *owner.Task) {
+			s.lookForCommands(t, lookTime)
+			t.Beside(func(context.Context) { memory.Release() }) // what the turn has left
 		})
 	}
 	s.park(now)
@@ -196,22 +196,24 @@ func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
 	s.prompts.Do(s.prompts.Close(time.Now()))
-	s.dialog.WithdrawAny()
+	s.dialog.End()
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
 	if s.proc.Client() != nil {
 		s.endDroid()
 	}
+	s.line.End(errEnded)
 	s.Settle()
-	s.proc.Started(nil, problem.Ending())
-	s.line.Proceed()
 	s.prompts.Do(s.prompts.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", files.ReleaseTime, release)
 	}
 }
+
+// errEnded is why nobody waits in a session that has ended.
+var errEnded = errors.New("the session has ended")
 
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid
 // is gone.

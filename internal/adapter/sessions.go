@@ -104,10 +104,8 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
-		if client := s.proc.Client(); client != nil {
-			client.Kill()
-			<-client.Exited()
-		}
+		s.Hurry()
+		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
@@ -138,14 +136,15 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(quiet func(struct{}, *acp.RequestError)) {
+	_, _ = owner.AskTask(s.Owner, owner.Inquiry[struct{}]{}, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
 		s.cancelPrompts()
-		s.line.When("the end of the session", func() {
-			tellBackground(s)
-			tellKept(s) // nobody else will
-			quiet(struct{}{}, nil)
-		}, needQuiet)
-	}}) // after an error there is nothing to wait for
+		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
+			return none, err // there is nothing to wait for
+		}
+		tellBackground(s)
+		tellKept(s) // nobody else will
+		return none, nil
+	})
 }
 
 // listStored lists stored sessions.

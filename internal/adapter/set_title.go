@@ -62,10 +62,8 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}],
-			Work: func(answer func(struct{}, *acp.RequestError)) {
-				s.setTitle(title, func(err *acp.RequestError) { answer(struct{}{}, err) })
-			}})
+		_, err = owner.AskTask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}]},
+			func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(t, title) })
 	}
 	if err != nil {
 		return nil, err
@@ -127,57 +125,51 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 }
 
 // setTitle has droid name a session that is open here.
-func (s *Session) setTitle(title string, done func(*acp.RequestError)) {
-	s.inTurn(turns.Session, func(over func(error)) {
-		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-			if err != nil {
-				defer over(nil)
-				done(err)
-				return
-			}
-			renameThread(s, title, func(err error) {
-				defer over(nil)
-				if err != nil {
-					done(problem.NotDone(problem.Naming, err))
-					return
-				}
-				s.titled(title, true)
-				done(nil)
-			})
-		})
-	})
+func (s *Session) setTitle(t *owner.Task, title string) *acp.RequestError {
+	its, err := s.turn(s.Context, t, turns.Session)
+	if err != nil {
+		return err
+	}
+	defer its.over(nil)
+	failure := s.renameThread(t, title)
+	var none *noDroid
+	switch {
+	case errors.As(failure, &none):
+		return none.why
+	case failure != nil:
+		return problem.NotDone(problem.Naming, failure)
+	}
+	return nil
 }
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
-// another one meanwhile.
-func renameThread(s *Session, title string, done func(error)) {
-	client, id := s.proc.Client(), s.droidID
-	renamed := func(err error) {
-		if s.droidID == id {
-			done(err)
-			return
+// another one meanwhile. The error is droid's, or a noDroid.
+func (s *Session) renameThread(t *owner.Task, title string) error {
+	for {
+		if _, err := s.droid(s.Context, t, 1); err != nil {
+			return &noDroid{err}
 		}
-		s.withDroid(1, func(_ *stream.SessionInfo, err *acp.RequestError) {
-			if err != nil {
-				done(err)
-				return
-			}
-			renameThread(s, title, done)
-		})
+		id := s.droidID
+		err := s.renameAlone(t, s.proc.Client(), id, title)
+		if s.droidID != id {
+			continue
+		}
+		if err == nil {
+			s.titled(title, true)
+		}
+		return err
 	}
-	s.Do(func(ctx context.Context) { renameAlone(ctx, s, client, id, title, renamed) }, func() { done(problem.Lost()) })
 }
 
-// renameAlone has droid rename one of the thread's sessions when the rename before is done, and posts renamed
-// before the next one begins.
-func renameAlone(ctx context.Context, s *Session, client *droid.Client, id, title string, renamed func(error)) {
-	err := s.name.Alone(ctx, func() {
-		_, err := s.agent.rename(ctx, client, id, title)
-		s.Post(func() { renamed(err) })
-	})
-	if err != nil {
-		s.Post(func() { renamed(err) })
+// renameAlone has droid rename one of the thread's sessions when the rename before is done.
+func (s *Session) renameAlone(t *owner.Task, client *droid.Client, id, title string) (err error) {
+	release, failure := s.line.Hold(s.Context, t, "a title", needTitle)
+	if failure != nil {
+		return failure
 	}
+	defer release()
+	t.Beside(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
+	return err
 }
 
 // titled notes a title and tells the editor. After the user has given one, droid still

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/prompt"
-	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
@@ -135,7 +134,8 @@ type slashRun struct {
 	// From begin on.
 	prompt *userPrompt
 	named  int             // how often the user had named the thread
-	work   context.Context // of the calls that the command makes; ends with the prompt
+	task   *owner.Task     // in which the command runs
+	work   context.Context // of what the command waits for; ends with the prompt
 	stop   func()          // stops a shell command; nil for all other commands
 	atEnd  []func()        // called in this order when the prompt has ended
 }
@@ -152,7 +152,10 @@ func (r *slashRun) begin(p *userPrompt) {
 		r.reply(refusal)
 		return
 	}
-	r.run(r, r.args)
+	r.s.Go(func(t *owner.Task) {
+		r.task = t
+		r.run(r, r.args)
+	})
 }
 
 // over reports whether the prompt has ended, and another one may run.
@@ -181,26 +184,21 @@ func (r *slashRun) done() {
 	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
 }
 
-// agree calls then when the user has said yes to a question, or at once where there is none.
-func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string, then func()) {
-	if q == nil {
-		then()
-		return
+// agree reports whether the user has said yes to a question, or there is none. Otherwise the command has ended.
+func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
+	switch {
+	case q == nil:
+		return true
+	case !r.s.ask(r.work, r.task, q):
+		r.s.tell(q.After(not)...)
+		return false
+	case !q.Yes():
+		r.s.tell(q.After(not)...)
+		r.reply("The conversation stays as it is.")
+		return false
 	}
-	s, id := r.s, r.name
-	s.tell(q.Before...)
-	closeUp := func() { s.tell(q.After(not)...) }
-	r.whenEnded(func() { s.dialog.Withdraw(id) })
-	s.dialog.Open(s.out, &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}, q, func() {
-		s.dialog.End(id)
-		if !q.Yes() {
-			closeUp()
-			r.reply("The conversation stays as it is.")
-			return
-		}
-		s.tell(q.After(agreed)...)
-		then()
-	})
+	r.s.tell(q.After(agreed)...)
+	return !r.over()
 }
 
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
@@ -233,52 +231,58 @@ func (r *slashRun) ended() {
 	}
 }
 
-// beside calls f beside the owner. When f has returned, the owner calls then with f's
-// error. f's context ends with the prompt, and after limit with the error late.
-func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error, then func(error)) {
-	work := r.work
-	r.s.Do(func(context.Context) {
-		ctx, cancel := context.WithTimeoutCause(work, limit, late)
+// beside has f run beside the owner. f's context ends with the prompt, and after limit with the error late.
+func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error) (err error) {
+	r.task.Beside(func(context.Context) {
+		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
-		err := opening.OutOfTime(ctx, f(ctx))
-		r.s.Post(func() { then(err) })
+		err = opening.OutOfTime(ctx, f(ctx))
 	})
+	return err
 }
 
-// droid calls f with the session's process, which is started if need be. If that
-// fails, the prompt ends with the error.
-func (r *slashRun) droid(f func(client *droid.Client)) {
-	r.prompt.droidFor(func(bool) { f(r.s.proc.Client()) })
+// droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
+// nil is returned, as it is when the prompt has ended.
+func (r *slashRun) droid() *droid.Client {
+	_, err := r.s.droid(r.work, r.task, 1)
+	switch {
+	case r.over(): // it was cancelled meanwhile
+		return nil
+	case err != nil:
+		r.s.prompts.Do(r.s.prompts.Fail(r.prompt.id, err))
+		return nil
+	}
+	return r.s.proc.Client()
 }
 
-// ask calls f with the session's process beside the owner, and ends the command
-// with its text, or with failed and why.
+// ask has f ask the session's process beside the owner, and ends the command with its text, or with failed and why.
 func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
-	r.droid(func(client *droid.Client) {
-		var text string
-		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-			text, err = f(ctx, client)
-			return err
-		}, func(err error) {
-			if err != nil {
-				r.fail(failed, err)
-				return
-			}
-			r.reply(text)
-		})
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	var text string
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		text, err = f(ctx, client)
+		return err
 	})
+	if err != nil {
+		r.fail(failed, err)
+		return
+	}
+	r.reply(text)
 }
 
-// history calls f with the whole conversation. Where droid does not tell it, the
-// command ends with failed and why.
-func (r *slashRun) history(failed string, f func(info *stream.SessionInfo)) {
-	r.s.loadWhole(func(info *stream.SessionInfo, err *acp.RequestError) {
-		switch {
-		case r.over():
-		case err != nil:
-			r.fail(failed, errors.New(problem.Text(err)))
-		default:
-			f(info)
-		}
-	})
+// history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and
+// nil is returned, as it is when the prompt has ended.
+func (r *slashRun) history(failed string) *stream.SessionInfo {
+	info, err := r.s.loadWhole(r.work, r.task)
+	switch {
+	case r.over():
+		return nil
+	case err != nil:
+		r.fail(failed, errors.New(problem.Text(err)))
+		return nil
+	}
+	return info
 }

@@ -22,50 +22,48 @@ var errCompactTime = errors.New("droid did not answer within 10 minutes")
 // compactCommand replaces the conversation by a summary, once the user has agreed: some menus run the
 // command on a key that was meant for another one.
 func compactCommand(r *slashRun, instructions string) {
-	q := r.s.show.CompactQuestion(r.s.proc.Background())
-	r.agree(q, "Not compacted", "Agreed: compact the conversation", func() { compactNow(r, instructions) })
-}
-
-// compactNow has droid do that.
-func compactNow(r *slashRun, instructions string) {
-	r.droid(func(client *droid.Client) {
-		s := r.s
-		s.tell(s.show.BeginCompaction(show.UserAsked)...)
-		answered := false
-		r.whenEnded(func() {
-			if !answered {
-				r.endCompaction(client)
-			}
-		})
-		var next store.Successor
-		var removed int
-		var summary string
-		from, wanted := s.droidID, s.show.TakesSummary()
-		r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
-			next = s.agent.threads.Successor(ctx, from)
-			id, n, err := client.Compact(ctx, instructions)
-			if err == nil {
-				next.Made(id, store.LinkCompact)
-				if wanted {
-					summary = s.agent.threads.Summary(ctx, id)
-				}
-			}
-			removed = n
-			return err
-		}, func(err error) {
-			answered = err != errCompactTime
-			if err != nil {
-				compactFailed(r, err)
-				return
-			}
-			// A process that made the summary goes on giving the model the whole old
-			// conversation, also after loading the new session (0.99 to 0.225).
-			r.goOn(next, true, func(hint string) {
-				s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-				r.reply(show.Became(removed) + " This thread goes on with it." + hint)
-			})
-		})
+	s := r.s
+	if !r.agree(s.show.CompactQuestion(s.proc.Background()), "Not compacted", "Agreed: compact the conversation") {
+		return
+	}
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	s.tell(s.show.BeginCompaction(show.UserAsked)...)
+	answered := false
+	r.whenEnded(func() {
+		if !answered {
+			r.endCompaction(client)
+		}
 	})
+	var next store.Successor
+	var removed int
+	var summary string
+	from, wanted := s.droidID, s.show.TakesSummary()
+	err := r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
+		next = s.agent.threads.Successor(ctx, from)
+		id, n, err := client.Compact(ctx, instructions)
+		if err == nil {
+			next.Made(id, store.LinkCompact)
+			if wanted {
+				summary = s.agent.threads.Summary(ctx, id)
+			}
+		}
+		removed = n
+		return err
+	})
+	answered = err != errCompactTime
+	if err != nil {
+		compactFailed(r, err)
+		return
+	}
+	// A process that made the summary goes on giving the model the whole old
+	// conversation, also after loading the new session (0.99 to 0.225).
+	if hint, ok := r.goOn(next, true); ok {
+		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
+		r.reply(show.Became(removed) + " This thread goes on with it." + hint)
+	}
 }
 
 func compactFailed(r *slashRun, err error) {

@@ -22,27 +22,28 @@ func exportCommand(r *slashRun, file string) {
 		file = strings.TrimSpace(rest)
 	}
 	const failed = "The conversation was not exported"
-	r.history(failed, func(info *stream.SessionInfo) {
-		session, cwd, seen := r.s.droidID, r.s.cwd, r.s.usage.Past()
-		var path string
-		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-			path, err = r.s.agent.exportTo(ctx, info, exported{session, cwd, file, named, seen})
-			return err
-		}, func(err error) {
-			if err != nil {
-				r.fail(failed, err)
-				return
-			}
-			r.reply("The conversation is in `" + path + "`.")
-		})
+	info := r.history(failed)
+	if info == nil {
+		return
+	}
+	what := exported{r.s.droidID, r.s.cwd, file, named, r.s.usage.Past()}
+	var path string
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		path, err = r.s.agent.exportTo(ctx, info, what)
+		return err
 	})
+	if err != nil {
+		r.fail(failed, err)
+		return
+	}
+	r.reply("The conversation is in `" + path + "`.")
 }
 
 // exported is what is written of a session, and where.
 type exported struct {
 	session, cwd string
-	file         string                     // "" for droid-SESSION.html in cwd
-	named        bool                       // the page names cwd
+	file         string                 // "" for droid-SESSION.html in cwd
+	named        bool                   // the page names cwd
 	seen         map[string]export.Turn // that this agent has seen, by the id of the user's message
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/opening"
@@ -25,24 +24,22 @@ func forkCommand(r *slashRun, args string) {
 		return
 	}
 	a, works := r.s.agent, r.s.droidID
-	r.s.copyHere(r.work, func(id string, err *acp.RequestError) {
-		if err != nil {
-			r.fail(failed, errors.New(problem.Text(err)))
-			return
+	id, failure := r.s.copyHere(r.work, r.task)
+	if failure != nil {
+		r.fail(failed, errors.New(problem.Text(failure)))
+		return
+	}
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+		ids, err := a.threads.IDs(ctx, works)
+		if err == nil {
+			a.copyOptions(ctx, ids, id)
 		}
-		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-			ids, err := a.threads.IDs(ctx, works)
-			if err == nil {
-				a.copyOptions(ctx, ids, id)
-			}
-			return err
-		}, func(err error) {
-			if err != nil {
-				r.s.log.Warn("a copy was not given the thread's options", zap.Error(err))
-			}
-			r.reply(fmt.Sprintf(forkedText, id))
-		})
+		return err
 	})
+	if err != nil {
+		r.s.log.Warn("a copy was not given the thread's options", zap.Error(err))
+	}
+	r.reply(fmt.Sprintf(forkedText, id))
 }
 
 // forkEarlier copies the conversation that the thread had before a compaction or a
@@ -50,7 +47,7 @@ func forkCommand(r *slashRun, args string) {
 func forkEarlier(r *slashRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
 	var made opening.Copied
-	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 		ids, err := a.threads.IDs(ctx, works)
 		if err != nil {
 			return err
@@ -63,13 +60,12 @@ func forkEarlier(r *slashRun, failed, which string) {
 			a.copyOptions(ctx, ids, made.ID)
 		}
 		return err
-	}, func(err error) {
-		if err != nil {
-			r.fail(failed, err)
-			return
-		}
-		r.reply(fmt.Sprintf(forkedText, made.ID))
 	})
+	if err != nil {
+		r.fail(failed, err)
+		return
+	}
+	r.reply(fmt.Sprintf(forkedText, made.ID))
 }
 
 // earlier finds a session of a thread that is not the one it works on.

@@ -7,15 +7,14 @@ import (
 
 // helpCommand lists the commands that the editor knows.
 func helpCommand(r *slashRun, _ string) {
-	r.s.lookForCommands(lookTime, func() {
-		var b strings.Builder
-		for _, c := range r.s.allCommands() {
-			hint := ""
-			if c.Input != nil {
-				hint = string(" " + c.Input.Hint)
-			}
-			fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
+	r.s.lookForCommands(r.task, lookTime)
+	var b strings.Builder
+	for _, c := range r.s.allCommands() {
+		hint := ""
+		if c.Input != nil {
+			hint = string(" " + c.Input.Hint)
 		}
-		r.reply(b.String())
-	})
+		fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
+	}
+	r.reply(b.String())
 }

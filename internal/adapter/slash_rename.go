@@ -1,9 +1,6 @@
 package adapter
 
-import (
-	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/store"
-)
+import "droid-acp/internal/droid/store"
 
 // renameCommand gives the session a title, as session/set_title does. One that droid stores although the command
 // was cancelled meanwhile counts.
@@ -12,14 +9,12 @@ func renameCommand(r *slashRun, title string) {
 		r.reply("Give a title: `/rename My title`.")
 		return
 	}
-	r.droid(func(*droid.Client) {
-		renameThread(r.s, title, func(err error) {
-			if err != nil {
-				r.fail("The session was not renamed", err)
-				return
-			}
-			r.s.titled(title, true)
-			r.reply("The session is called “" + title + "” now.")
-		})
-	})
+	if r.droid() == nil {
+		return
+	}
+	if err := r.s.renameThread(r.task, title); err != nil {
+		r.fail("The session was not renamed", err)
+		return
+	}
+	r.reply("The session is called “" + title + "” now.")
 }

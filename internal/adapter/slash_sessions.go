@@ -23,7 +23,7 @@ func sessionsCommand(r *slashRun, _ string) {
 	var before []store.Session
 	var thread []string
 	works := r.s.droidID
-	r.beside(opening.Time, errListTime, func(ctx context.Context) (err error) {
+	err := r.beside(opening.Time, errListTime, func(ctx context.Context) (err error) {
 		if page, err = a.listStored(ctx, store.Query{Limit: 20}); err != nil {
 			return err
 		}
@@ -36,19 +36,18 @@ func sessionsCommand(r *slashRun, _ string) {
 			}
 		}
 		return nil
-	}, func(err error) {
-		if err != nil {
-			r.fail("The sessions could not be listed", err)
-			return
-		}
-		var b strings.Builder
-		listStored(&b, page.Sessions, thread)
-		if len(before) > 0 {
-			b.WriteString("\nThis thread was compacted or rewound. `/fork ID` makes a thread of its own from a conversation that it had before:\n\n")
-			listStored(&b, before, nil)
-		}
-		r.reply(cmp.Or(b.String(), "There are no sessions."))
 	})
+	if err != nil {
+		r.fail("The sessions could not be listed", err)
+		return
+	}
+	var b strings.Builder
+	listStored(&b, page.Sessions, thread)
+	if len(before) > 0 {
+		b.WriteString("\nThis thread was compacted or rewound. `/fork ID` makes a thread of its own from a conversation that it had before:\n\n")
+		listStored(&b, before, nil)
+	}
+	r.reply(cmp.Or(b.String(), "There are no sessions."))
 }
 
 // listStored writes a line for each session, and says which one is this thread.

@@ -20,7 +20,7 @@ func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path, release, trusted string
 	cwd := s.cwd
-	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
 			return err
@@ -34,30 +34,29 @@ func statusCommand(r *slashRun, _ string) {
 			trusted = project.State()
 		}
 		return nil
-	}, func(err error) {
-		if err != nil {
-			path, release = err.Error(), "of an unknown version"
-		}
-		protocol := "no process runs; the next prompt starts one"
-		if s.proc.Client() != nil {
-			version := s.proc.Client().Version()
-			protocol = "protocol " + version.String()
-			if missing := version.Missing(); missing != "" {
-				protocol += "; it " + missing + ". " + stream.Update
-			}
-		}
-		waits := "nothing waits"
-		if all := s.waits(time.Now()); len(all) > 0 {
-			waits = "what waits: " + strings.Join(all, "; ")
-		}
-		session := "- session " + s.out.Session()
-		if s.droidID != s.out.Session() {
-			session += "\n- it goes on in droid's session " + s.droidID
-		}
-		r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- %s\n",
-			s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
-			options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 	})
+	if err != nil {
+		path, release = err.Error(), "of an unknown version"
+	}
+	protocol := "no process runs; the next prompt starts one"
+	if s.proc.Client() != nil {
+		version := s.proc.Client().Version()
+		protocol = "protocol " + version.String()
+		if missing := version.Missing(); missing != "" {
+			protocol += "; it " + missing + ". " + stream.Update
+		}
+	}
+	waits := "nothing waits"
+	if all := s.waits(time.Now()); len(all) > 0 {
+		waits = "what waits: " + strings.Join(all, "; ")
+	}
+	session := "- session " + s.out.Session()
+	if s.droidID != s.out.Session() {
+		session += "\n- it goes on in droid's session " + s.droidID
+	}
+	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- %s\n",
+		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
+		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 }
 
 // filesWay says how droid's reads and edits reach the files.

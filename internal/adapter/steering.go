@@ -117,7 +117,11 @@ func (p *userPrompt) takeSteering(response *wire.Response, params *steeringParam
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
-	s.line.Take("a turn that a message began", needNoPrompt, func(end func()) { response.WhenWritten(func() { s.Post(end) }) })
+	s.Go(func(t *owner.Task) {
+		if release, err := s.line.Hold(s.Context, t, "a turn that a message began", needNoPrompt); err == nil {
+			response.WhenWritten(func() { s.Post(release) })
+		}
+	})
 	p.acceptDetached()
 	answer(outcomeStarted, nil)
 }

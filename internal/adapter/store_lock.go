@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/waiting"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
@@ -112,7 +112,11 @@ func tellSoon(s *Session, text string) {
 		s.tell(show.Notice(text))
 		return
 	}
-	s.line.Add(time.Now(), &waiting.Waiter{Name: "a message", Needs: []waiting.Need{needShown}, Go: func() { tellNow(s, text) }})
+	s.Go(func(t *owner.Task) {
+		if s.until(s.Context, t, "a message", needShown) == nil {
+			tellNow(s, text)
+		}
+	})
 }
 
 // unlock releases a lock beside the owner.

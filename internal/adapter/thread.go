@@ -7,9 +7,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
 
@@ -27,55 +27,61 @@ type thread struct {
 
 // goOn continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
-// the old conversation. When it is loaded and has the thread's title, done is called
-// with what the user must know of the two sessions.
-func (r *slashRun) goOn(next store.Successor, fresh bool, done func(hint string)) {
+// the old conversation. When it is loaded and has the thread's title, hint is
+// what the user must know of the two sessions. It reports false when the thread does not go on
+// there; then the command has ended.
+func (r *slashRun) goOn(next store.Successor, fresh bool) (hint string, ok bool) {
 	s := r.s
 	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
-		return
+		return "", false
 	}
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
-		return
+		return "", false
 	}
-	loaded := func(_ *stream.SessionInfo, err *acp.RequestError) {
-		if err != nil {
-			s.droidID = old
-			if id != old && id != s.out.Session() {
-				s.agent.sessions.Release(s, id)
-			}
-			s.stays(old)
-			s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-			r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
-			return
+	if err := r.move(id, fresh); err != nil {
+		s.droidID = old
+		if id != old && id != s.out.Session() {
+			s.agent.sessions.Release(s, id)
 		}
-		hint, late := next.Hint(), r.over()
-		if late {
-			r.tellLate(hint)
-		}
-		s.carryTitle(next.Title, r.named, func() {
-			if r.over() && !late {
-				r.tellLate(hint)
-			}
-			done(hint)
-		})
+		s.stays(old)
+		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
+		r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
+		return "", false
 	}
-	s.line.Take(aCall, needCalls, func(end func()) {
-		defer end()
-		s.droidID = id
-		if fresh || s.proc.Client() == nil {
-			if s.proc.Client() != nil {
-				s.retireDroid()
-			}
-			s.withDroid(1, loaded)
-			return
-		}
-		s.loadAgain(s.Context, 1, problem.Loading, loaded)
-	})
+	hint, late := next.Hint(), r.over()
+	if late {
+		r.tellLate(hint)
+	}
+	s.carryTitle(r.task, next.Title, r.named)
+	if r.over() && !late {
+		r.tellLate(hint)
+	}
+	return hint, true
+}
+
+// move has the session work on another one of droid's. What the command has begun is not given up with it.
+func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
+	s, t := r.s, r.task
+	release, err := s.call(s.Context, t)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s.droidID = id
+	if s.proc.Client() != nil && !fresh {
+		_, err = s.loadInCall(s.Context, t, 1, problem.Loading)
+		return err
+	}
+	if s.proc.Client() != nil {
+		s.retireDroid()
+	}
+	_, err = s.droid(s.Context, t, 1)
+	return err
 }
 
 // tellLate tells, to whoever's prompt runs or comes next, that the thread goes on in what droid made for a command
@@ -94,27 +100,19 @@ func (r *slashRun) tellLate(hint string) {
 }
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
-// often, or the one that they have given it since, and calls done. No turn runs meanwhile: the command does.
-func (s *Session) carryTitle(title string, named int, done func()) {
-	if s.name.Given() != named {
-		title, named = s.name.Title(), s.name.Given()
-	}
-	if title == "" || s.proc.Client() == nil {
-		done()
-		return
-	}
-	client, id := s.proc.Client(), s.droidID
-	renamed := func(err error) {
-		if err != nil {
-			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
-		}
+// often, or the one that they have given it since. No turn runs meanwhile: the command does.
+func (s *Session) carryTitle(t *owner.Task, title string, named int) {
+	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {
-			s.carryTitle(title, named, done)
+			title, named = s.name.Title(), s.name.Given()
+		}
+		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		done()
+		if err := s.renameAlone(t, s.proc.Client(), s.droidID, title); err != nil {
+			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
+		}
 	}
-	s.Do(func(ctx context.Context) { renameAlone(ctx, s, client, id, title, renamed) }, done)
 }
 
 // tellLateSession tells of a session that droid made for a command which nobody

@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/instructions"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/show"
 )
@@ -101,21 +102,16 @@ func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) fu
 
 // setFollowUp sets the option that droid knows nothing of, notes it for later agents, and calls
 // done. It reports false for what is no value of it.
-func (s *Session) setFollowUp(value string, done func()) bool {
+func (s *Session) setFollowUp(t *owner.Task, value string) bool {
 	if !s.useFollowUp(value) {
 		return false
 	}
 	s.tellState()
-	at := s.droidID
-	s.Do(func(context.Context) {
-		err := s.agent.threads.SetFollowUp(at, value)
-		s.Post(func() {
-			if err != nil {
-				s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
-			}
-			done()
-		})
-	}, done)
+	at, err := s.droidID, error(nil)
+	t.Beside(func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
+	if err != nil {
+		s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
+	}
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -68,9 +69,9 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.Discarded:
 		s.discarded(ev)
 	case quirks.PermissionAsked:
-		s.askPermission(ev, files)
+		s.Go(func(t *owner.Task) { s.askPermission(t, ev, files) })
 	case quirks.QuestionAsked:
-		s.askQuestions(ev)
+		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
 	case quirks.AskWithdrawn:
 		s.dialog.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:

@@ -9,7 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/telling"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
@@ -50,46 +50,49 @@ func tellBrought(s *Session, p trust.Project, others string) {
 // trustTime bounds how long the first prompt waits for an answer.
 const trustTime = 10 * time.Minute
 
-// whenTrusted calls then when the user has answered whether the project may run what the
-// process leaves out: at once where it leaves nothing out or nobody is to be asked. After
-// a yes another process has it all. Whatever is no clear yes changes nothing. A process that runs what is no
-// longer trusted, as another session or agent took that back, is replaced first.
-func (p *userPrompt) whenTrusted(then func()) {
+// trust returns when the user has answered whether the project may run what the process leaves out: at
+// once where it leaves nothing out or nobody is to be asked. After a yes another process has it all.
+// Whatever is no clear yes changes nothing. A process that runs what is no longer trusted, as another
+// session or agent took that back, is replaced first.
+func (p *userPrompt) trust(ctx context.Context, t *owner.Task) *acp.RequestError {
 	s := p.s
-	client := s.proc.Client()
-	if client == nil || !s.agent.cfg.Trust.MayAsk() {
-		then()
-		return
-	}
-	cwd, all := s.cwd, client.Without() == nil
-	p.workFor("a look at the project", func(ctx context.Context) func() {
-		project, err := s.agent.opener.Project(ctx, cwd)
+	for {
+		client := s.proc.Client()
+		if client == nil || !s.agent.cfg.Trust.MayAsk() {
+			return nil
+		}
+		cwd, all := s.cwd, client.Without() == nil
+		var project trust.Project
+		var unknown error
+		s.besideFor(ctx, t, "a look at the project", func(ctx context.Context) { project, unknown = s.agent.opener.Project(ctx, cwd) })
+		if unknown != nil || ctx.Err() != nil {
+			return nil // what could not be looked at counts as neither yes nor no
+		}
 		nothing := len(client.Takes(project.Layer).Items) == 0
 		switch {
-		case err != nil, all && (project.Trusted || nothing), !all && !project.Trusted && !project.Asks: // what could not be looked at counts as neither yes nor no
-			return then
+		case all && (project.Trusted || nothing), !all && !project.Trusted && !project.Asks:
+			return nil
 		case all:
-			return func() {
-				p.takeLayer(func() {
-					if client := s.proc.Client(); client == nil || client.Without() == nil {
-						then() // it was trusted again meanwhile
-						return
-					}
-					p.whenTrusted(then)
-				})
+			if err := p.takeLayer(ctx, t); err != nil {
+				return err
 			}
-		case project.Trusted:
-			return func() { p.takeLayer(then) }
+			if client := s.proc.Client(); client == nil || client.Without() == nil {
+				return nil // it was trusted again meanwhile
+			}
+			continue
+		case project.Trusted || p.asksTrust(ctx, t, project):
+			return p.takeLayer(ctx, t)
 		}
-		return func() { p.askTrust(project, then) }
-	})
+		return nil
+	}
 }
 
 // notTrusted ends the entry of the question where the answer was no yes.
 const notTrusted = "Not trusted: /trust yes lets it run"
 
-// askTrust asks the user, or tells them what to type where they cannot be asked.
-func (p *userPrompt) askTrust(project trust.Project, then func()) {
+// asksTrust asks the user, or tells them what to type where they cannot be asked. It reports whether
+// they said yes, and that is kept.
+func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (yes bool) {
 	s := p.s
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
@@ -104,66 +107,54 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
 			tellBrought(s, project, "") // else it was told as the session was opened
 		}
-		then()
-		return
+		return false
 	case len(project.Items) > trust.MostAsked:
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
-		then()
-		return
+		return false
 	}
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
 		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
-	s.tell(q.Before...)
-	id := "trust"
-	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
-	finish := func(how string, then func()) {
-		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
-			s.tell(q.After(how)...)
-			then()
-		}
+	end := func(how string) { s.tell(q.After(how)...) }
+	asking, cancel := context.WithTimeout(ctx, trustTime)
+	defer cancel()
+	switch answered := s.ask(asking, t, q); {
+	case !answered && ctx.Err() == nil && asking.Err() != nil:
+		end(notTrusted)
+		decline("The project was not trusted: nobody answered within ten minutes.")
+		return false
+	case !answered: // it was taken back, which is no answer
+		end(notTrusted)
+		return false
+	case q.Cancels(): // the next prompt asks again
+		end(notTrusted)
+		s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id))
+		return false
+	case !q.Yes():
+		end(notTrusted)
+		decline(s.show.NotTrusted())
+		return false
 	}
-	refused := func(why string) { finish(notTrusted, func() { decline(why); then() }) }
-	late := time.AfterFunc(trustTime, func() {
-		s.Post(func() {
-			if s.dialog.Waits(asked) {
-				refused("The project was not trusted: nobody answered within ten minutes.")
-			}
-		})
+	var err error
+	t.Beside(func(ctx context.Context) {
+		_, err = files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 	})
-	s.dialog.Open(s.out, asked, q, func() {
-		late.Stop()
-		switch {
-		case q.Cancels(): // the next prompt asks again
-			finish(notTrusted, func() { s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id)) })
-			return
-		case !q.Yes():
-			refused(s.show.NotTrusted())
-			return
-		}
-		s.Do(func(ctx context.Context) {
-			_, err := files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
-			s.Post(func() {
-				if err != nil {
-					s.log.Warn("the answer was not kept", zap.Error(err))
-					refused("Your yes could not be kept: " + err.Error() + ".")
-					return
-				}
-				finish("Trusted", func() { p.takeLayer(then) })
-			})
-		}, func() {
-			if s.dialog.End(id) && s.prompts.Runs(p.id) {
-				then()
-			}
-		})
-	})
+	if err != nil {
+		s.log.Warn("the answer was not kept", zap.Error(err))
+		end(notTrusted)
+		decline("Your yes could not be kept: " + err.Error() + ".")
+		return false
+	}
+	end("Trusted")
+	return true
 }
 
 // takeLayer has the session go on in a process that runs what the project brings.
-func (p *userPrompt) takeLayer(then func()) {
+func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestError {
 	if p.s.proc.Client() != nil {
 		p.s.retireDroid()
 	}
-	p.droidFor(func(bool) { then() })
+	_, err := p.s.droid(ctx, t, 1)
+	return err
 }
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a

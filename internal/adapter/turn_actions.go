@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
@@ -25,7 +26,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Begin:
 		a.Do()
 	case turns.NeedDroid:
-		s.prompts.Get(a.ID).needDroid()
+		s.prompts.Get(a.ID).begin()
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
 		s.out.Use(p.session)
@@ -52,8 +53,9 @@ func (s *Session) act(a turns.Action) {
 	}
 }
 
-// needDroid gets a droid for a prompt that begins to run.
-func (p *userPrompt) needDroid() {
+// begin prepares a prompt whose turn has come: it goes to droid when that is there and all else that
+// the prompt needs. It is given up when the prompt ends, or needs another droid since this one died.
+func (p *userPrompt) begin() {
 	s := p.s
 	s.out.Use(p.session)
 	for _, notice := range s.out.Kept() {
@@ -63,43 +65,46 @@ func (p *userPrompt) needDroid() {
 	s.usage.NotDue()
 	s.commands.NotDue()
 	lookForOthers(s)
-	crashed := s.prompts.Crashed()
-	p.attempt++
-	attempt := p.attempt
-	p.renewed(func() {
-		p.droidFor(func(started bool) {
-			if p.attempt != attempt {
-				return // droid has died, and the prompt needed another one
-			}
-			if started && crashed {
-				s.tell(show.Thought("droid had ended and was started again; the session continues."))
-			}
-			ready := func() {
-				if p.attempt == attempt {
-					s.prompts.Do(s.prompts.Ready(p.id))
-				}
-			}
-			p.whenTrusted(func() {
-				p.inItsMode(func() {
-					s.whenServersStarted(func() { p.whenLinksSeen(func() { p.whenKnown(ready) }) })
-				})
-			})
-		})
-	})
-}
-
-// droidFor gets a droid for a prompt that runs, and says whether it was started just now.
-func (p *userPrompt) droidFor(then func(started bool)) {
-	s := p.s
-	s.withDroid(1, func(info *stream.SessionInfo, err *acp.RequestError) {
+	p.giveUp()
+	ctx, giveUp := context.WithCancel(context.Background()) // the end of the session is told to who waits
+	p.giveUp = giveUp
+	s.Go(func(t *owner.Task) {
+		err := p.prepare(ctx, t)
 		switch {
-		case !s.prompts.Runs(p.id): // it was cancelled meanwhile
+		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
 		case err != nil:
 			s.prompts.Do(s.prompts.Fail(p.id, err))
 		default:
-			then(info != nil)
+			s.prompts.Do(s.prompts.Ready(p.id))
 		}
 	})
+}
+
+// prepare returns when droid may have the prompt, or with why it cannot.
+func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestError {
+	s, crashed := p.s, p.s.prompts.Crashed()
+	if err := p.renew(ctx, t); err != nil {
+		return err
+	}
+	info, err := s.droid(ctx, t, 1)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if info != nil && crashed {
+		s.tell(show.Thought("droid had ended and was started again; the session continues."))
+	}
+	if err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := s.inItsMode(ctx, t); err != nil {
+		return err
+	}
+	s.servers.Await(time.Now())
+	if err := s.until(ctx, t, "the prompt", needServers); err != nil {
+		return err
+	}
+	p.lookAtLinks(ctx, t)
+	return p.known(ctx, t)
 }
 
 // send hands a prompt to droid.
@@ -179,6 +184,7 @@ func (s *Session) interrupt() {
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
 	p.cancelled = end.Cancelled
+	p.giveUp()
 	if p.command != nil {
 		p.command.ended()
 	}

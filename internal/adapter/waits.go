@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/waiting"
+	"droid-acp/internal/adapter/problem"
 )
 
 // What waits in a session stands in its line, says what it needs, and goes on when that is
@@ -26,6 +30,8 @@ const (
 	needServers  waiting.Need = "MCP servers to start"
 	needShown    waiting.Need = "the editor to show the session"
 	needOthers   waiting.Need = "a look whether another window has the session open"
+	needTurn     waiting.Need = "its turn"
+	needTitle    waiting.Need = "the title before it" // of two titles at once droid stores the later one twice (0.225.2)
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
@@ -57,7 +63,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needServers:
 		return !s.servers.Starting()
 	}
-	return false // work that is under way, see workFor
+	return false
 }
 
 // waits tells who waits in the session, for what and since when, and which prompts.
@@ -74,20 +80,41 @@ func (s *Session) waits(now time.Time) []string {
 	return lines
 }
 
-// workFor does for a prompt that begins what blocks, beside the owner, who goes on with what
-// that returns if the prompt still runs then. what says in words what is done.
-func (p *userPrompt) workFor(what waiting.Need, work func(ctx context.Context) (then func())) {
-	s, attempt := p.s, p.attempt
+// until waits until all needs are there. who says in words what goes on then. The error says why it
+// waits no longer: ctx or the session has ended.
+func (s *Session) until(ctx context.Context, t *owner.Task, who string, needs ...waiting.Need) *acp.RequestError {
+	return s.notWaited(s.line.Until(ctx, t, who, needs...))
+}
+
+// besideFor has f run beside the owner for a prompt, and tells what that waits for meanwhile. f's context ends with
+// ctx and with the session.
+func (s *Session) besideFor(ctx context.Context, t *owner.Task, what waiting.Need, f func(context.Context)) {
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
-	s.Do(func(ctx context.Context) {
-		then := work(ctx)
-		s.Post(func() {
-			if s.line.Leave(w); s.prompts.Runs(p.id) && p.attempt == attempt {
-				then()
-			}
-		})
-	}, func() { s.line.Leave(w) })
+	defer s.line.Leave(w)
+	t.Beside(func(session context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(session, cancel)()
+		f(ctx)
+	})
+}
+
+// call takes needCalls until release is called.
+func (s *Session) call(ctx context.Context, t *owner.Task, needs ...waiting.Need) (release func(), err *acp.RequestError) {
+	release, why := s.line.Hold(ctx, t, aCall, needCalls, needs...)
+	return release, s.notWaited(why)
+}
+
+// notWaited answers what does not wait any longer.
+func (s *Session) notWaited(why error) *acp.RequestError {
+	switch {
+	case why == nil:
+		return nil
+	case s.ended:
+		return s.EndError()
+	}
+	return problem.Cancelled()
 }
 
 // holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is

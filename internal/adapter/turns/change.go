@@ -103,6 +103,9 @@ func (m *Machine) LoseChanges(why error) []Action {
 	return m.take()
 }
 
+// Takes reports whether a change waits or is under way.
+func (m *Machine) Takes(c *Change) bool { return slices.Contains(m.changes, c) }
+
 // Changing is how many changes wait or are under way.
 func (m *Machine) Changing() int { return len(m.changes) }
 

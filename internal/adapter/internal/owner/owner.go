@@ -27,13 +27,14 @@ type Owner struct {
 	Stop    context.CancelFunc // ends Context, and so the owner
 	Over    chan struct{}      // closed when the owner has ended: no work is done any more
 
-	log    *zap.Logger
-	mail   *mailbox
-	beside sync.WaitGroup // goroutines beside the owner
-	panics alarm
-	after  func()                           // runs after each event, work and tick
-	lost   func(p any)                      // clears away after the panic p; it may panic itself
-	unfit  atomic.Pointer[acp.RequestError] // see Refuse
+	log     *zap.Logger
+	mail    *mailbox
+	beside  sync.WaitGroup // goroutines beside the owner
+	settled bool           // what is posted is taken no more, see Settle
+	panics  alarm
+	after   func()                           // runs after each event, work and tick
+	lost    func(p any)                      // clears away after the panic p; it may panic itself
+	unfit   atomic.Pointer[acp.RequestError] // see Refuse
 }
 
 // New makes an owner, which Run then is. lost clears away, in the owner, after a panic.
@@ -191,6 +192,7 @@ func (o *Owner) Settle() {
 		}
 		o.work(mail)
 	}
+	o.settled = true
 	o.work(o.mail.close())
 }
 

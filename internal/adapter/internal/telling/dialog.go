@@ -1,6 +1,9 @@
 package telling
 
 import (
+	"context"
+	"slices"
+
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
@@ -8,62 +11,129 @@ import (
 	"droid-acp/internal/show"
 )
 
-// Dialog is the permission or the question that the user has in front of them, if any.
-// There is one at a time. The zero value is none; only the session's owner touches it.
+// Dialog is what the user is asked: one question at a time, in the order in which they were opened.
+// The zero value has none; only the session's owner and its tasks touch it.
 type Dialog struct {
-	open *Question
+	questions []*Question // the first one is in front of the user
 }
 
-// Question is a request of droid's that waits for the user.
+// Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	RequestID string // droid's
-	Refuse    func() // gives droid the refusal
-	CloseUp   func() // undoes what was shown for this dialog alone
-
-	asked *Asked // the step that the editor has, nil between two
+	of      *Dialog
+	id      string // droid's request; "" for a question of this agent's own, which ends with its context
+	outcome Outcome
+	asked   *Asked // the step that the editor has, nil between two
+	task    Task   // what waits for the user, or for its place; nil when nothing does
 }
 
-// Open asks the user one step of q after the other, and then does over. Nothing waits
-// meanwhile; what is taken back goes no further.
-func (d *Dialog) Open(w *Way, q *Question, steps show.Dialog, over func()) {
-	d.open = q
-	d.lead(w, q, steps, over)
+// Task is a goroutine of the owner's, see owner.Task.
+type Task interface {
+	Pause() error
+	Resume(err error)
 }
 
-func (d *Dialog) lead(w *Way, q *Question, steps show.Dialog, over func()) {
-	step, more := steps.Next()
-	switch {
-	case !more:
-		over()
-	case step.Form != nil:
-		step.Form.SessionID = w.Session()
-		askStep(w, q, "elicitation/create", step.Form, func(result *protocol.ElicitationResult) {
-			steps.Filled(result)
-			d.lead(w, q, steps, over)
-		})
-	default:
-		step.Choice.SessionID = w.Session()
-		askStep(w, q, acp.ClientMethodSessionRequestPermission, step.Choice, func(result *protocol.PermissionResult) {
-			if option := pickedOption(result); !steps.Chose(option) && option != "" {
-				w.log.Warn("the editor picked an option that was not offered; that is a refusal")
-			}
-			d.lead(w, q, steps, over)
-		})
+// Outcome is what became of a question.
+type Outcome int
+
+const (
+	// Answered is that nobody took it back.
+	Answered Outcome = iota
+	// Refused is that it was taken back, and who asks is to get a refusal.
+	Refused
+	// Withdrawn is that it was taken back, and nobody waits for an answer.
+	Withdrawn
+)
+
+// Open opens a question behind those that are open. Close ends it.
+func (d *Dialog) Open(id string) *Question {
+	q := &Question{of: d, id: id}
+	d.questions = append(d.questions, q)
+	return q
+}
+
+// Lead asks the user one step after the other, when the questions before have ended. It returns early
+// when the question is taken back, as when ctx ends.
+func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) Outcome {
+	defer context.AfterFunc(ctx, func() { w.post(func() { q.takeBack(Withdrawn) }) })()
+	if ctx.Err() != nil {
+		q.outcome = Withdrawn
 	}
+	for q.outcome == Answered && q.of.questions[0] != q {
+		q.wait(t)
+	}
+	for q.outcome == Answered {
+		step, more := steps.Next()
+		if !more {
+			break
+		}
+		if step.Form != nil {
+			step.Form.SessionID = w.Session()
+			filled := askStep[protocol.ElicitationResult](q, t, w, "elicitation/create", step.Form)
+			if q.outcome == Answered {
+				steps.Filled(filled)
+			}
+			continue
+		}
+		step.Choice.SessionID = w.Session()
+		picked := pickedOption(askStep[protocol.PermissionResult](q, t, w, acp.ClientMethodSessionRequestPermission, step.Choice))
+		if q.outcome == Answered && !steps.Chose(picked) && picked != "" {
+			w.log.Warn("the editor picked an option that was not offered; that is a refusal")
+		}
+	}
+	return q.outcome
 }
 
-// askStep shows a step to the user. answered runs in the owner, while the dialog is
-// open: with nil when the editor could not show the step, or is gone.
-func askStep[T any](w *Way, q *Question, method string, params any, answered func(*T)) {
+// askStep shows a step to the user and returns the answer: nil when the editor could not show the step
+// or is gone, and when the question was taken back.
+func askStep[T any](q *Question, t Task, w *Way, method string, params any) (answer *T) {
 	q.asked = Ask(w, method, params, func(result T, err error) {
 		q.asked = nil
 		if err != nil {
 			w.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
-			answered(nil)
-			return
+		} else {
+			answer = &result
 		}
-		answered(&result)
+		q.wake()
 	})
+	q.wait(t)
+	return answer
+}
+
+// wait has the task wait until wake is called.
+func (q *Question) wait(t Task) {
+	q.task = t
+	_ = t.Pause() // it is woken without an error
+}
+
+// wake has the task go on that waits, if one does.
+func (q *Question) wake() {
+	if t := q.task; t != nil {
+		q.task = nil
+		t.Resume(nil)
+	}
+}
+
+// Close ends the question, and says what became of it meanwhile. The next one is asked.
+func (q *Question) Close() Outcome {
+	d := q.of
+	d.questions = slices.DeleteFunc(d.questions, func(other *Question) bool { return other == q })
+	if len(d.questions) > 0 {
+		d.questions[0].wake()
+	}
+	return q.outcome
+}
+
+// takeBack takes a question back from the user. Who asks closes it.
+func (q *Question) takeBack(how Outcome) {
+	if q.outcome != Answered || !slices.Contains(q.of.questions, q) {
+		return
+	}
+	q.outcome = how
+	if q.asked != nil {
+		q.asked.Withdraw()
+		q.asked = nil
+	}
+	q.wake()
 }
 
 // pickedOption is the id of the option that the user picked, "" when they picked none: they
@@ -76,54 +146,28 @@ func pickedOption(result *protocol.PermissionResult) string {
 }
 
 // IsOpen reports whether the user is asked something.
-func (d *Dialog) IsOpen() bool { return d.open != nil }
+func (d *Dialog) IsOpen() bool { return len(d.questions) > 0 }
 
-// IsFor reports whether what the user is asked is for this request of droid's.
-func (d *Dialog) IsFor(requestID string) bool { return d.open != nil && d.open.RequestID == requestID }
-
-// Waits reports whether the user has q in front of them.
-func (d *Dialog) Waits(q *Question) bool { return d.open == q && q.asked != nil }
-
-// End closes the dialog for this request. It reports false when that dialog is not open
-// any more: the answer came after a withdrawal, too late.
-func (d *Dialog) End(requestID string) bool {
-	if !d.IsFor(requestID) {
-		return false
-	}
-	d.take()
-	return true
+// Withdraw takes back the question for a request of droid's, as droid waits no longer.
+func (d *Dialog) Withdraw(id string) {
+	d.takeBack(Withdrawn, func(q *Question) bool { return q.id == id })
 }
 
-// Withdraw takes the dialog for this request back from the editor, as droid waits no
-// longer.
-func (d *Dialog) Withdraw(requestID string) {
-	if d.IsFor(requestID) {
-		d.WithdrawAny()
-	}
+// DroidGone takes back droid's questions, without an answer to droid.
+func (d *Dialog) DroidGone() {
+	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
-// WithdrawAny takes back whatever is open, without an answer to droid.
-func (d *Dialog) WithdrawAny() {
-	if d.open != nil {
-		d.take().CloseUp()
-	}
-}
+// Refuse takes back droid's questions, and gives droid the refusal.
+func (d *Dialog) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
 
-// Refuse takes back whatever is open, and gives droid the refusal.
-func (d *Dialog) Refuse() {
-	if d.open != nil {
-		q := d.take()
-		q.CloseUp()
-		q.Refuse()
-	}
-}
+// End takes back all questions, as the session ends.
+func (d *Dialog) End() { d.takeBack(Withdrawn, func(*Question) bool { return true }) }
 
-// take closes the dialog: the editor is asked no longer.
-func (d *Dialog) take() *Question {
-	q := d.open
-	d.open = nil
-	if q.asked != nil {
-		q.asked.Withdraw()
+func (d *Dialog) takeBack(how Outcome, which func(*Question) bool) {
+	for _, q := range slices.Clone(d.questions) {
+		if which(q) {
+			q.takeBack(how)
+		}
 	}
-	return q
 }

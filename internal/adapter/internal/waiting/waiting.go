@@ -21,7 +21,9 @@ type Waiter struct {
 	Takes Need
 	Go    func() // is called by who has the Line
 
-	since time.Time
+	ready  func() bool     // of its only need, nil for one that the Line is told of
+	giveUp func(why error) // has a task go on that need not wait any more
+	since  time.Time
 }
 
 // Line is those who wait. The zero value has none. It is not safe for concurrent use.
@@ -63,8 +65,17 @@ func (l *Line) May(w *Waiter, there func(Need) bool) bool {
 			}
 		}
 	}
+	if w.ready != nil {
+		return w.ready()
+	}
 	return !slices.ContainsFunc(w.Needs, func(n Need) bool { return !there(n) })
 }
+
+// Waiting reports whether w has not gone.
+func (l *Line) Waiting(w *Waiter) bool { return slices.Contains(l.waiting, w) }
+
+// all are those who wait.
+func (l *Line) all() []*Waiter { return slices.Clone(l.waiting) }
 
 // Leave takes w out of the Line, whether it waits or has taken something.
 func (l *Line) Leave(w *Waiter) {
@@ -86,7 +97,7 @@ func (l *Line) Tell(now time.Time, there func(Need) bool) (lines []string) {
 	}
 	for _, w := range l.waiting {
 		missing := w.Takes
-		if i := slices.IndexFunc(w.Needs, func(n Need) bool { return !there(n) }); i >= 0 {
+		if i := slices.IndexFunc(w.Needs, func(n Need) bool { return w.ready != nil || !there(n) }); i >= 0 {
 			missing = w.Needs[i]
 		}
 		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Name, missing, now.Sub(w.since).Round(time.Second)))

@@ -1,6 +1,9 @@
 package waiting
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Owner does what waits.
 type Owner interface {
@@ -8,47 +11,87 @@ type Owner interface {
 	Guard(f func())     // does f now; a panic ends f alone
 }
 
-// Waits is a Line whose waiters go on as soon as they may. Make it with New.
+// Task is a goroutine of the owner's, see owner.Task.
+type Task interface {
+	Pause() error
+	Resume(err error)
+}
+
+// Waits is a Line of tasks, which go on as soon as they may. Make it with New.
 type Waits struct {
 	Line
 	owner   Owner
 	now     func() time.Time
 	there   func(Need) bool
 	changed func()
+	over    error // why nobody waits any more, see End
 }
 
-// New is a Line without waiters. there tells what is there; changed is called when the Line
+// New is a Line in which nobody waits. there tells what is there; changed is called when the Line
 // may have changed.
 func New(owner Owner, now func() time.Time, there func(Need) bool, changed func()) *Waits {
 	return &Waits{owner: owner, now: now, there: there, changed: changed}
 }
 
-// When calls f when all needs are there, now or later. who says in words what f goes on with.
-func (l *Waits) When(who string, f func(), needs ...Need) {
-	l.join(&Waiter{Name: who, Needs: needs, Go: f})
+// Until returns when all needs are there, or when ctx or the line ends, with why. who says in words
+// what goes on then.
+func (l *Waits) Until(ctx context.Context, t Task, who string, needs ...Need) error {
+	return l.stand(ctx, t, &Waiter{Name: who, Needs: needs})
 }
 
-// Take calls f when all needs are there and the earlier ones who take n have ended. n is taken
-// from now on until f calls end, which it does in the owner.
-func (l *Waits) Take(who string, n Need, f func(end func()), needs ...Need) {
+// UntilReady is Until for what ready tells; need says in words what that is.
+func (l *Waits) UntilReady(ctx context.Context, t Task, who string, need Need, ready func() bool) error {
+	return l.stand(ctx, t, &Waiter{Name: who, Needs: []Need{need}, ready: ready})
+}
+
+// Hold is Until that takes n, when the earlier ones who take that have let it go. n is taken until
+// release is called. After an error there is nothing to release.
+func (l *Waits) Hold(ctx context.Context, t Task, who string, n Need, needs ...Need) (release func(), err error) {
 	w := &Waiter{Name: who, Needs: needs, Takes: n}
-	end := func() { l.Leave(w) }
-	w.Go = func() {
-		returned := false
-		defer func() {
-			if !returned {
-				l.owner.Post(end) // when the panic is dealt with
-			}
-		}()
-		f(end)
-		returned = true
-	}
-	l.join(w)
+	return func() { l.Leave(w) }, l.stand(ctx, t, w)
 }
 
-func (l *Waits) join(w *Waiter) {
+// stand has a task wait as w.
+func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if l.over != nil {
+		return l.over
+	}
+	goes, pauses := false, false
+	w.Go = func() {
+		if goes = true; pauses {
+			t.Resume(nil)
+		}
+	}
 	l.Add(l.now(), w)
 	l.Proceed()
+	if goes {
+		return nil
+	}
+	pauses = true
+	w.giveUp = t.Resume
+	defer context.AfterFunc(ctx, func() {
+		l.owner.Post(func() {
+			if l.Waiting(w) {
+				l.Leave(w)
+				t.Resume(context.Cause(ctx))
+			}
+		})
+	})()
+	return t.Pause()
+}
+
+// End has all tasks that wait go on with why, and all that come.
+func (l *Waits) End(why error) {
+	l.over = why
+	for _, w := range l.all() {
+		if w.giveUp != nil && l.Waiting(w) {
+			l.Leave(w)
+			l.owner.Guard(func() { w.giveUp(why) })
+		}
+	}
 }
 
 // Proceed lets go on who has all it needs. A panic of one is the others' no concern.
