@@ -150,6 +150,9 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 
 // takeLayer has the session go on in a process that runs what the project brings.
 func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestError {
+	if ctx.Err() != nil {
+		return problem.Cancelled() // also where a yes was stored: the droid of now is another preparation's
+	}
 	if p.s.proc.Client() != nil {
 		p.s.retireDroid()
 	}
