@@ -76,14 +76,13 @@ func unique(names []string) []string {
 }
 
 // TestProtocolNamesWhatTheCodeKnows: docs/protocol.md has each method and each type of
-// notification that the code knows, and no other; docs/events.md has each type.
+// notification that the code knows, and no other.
 func TestProtocolNamesWhatTheCodeKnows(t *testing.T) {
 	text := read(t, filepath.Join(root, "docs/protocol.md"))
 	methods, types := wireNames(t, filepath.Join(root, "internal/droid/stream"))
 	more, _ := wireNames(t, filepath.Join(root, "internal/droid"))
 	require.Greater(t, len(types), 20)
 	require.Equal(t, unique(types), unique(rows(text, "Notifications")))
-	require.Subset(t, rows(read(t, filepath.Join(root, "docs/events.md")), "What droid says"), types)
 
 	methods = slices.DeleteFunc(append(methods, more...), func(m string) bool { return m == "droid.session_notification" })
 	require.Greater(t, len(methods), 15)
