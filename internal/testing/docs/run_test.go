@@ -160,7 +160,6 @@ func TestEveryCommandOfTheDocuments(t *testing.T) {
 	}
 	wrong = append(wrong, w.checkList(list, all)...)
 	wrong = append(wrong, wrongFlags(w, readDocuments(t, root))...)
-	wrong = append(wrong, checkPictures(t, reader)...)
 	require.Empty(t, wrong, strings.Join(wrong, "\n"))
 }
 
