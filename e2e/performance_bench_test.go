@@ -49,8 +49,6 @@ func pretended() func() error {
 		return playRelay
 	case os.Getenv(sourceEnv) != "":
 		return playSource
-	case os.Getenv(bulkEnv) != "":
-		return playBulk
 	}
 	return nil
 }
