@@ -17,7 +17,7 @@ var wings = map[string]string{
 	"cmd":       "adapter cli remote workspace droid acp jsonrpc sys text",
 	"adapter":   "show quirks workspace droid acp jsonrpc sys text",
 	"show":      "quirks droid acp sys text",
-	"quirks":    "droid text",
+	"quirks":    "droid",
 	"workspace": "droid sys text",
 	"cli":       "droid jsonrpc sys text",
 	"remote":    "acp jsonrpc sys text",
