@@ -41,8 +41,8 @@ func exportCommand(r *slashRun, file string) {
 // exported is what is written of a session, and where.
 type exported struct {
 	session, cwd string
-	file         string                     // "" for droid-SESSION.html in cwd
-	named        bool                       // the page names cwd
+	file         string                 // "" for droid-SESSION.html in cwd
+	named        bool                   // the page names cwd
 	seen         map[string]export.Turn // that this agent has seen, by the id of the user's message
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -168,17 +167,4 @@ func TestManyExpectations(t *testing.T) {
 	require.Len(t, prompts[0].Expect, many+2)
 	require.Equal(t, "first", prompts[0].Expect[0].Contains)
 	require.Equal(t, "last", prompts[0].Expect[many+1].Contains)
-}
-
-// The time that many expectations take does not grow with their square.
-func BenchmarkExpectations(b *testing.B) {
-	for _, many := range []int{3_000, 30_000} {
-		text := "Do it.\n" + strings.Repeat("expect: a\n", many)
-		b.Run(strconv.Itoa(many), func(b *testing.B) {
-			for b.Loop() {
-				_, err := ParsePrompts(text)
-				require.NoError(b, err)
-			}
-		})
-	}
 }

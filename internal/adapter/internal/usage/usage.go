@@ -17,7 +17,7 @@ type Usage struct {
 	told       quirks.UsageChanged // last
 	used, size int64               // of the context window, in tokens; zero where droid has not told
 
-	running map[string]*turn           // turns that run, by the ids of their requests
+	running map[string]*turn       // turns that run, by the ids of their requests
 	turns   map[string]export.Turn // turns that this agent has seen, by the id of the user's message
 
 	due time.Time // when droid is to be asked, zero for never

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/droid/stream"
 )
 
 const benchedDelta = `{"jsonrpc":"2.0","type":"notification","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.220.0",` +
@@ -21,27 +19,6 @@ func benchedDeltas(n int) string {
 		_, _ = fmt.Fprintf(&b, benchedDelta+"\n", i)
 	}
 	return b.String()
-}
-
-// BenchmarkStream reads 20,000 deltas through a whole client.
-func BenchmarkStream(b *testing.B) {
-	const deltas = 20_000
-	lines := benchedDeltas(deltas)
-	b.SetBytes(int64(len(lines)))
-	b.ReportAllocs()
-	for b.Loop() {
-		c := NewClient(strings.NewReader(lines), discard{}, nil)
-		n := 0
-		for e := range c.Events() {
-			if d, ok := e.(stream.TextDelta); ok {
-				n += strings.Count(d.Text, "Hello")
-			}
-		}
-		<-c.Exited()
-		if n != deltas {
-			b.Fatal(fmt.Sprint(n, " deltas"))
-		}
-	}
 }
 
 // A delta that is read with others costs next to no memory: 0.07 allocations each, of the text that

@@ -52,24 +52,3 @@ func manyLines(t testing.TB, s *harness) (tool string, raw json.RawMessage) {
 	require.NoError(t, err)
 	return "ApplyPatch", raw
 }
-
-// BenchmarkLargeEdits measures how long the owner is busy with one description of
-// such a call.
-func BenchmarkLargeEdits(b *testing.B) {
-	s, _ := inDirectory(b, "a.txt", "")
-	for name, shape := range map[string]func() (string, json.RawMessage){
-		"replacements": func() (string, json.RawMessage) { return manyReplacements(b, s) },
-		"files":        func() (string, json.RawMessage) { return manyFiles(b) },
-		"lines":        func() (string, json.RawMessage) { return manyLines(b, s) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			tool, raw := shape()
-			s.read(inputFiles(tool, raw, s.cwd)...)
-			view := s.open("t", tool)
-			for b.Loop() {
-				s.describe(view, tool, raw)
-				diffs(s.cwd, view.planned())
-			}
-		})
-	}
-}

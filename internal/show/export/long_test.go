@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -32,17 +31,6 @@ func huge(size int) *Conversation {
 	return c
 }
 
-// slow is a conversation made to be slow: Markdown whose reading takes a time that grows
-// with the square of its length, in so many parts.
-func slow(parts int) *Conversation {
-	c := new(Conversation)
-	for i := range parts {
-		text := strings.Repeat([]string{strings.Repeat("- ", maxDepth) + "\n\n\n\n", "*a_ ", "[a](", "www.(", "a@b."}[i%5], maxMarkdown)
-		c.Agent(said(fmt.Sprint(i), text[:maxMarkdown]))
-	}
-	return c
-}
-
 // A long conversation and a huge output are on the page as a whole.
 func TestLongConversationIsWhole(t *testing.T) {
 	page := rendered(t, long(2000))
@@ -51,17 +39,4 @@ func TestLongConversationIsWhole(t *testing.T) {
 	require.Contains(t, page, ">+return 499\n")
 	page = rendered(t, huge(5<<20))
 	require.Equal(t, 2*(5<<20/32), strings.Count(page, "a line of &lt;output&gt; &amp; more of it\n"))
-}
-
-func BenchmarkTenThousandParts(b *testing.B) { benchmark(b, long(10_000)) }
-func BenchmarkHugeOutput(b *testing.B)       { benchmark(b, huge(5<<20)) }
-func BenchmarkMadeToBeSlow(b *testing.B)     { benchmark(b, slow(100)) }
-
-func benchmark(b *testing.B, c *Conversation) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := c.Render(io.Discard); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
