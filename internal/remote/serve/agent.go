@@ -54,7 +54,7 @@ func (w toldWords) Write(text []byte) (int, error) {
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()
 	if w.hello.Stderr && w.options.Local && w.out.Full() == nil {
-		w.notify(StderrMethod, Words{string(text)}, "")
+		w.notify(StderrMethod, Words{string(text)})
 	}
 	return len(text), nil
 }
@@ -263,11 +263,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 	}
 	a.took(c, line, result)
 	if c.client != nil && !c.client.gone {
-		to := ""
-		if c.session != nil && !opens(c.method) {
-			to = c.session.id
-		}
-		c.client.send(h.WithID(line, string(c.id)), to)
+		c.client.send(h.WithID(line, string(c.id)))
 	}
 	if c.done != nil {
 		var err error
@@ -445,6 +441,6 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	if a.owner == nil {
 		return nil
 	}
-	a.owner.send(own[:len(line):len(line)], id)
+	a.owner.send(own[:len(line):len(line)])
 	return a.owner.out.Full()
 }

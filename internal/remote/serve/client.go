@@ -124,21 +124,21 @@ func (c *Client) called() string {
 func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "another client")) }
 
 // send sends the client a message without a line's end, which nobody changes any more.
-func (c *Client) send(message []byte, session string) {
+func (c *Client) send(message []byte) {
 	if !c.gone {
-		c.out.Send(message, session)
+		c.out.Send(message)
 	}
 }
 
-func (c *Client) notify(method string, params any, session string) {
+func (c *Client) notify(method string, params any) {
 	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
-		c.send(line[:len(line)-1], session)
+		c.send(line[:len(line)-1])
 	}
 }
 
 func (c *Client) refuse(id []byte, e *jsonrpc.Error) {
 	line := jsonrpc.EncodeError(id, e)
-	c.send(line[:len(line)-1], "")
+	c.send(line[:len(line)-1])
 }
 
 // reply refuses a message, if somebody waits for an answer.
@@ -242,7 +242,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
-			c.send(answer[:len(answer)-1], "")
+			c.send(answer[:len(answer)-1])
 		}
 	default:
 		c.forward(open.agent, line, h, open)

@@ -118,7 +118,7 @@ type fakeClient struct {
 	full   chan struct{}
 }
 
-func (c *fakeClient) Send(m []byte, _ string) {
+func (c *fakeClient) Send(m []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if strings.Contains(string(m), "\n") {

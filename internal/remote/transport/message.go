@@ -6,20 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/text/rawjson"
 )
-
-// message is what a client sent, as far as it matters where it goes.
-type message struct {
-	jsonrpc.Head
-	text    []byte
-	session string // params.sessionId, "" where it has none
-}
 
 // Codes of JSON-RPC 2.0.
 const (
@@ -34,24 +25,19 @@ var (
 	errNoMessage = errors.New(`the message is not a JSON object with one "method" or one "id"`)
 )
 
-// read looks at a text, of which the message keeps parts.
-func read(text []byte) (m message, err error) {
+// read returns the message that a text has.
+func read(text []byte) (message []byte, err error) {
 	text = bytes.TrimSpace(text)
 	if !utf8.Valid(text) || !json.Valid(text) {
-		return m, errNotJSON
+		return nil, errNotJSON
 	}
 	if text[0] == '[' {
-		return m, errBatch
+		return nil, errBatch
 	}
-	head, ok := jsonrpc.ReadHead(text)
-	if !ok {
-		return m, errNoMessage
+	if _, ok := jsonrpc.ReadHead(text); !ok {
+		return nil, errNoMessage
 	}
-	m = message{Head: head, text: text}
-	if m.Method != "" && m.Params > 0 {
-		m.session = stringAt(text[m.Params:rawjson.SkipValue(text, m.Params)], "sessionId")
-	}
-	return m, nil
+	return text, nil
 }
 
 // refusal is the answer to what is no message.
@@ -63,33 +49,6 @@ func refusal(err error) []byte {
 	line := jsonrpc.EncodeError(nil, jsonrpc.NewError(code, title, err.Error()))
 	return bytes.TrimSuffix(line, []byte("\n"))
 }
-
-// stringAt is the text that a field of an object has, "" if it has none.
-func stringAt(object []byte, name string) string {
-	fields, ok := rawjson.Fields(object)
-	if !ok {
-		return ""
-	}
-	for key, value, more := fields.Next(); more; key, value, more = fields.Next() {
-		if string(key) == name {
-			return rawjson.Unquote(value)
-		}
-	}
-	return ""
-}
-
-// sessionMethods are those that the RFD's second header is needed for even if their params
-// lack the session: the list of the TypeScript SDK 2.4.0.
-var sessionMethods = []string{
-	"session/cancel", "session/close", "session/delete", "session/fork", "session/load", "session/prompt",
-	"session/resume", "session/set_config_option", "session/set_mode", "session/set_model",
-}
-
-func (m message) needsSession() bool {
-	return m.session != "" || slices.Contains(sessionMethods, m.Method)
-}
-
-func (m message) isResponse() bool { return m.Method == "" }
 
 // budget is how many bytes of messages may be read at once, by all clients together.
 type budget struct{ left atomic.Int64 }
