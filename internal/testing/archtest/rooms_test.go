@@ -63,7 +63,6 @@ var mayImport = map[string]string{
 	"internal/droid/login":                "internal/sys/child internal/sys/files internal/jsonrpc internal/text/paths internal/sys/tempdir internal/text/visible",
 	"internal/droid/store":                "internal/sys/files internal/droid/links internal/droid/sessionid internal/text/visible",
 	"internal/droid/links":                "internal/droid/sessionid internal/text/visible",
-	"internal/droid/marks":                "",
 	"internal/sys/nowait":                 "",
 	"internal/droid/diagnosis":            "internal/sys/child internal/droid internal/text/paths",
 	"internal/droid/install":              "internal/sys/child internal/droid/diagnosis internal/droid internal/sys/files",
@@ -81,7 +80,7 @@ var mayImport = map[string]string{
 	"internal/adapter": "internal/adapter/accounts internal/sys/bounded internal/adapter/internal/calllog internal/sys/child internal/adapter/internal/commands internal/droid/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/workspace/editorfs internal/adapter/internal/filecalls " +
 		"internal/sys/files internal/droid/hooks internal/adapter/instructions internal/droid/links internal/adapter/internal/loading internal/droid/login " +
-		"internal/droid/marks internal/adapter/mcp internal/sys/memory internal/adapter/opening internal/adapter/options internal/adapter/internal/owner internal/text/paths internal/adapter/problem internal/text/rawjson " +
+		"internal/adapter/mcp internal/sys/memory internal/adapter/opening internal/adapter/options internal/adapter/internal/owner internal/text/paths internal/adapter/problem internal/text/rawjson " +
 		"internal/adapter/internal/process internal/adapter/internal/prompt internal/acp/protocol internal/quirks internal/adapter/internal/readfile " +
 		"internal/adapter/internal/registry internal/adapter/internal/rewind internal/droid/sessionid internal/adapter/internal/shell internal/show internal/droid/store " +
 		"internal/adapter/internal/telling internal/droid/threads internal/show/transcript internal/workspace/trust internal/adapter/turns internal/adapter/internal/usage " +
