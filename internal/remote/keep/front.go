@@ -31,9 +31,6 @@ const (
 	lingerTime = time.Second
 )
 
-// Codes of JSON-RPC 2.0, section 5.1.
-const codeInvalidRequest = -32600
-
 // Messages is a connection that carries whole messages, each one JSON text.
 type Messages interface {
 	// Read waits for the next message, which is the caller's. After an error there are no more.
@@ -58,6 +55,8 @@ type Front struct {
 	out   *jsonrpc.Outbox
 	calls calls
 	max   int // of a line in tests, 0 for maxLine
+
+	tooLong bool // what the editor said last, for who has seen its end
 }
 
 // GoneError says that the server is gone, or was not reached.
@@ -92,6 +91,11 @@ func (f *Front) Run(ctx context.Context) error {
 	case err := <-heard:
 		return f.serverGone(ctx, err, messages, editor)
 	case <-editor:
+		if f.tooLong {
+			_ = messages.Close() // which ends hear, too
+			return f.gone(ctx, &GoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
+				"Start the agent again and open the session again; a large file is sent as a resource link."}, editor)
+		}
 		if err, gone := f.last(ctx, heard); gone {
 			return f.serverGone(ctx, err, messages, editor)
 		}
@@ -177,30 +181,20 @@ func (f *Front) shows(message []byte) bool {
 	return true
 }
 
-// readEditor passes on what the editor says. What it returns is closed when there is no more. The
+// readEditor passes on what the editor says, until there is no more or a message is too long. ended is closed then. The
 // goroutine stays behind where the editor neither says anything nor goes.
 func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var long *jsonrpc.Outline
-		lines := jsonrpc.NewLines(f.In, cmp.Or(f.max, maxLine), func(piece []byte) {
-			if long == nil {
-				long = new(jsonrpc.Outline)
-			}
-			long.Read(piece)
-		})
+		lines := jsonrpc.NewLines(f.In, cmp.Or(f.max, maxLine), func([]byte) {})
 		for {
 			line, err := lines.Next()
-			switch {
-			case err == nil:
-				f.pass(line, send)
-			case errors.As(err, new(*jsonrpc.TooLongError)):
-				f.refuseLong(long)
-				long = nil
-			default:
+			if err != nil {
+				f.tooLong = errors.As(err, new(*jsonrpc.TooLongError))
 				return
 			}
+			f.pass(line, send)
 		}
 	}()
 	return done
@@ -228,14 +222,6 @@ func (f *Front) send(line []byte, send func([]byte) error) {
 	}
 }
 
-func (f *Front) refuseLong(o *jsonrpc.Outline) {
-	if o.ID == nil || o.IsResponse() {
-		f.Log.Warn("a message of more than 256 MiB was not passed on")
-		return
-	}
-	_, _ = f.out.Put(jsonrpc.EncodeError(o.ID, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp --keep did not pass it on")))
-}
-
 // serverGone answers the requests that wait.
 func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
@@ -250,7 +236,11 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; `droid-acp ps` shows it. " +
 			"If not, the turn ended with it, and what was said up to then is stored."
 	}
-	gone := &GoneError{text + " Start the agent again and open the session again."}
+	return f.gone(ctx, &GoneError{text + " Start the agent again and open the session again."}, editor)
+}
+
+// gone has the requests that wait answered, or the next one, and returns why.
+func (f *Front) gone(ctx context.Context, gone *GoneError, editor <-chan struct{}) error {
 	for _, c := range f.calls.fail(gone) {
 		f.answer(c)
 	}

@@ -362,12 +362,15 @@ func TestEditorReadsNoMore(t *testing.T) {
 	})
 }
 
+// A message that is too long ends the front, and what waits is told the limit.
 func TestTooLongForTheServer(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
+		<-s.server.toServer
 		s.says(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
-		answer := s.reads()
-		require.Contains(s, answer, `"id":5`)
-		require.Contains(s, answer, "longer than 256 MiB")
+		require.Equal(s, "4", s.readsGone("droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one"))
+		require.ErrorAs(s, <-s.ended, new(*GoneError))
+		<-s.server.ended
 	})
 }

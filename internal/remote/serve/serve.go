@@ -109,6 +109,7 @@ type Options struct {
 	Log       *zap.Logger
 
 	journalSize int64 // 0 is journalSize
+	maxLine     int   // 0 is maxLine
 	start       func(h Hello, stderr io.Writer) (process, error)
 }
 
@@ -147,6 +148,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.journalSize == 0 {
 		o.journalSize = journalSize
+	}
+	if o.maxLine == 0 {
+		o.maxLine = maxLine
 	}
 	if err := os.RemoveAll(o.Journals); err != nil {
 		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)

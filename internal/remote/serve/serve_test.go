@@ -487,6 +487,21 @@ func TestAgentEnds(t *testing.T) {
 	})
 }
 
+// A message that is too long ends the agent, and who waits for it is told the limit.
+func TestAgentSaysTooMuch(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.maxLine = 10 << 10
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.prompts(a, "s1", "go")
+		a.chunk("s1", strings.Repeat("x", 10<<10))
+		time.Sleep(drainTime)
+		const ended = "The agent of this session has ended (it wrote a message of more than 256 MiB). Open the session again to go on."
+		require.Contains(t, c.take(), "p! "+ended)
+		require.Equal(t, ended, c.closed)
+	})
+}
+
 func TestAgentThatDoesNotStart(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.fail = os.ErrPermission

@@ -169,6 +169,11 @@ func otherProtocol(version int) *Failure {
 		"Update droid-acp here, or have the same version at both sides.", version), -1}
 }
 
+// tooLong is the end by a message that is not passed on.
+func tooLong(who string) *Failure {
+	return &Failure{Ended, "droid-acp via passes on no message of more than 256 MiB, and a longer one came from " + who + ", so the connection has ended. Start the agent again; a large file is sent as a resource link.", -1}
+}
+
 // noMessage refuses a line.
 func noMessage() *jsonrpc.Error {
 	return jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")

@@ -22,12 +22,12 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		r.far = jsonrpc.NewOutbox(way, batch)
 		go r.far.Run()
 		began := time.Now()
-		<-r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+		<-r.pump(r.In, r.far, r.fromNear).ended
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
 		to := jsonrpc.NewOutbox(way, batch)
-		ended := r.pump(strings.NewReader(said), to, func(line []byte) []byte { return line }, nil)
+		ended := r.pump(strings.NewReader(said), to, func(line []byte) []byte { return line }).ended
 		time.Sleep(time.Minute)
 		select {
 		case <-ended:

@@ -115,7 +115,8 @@ func (r *Relay) Kill() { close(r.doom) }
 // gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Run()
-	nearEnded := r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+	fromNear := r.pump(r.In, r.far, r.fromNear)
+	nearEnded := fromNear.ended
 	if f := r.putThere(ctx, nearEnded); f != nil {
 		return r.unreached(ctx, f, nearEnded)
 	}
@@ -126,12 +127,20 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer p.Stdout.Close()
 	r.far.To(nowait.NewWriter(p.Stdin))
 	go r.far.Run()
-	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
+	fromFar := r.pump(p.Stdout, r.near, r.fromFar)
+	farEnded := fromFar.ended
 	select {
 	case <-farEnded:
-		return r.fail(ctx, r.explain(r.exited(p)), nearEnded)
+		exit := r.exited(p)
+		if fromFar.tooLong {
+			return r.fail(ctx, tooLong("the far side"), nearEnded)
+		}
+		return r.fail(ctx, r.explain(exit), nearEnded)
 	case <-nearEnded:
 		exit := r.end(p, farEnded)
+		if fromNear.tooLong {
+			return r.fail(ctx, tooLong("the editor"), nearEnded)
+		}
 		if r.calls.unanswered() || exit.Code > 0 && !r.calls.hasWorked() {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
@@ -371,32 +380,4 @@ func (r *Relay) hearNoise(line []byte) {
 	text := append(bytes.Clone(line[:min(len(line), child.TailLine)]), '\n')
 	_, _ = r.noise.Write(text)  // never fails
 	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
-}
-
-func (r *Relay) tooLongFromNear(o *jsonrpc.Outline) { r.tooLong(o, r.near, r.far) }
-
-func (r *Relay) tooLongFromFar(o *jsonrpc.Outline) {
-	if o.IsResponse() {
-		r.calls.answered(o.ID)
-	}
-	r.tooLong(o, r.far, r.near)
-}
-
-// tooLong answers a line that is not passed on: who sent a request, or who waits for the
-// answer that it is.
-func (r *Relay) tooLong(o *jsonrpc.Outline, back, on *jsonrpc.Outbox) {
-	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp via did not pass it on")
-	to := on
-	switch {
-	case o.ID == nil:
-		r.Log.Warn("a notification of more than 256 MiB was not passed on")
-		return
-	case !o.IsResponse():
-		to = back
-	}
-	if to == r.near {
-		r.tell(o.ID, "", e)
-	} else {
-		put(to, jsonrpc.EncodeError(o.ID, e))
-	}
 }
