@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -35,21 +36,30 @@ const maxEarly = 1000
 
 // Receive takes one message of the client, whose memory it does not keep.
 func (c *Client) Receive(message []byte) {
-	s := c.server
-	if !json.Valid(message) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		c.refuse(nil, &jsonrpc.Error{Code: codeParseError, Message: "Parse error", Data: jsonrpc.Details("the message is not valid JSON")})
-		return
+	if message = bytes.TrimSpace(message); bytes.IndexByte(message, '\n') >= 0 {
+		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
-	h, ok := jsonrpc.ReadHead(message)
+	h, refusal := headOf(message)
+	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !ok {
-		c.refuse(nil, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches"))
+	if refusal != nil {
+		c.refuse(nil, refusal)
 		return
 	}
 	c.receive(message, h)
+}
+
+// headOf is whose message a text is, or why it is none.
+func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
+	if !utf8.Valid(text) || !json.Valid(text) {
+		return h, jsonrpc.NewError(codeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
+	}
+	h, ok := jsonrpc.ReadHead(text)
+	if !ok {
+		return h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
+	}
+	return h, nil
 }
 
 // receive takes a message, whose head is h.

@@ -502,6 +502,15 @@ func TestAgentSaysTooMuch(t *testing.T) {
 	})
 }
 
+// A message of several lines is one to an agent.
+func TestMessageOfSeveralLines(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {}\n}\n")
+		require.Equal(t, "_x", a.next().Method)
+	})
+}
+
 func TestAgentThatDoesNotStart(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.fail = os.ErrPermission
@@ -511,10 +520,12 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
 		c.say(`[]`)
 		c.say(`nonsense`)
+		c.say("{\"method\":\"\xff\"}")
 		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
 		require.Equal(t, []string{
 			"1! Invalid request: the first request is initialize; an agent that was started again has no session open",
-			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error",
+			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
+			"<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
 			"2! The agent /bin/droid-acp does not start: permission denied.",
 		}, c.take(), "and a client from elsewhere does not say what runs")
 	})

@@ -107,22 +107,13 @@ func (s *socket) read() error {
 			<-s.ctx.Done() // when it has been told
 		}
 		if err == nil {
-			s.receive(text)
+			s.to.Receive(text)
 		}
 		release()
 		if err != nil {
 			return err
 		}
 	}
-}
-
-func (s *socket) receive(text []byte) {
-	message, err := read(text)
-	if err != nil {
-		s.Send(refusal(err))
-		return
-	}
-	s.to.Receive(message)
 }
 
 // Send queues a message.

@@ -142,7 +142,7 @@ func (r *Relay) explain(exit child.Exit) *Failure {
 	noise, _ := r.noise.Last()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(exit, strings.ToLower(said(exit.Stderr)))
-	if c == nil || r.calls.hasWorked() && c.kind != Unreachable {
+	if c == nil || r.near.Worked() && c.kind != Unreachable {
 		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
 	}
 	return c.failure(r.Command, exit)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 )
 
@@ -36,14 +37,14 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 				return
 			}
 			switch line = hear(line); {
-			case len(line) > batch: // it is memory of its own, with room for its end
+			case len(line) > relay.Batch: // it is memory of its own, with room for its end
 				putNow(out, waiting)
 				put(out, append(line, '\n'))
 				waiting = waiting[:0]
 			case line != nil:
 				waiting = append(append(waiting, line...), '\n')
 			}
-			if lines.Waiting() && len(waiting) < batch {
+			if lines.Waiting() && len(waiting) < relay.Batch {
 				continue
 			}
 			putNow(out, waiting)

@@ -190,7 +190,7 @@ func (r *rig) end() {
 	require.NoError(r.t, r.far.Close())
 	go r.told.WriteTo(io.Discard)
 	if err := <-r.ended; err != nil {
-		require.False(r.t, r.relay.calls.hasWorked(), err)
+		require.False(r.t, r.relay.near.Worked(), err)
 	}
 }
 
@@ -362,13 +362,13 @@ func TestEditorThatDoesNotRead(t *testing.T) {
 	}()
 	const cancel = `{"method":"session/cancel","params":{"sessionId":"s"}}`
 	require.Equal(t, cancel, r.toFar(cancel))
-	require.LessOrEqual(t, r.relay.near.Size(), 4<<20)
+	require.LessOrEqual(t, r.relay.near.Out.Size(), 4<<20)
 	select {
 	case err := <-flood:
 		t.Fatal("all was taken", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	require.LessOrEqual(t, r.relay.near.Size(), 4<<20)
+	require.LessOrEqual(t, r.relay.near.Out.Size(), 4<<20)
 	_ = r.out.Close() // the editor is gone
 	require.NoError(t, r.far.Close())
 	require.NoError(t, <-r.ended)

@@ -74,9 +74,10 @@ var mayImport = map[string]string{
 	"internal/adapter/internal/telling":   "internal/acp/protocol internal/text/rawjson internal/show internal/acp/wire",
 	"internal/cli/flags":                  "internal/droid/stream",
 	"internal/remote/serve":               "internal/sys/child internal/sys/files internal/jsonrpc internal/text/markdown internal/acp/protocol internal/text/rawjson internal/text/udiff internal/text/visible",
-	"internal/remote/keep":                "internal/sys/child internal/sys/files internal/jsonrpc internal/remote/serve internal/text/visible",
-	"internal/remote/via":                 "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/text/rawjson",
-	"internal/remote/transport":           "internal/jsonrpc internal/remote/serve",
+	"internal/remote/relay":               "internal/sys/child internal/jsonrpc",
+	"internal/remote/keep":                "internal/sys/child internal/sys/files internal/jsonrpc internal/remote/relay internal/remote/serve internal/text/visible",
+	"internal/remote/via":                 "internal/sys/child internal/sys/files internal/jsonrpc internal/sys/nowait internal/text/paths internal/acp/protocol internal/remote/relay internal/text/rawjson",
+	"internal/remote/transport":           "internal/remote/serve",
 	"internal/adapter": "internal/adapter/accounts internal/sys/bounded internal/adapter/internal/calllog internal/sys/child internal/adapter/internal/commands internal/droid/diagnosis " +
 		"internal/droid internal/droid/layer internal/droid/stream internal/workspace/editorfs internal/adapter/internal/filecalls " +
 		"internal/sys/files internal/droid/hooks internal/adapter/instructions internal/droid/links internal/adapter/internal/loading internal/droid/login " +

@@ -1,54 +1,11 @@
 package transport
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
-	"unicode/utf8"
-
-	"droid-acp/internal/jsonrpc"
 )
-
-// Codes of JSON-RPC 2.0.
-const (
-	codeParseError     = -32700
-	codeInvalidRequest = -32600
-)
-
-// The mistakes of a text that is no message. What a user reads of them is in refusal.
-var (
-	errNotJSON   = errors.New("the message is not JSON in UTF-8; send one JSON object")
-	errBatch     = errors.New("ACP has no batches; send each message by itself")
-	errNoMessage = errors.New(`the message is not a JSON object with one "method" or one "id"`)
-)
-
-// read returns the message that a text has.
-func read(text []byte) (message []byte, err error) {
-	text = bytes.TrimSpace(text)
-	if !utf8.Valid(text) || !json.Valid(text) {
-		return nil, errNotJSON
-	}
-	if text[0] == '[' {
-		return nil, errBatch
-	}
-	if _, ok := jsonrpc.ReadHead(text); !ok {
-		return nil, errNoMessage
-	}
-	return text, nil
-}
-
-// refusal is the answer to what is no message.
-func refusal(err error) []byte {
-	code, title := codeInvalidRequest, "Invalid request"
-	if errors.Is(err, errNotJSON) {
-		code, title = codeParseError, "Parse error"
-	}
-	line := jsonrpc.EncodeError(nil, jsonrpc.NewError(code, title, err.Error()))
-	return bytes.TrimSuffix(line, []byte("\n"))
-}
 
 // budget is how many bytes of messages may be read at once, by all clients together.
 type budget struct{ left atomic.Int64 }
