@@ -28,7 +28,6 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
-	"droid-acp/internal/droid/marks"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/text/visible"
@@ -146,7 +145,6 @@ func runServe(c *call) int {
 		Files:        adapter.FilesWay(c.values.String(settings.Files)),
 		ClientShows:  c.values.String(settings.ClientShows),
 		Journal:      stateFile("edits"),
-		WatchMarks:   marks.Begin,
 		Shell:        c.values.Bool(settings.Shell),
 		Version:      version(),
 		Log:          log,

@@ -23,7 +23,7 @@ const (
 	shownFilesTime = 500 * time.Millisecond
 	// maxReadings bounds the files that are being read at once.
 	maxReadings = 16
-	// reading names the reading of such a file; TestReadIsBounded has it hang.
+	// reading names the reading of such a file; TestReadingsThatHangAreBounded has it hang.
 	reading files.Call = "a file to show"
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/paths"
 )
 
@@ -38,7 +39,7 @@ func FuzzLines(f *testing.F) {
 		}
 		near, far := new(bytes.Buffer), new(bytes.Buffer)
 		r := New(Options{Command: []string{"x"}, Maps: maps, Out: near, Stderr: new(bytes.Buffer), FarTerminals: true, Log: zap.NewNop()})
-		r.far = jsonrpc.NewOutbox(far, batch)
+		r.far = jsonrpc.NewOutbox(far, relay.Batch)
 		hear, passed, from := r.fromNear, far, "/l"
 		if fromFar {
 			hear, passed, from = r.fromFar, near, "/r"
@@ -46,7 +47,7 @@ func FuzzLines(f *testing.F) {
 		if to := hear(bytes.Clone(line)); to != nil {
 			passed.Write(to)
 		}
-		for _, out := range []*jsonrpc.Outbox{r.near, r.far} {
+		for _, out := range []*jsonrpc.Outbox{r.near.Out, r.far} {
 			out.Close()
 			out.Run()
 		}
@@ -99,7 +100,7 @@ func FuzzLinesBefore(f *testing.F) {
 		}
 		passed := func(lines ...[]byte) string {
 			r := New(Options{Command: []string{"x"}, Maps: maps, Out: io.Discard, Stderr: io.Discard, Log: zap.NewNop()})
-			r.far = jsonrpc.NewOutbox(io.Discard, batch)
+			r.far = jsonrpc.NewOutbox(io.Discard, relay.Batch)
 			for _, line := range lines {
 				r.fromFar(bytes.Clone(line))
 			}
