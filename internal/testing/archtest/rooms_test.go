@@ -67,6 +67,7 @@ var mayImport = map[string]string{
 	"internal/sys/nowait":                 "",
 	"internal/droid/diagnosis":            "internal/sys/child internal/droid internal/text/paths",
 	"internal/droid/install":              "internal/sys/child internal/droid/diagnosis internal/droid internal/sys/files",
+	"internal/cli/demo":                   "",
 	"internal/cli/doctor":                 "internal/sys/child internal/droid/diagnosis internal/droid internal/droid/layer internal/droid/stream internal/sys/files internal/droid/store internal/sys/tempdir internal/text/visible",
 	"internal/testing/testeditor":         "",
 	"internal/adapter/problem":            "internal/adapter/accounts internal/droid/diagnosis internal/droid internal/droid/stream internal/sys/files internal/droid/login internal/acp/protocol internal/quirks internal/show internal/adapter/turns internal/text/visible internal/acp/wire",
@@ -113,6 +114,9 @@ func TestImports(t *testing.T) {
 	}
 	require.Empty(t, withoutRow(m), "say in mayImport what they may import")
 	require.Empty(t, wrongImports(m))
+	for other := range m.ownImports("cmd/droid-acp") {
+		require.NotContains(t, other, "internal/testing/", "the program has nothing of the tests")
+	}
 }
 
 // withoutRow are packages of the program of which mayImport says nothing.
