@@ -22,7 +22,6 @@ require (
 	golang.org/x/tools v0.52.0
 	maragu.dev/gomponents v1.2.0
 	mvdan.cc/sh/v3 v3.14.1
-	rsc.io/markdown v0.0.0-20240306144322-0bf8f97ee8ef
 )
 
 require (
