@@ -24,6 +24,7 @@ var asked = map[string][]string{
 	"internal/adapter/slash_compact.go": {"Login"},
 	"internal/adapter/filecalls.go":     {"Files", "TellsUnsaved"},
 	"internal/adapter/store_lock.go":    {"PromptsAlone"},
+	"internal/adapter/trust.go":         {"PromptsAlone"},
 	"internal/adapter/turn_actions.go":  {"StoppedAgain"},
 	"internal/accounts/accounts.go":     {"Raw"},
 	"internal/accounts/editor.go":       {"Forms", "URLs"},
