@@ -234,7 +234,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 				require.Nil(t, r.newSession().Error)
-				require.True(t, strings.HasSuffix(strings.TrimSpace(r.messages()), last), r.messages())
+				require.Equal(t, client != "vscode-acp-client", strings.HasSuffix(strings.TrimSpace(r.messages()), last), "who would not see it is told with the prompt")
 				r.ask = func(p permission) string {
 					require.Equal(t, []string{"allow_once", "allow_once", "reject_once"}, []string{p.Options[0].Kind, p.Options[1].Kind, p.Options[2].Kind})
 					require.Equal(t, "Trust this project", p.Options[1].Name)
@@ -286,6 +286,28 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 			require.Equal(t, "end_turn", r.run("hello"))
 			require.NotContains(t, r.last(), "mcpPolicy")
 		})
+	}
+}
+
+// A client that shows nothing before its first prompt is told with that what was left out; where that asks, the question
+// has the list.
+func TestLeftOutIsToldWithThePrompt(t *testing.T) {
+	for client, asks := range map[string]bool{"CodeCompanion.nvim": false, "vscode-acp-client": true} {
+		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				r.agent.cfg.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
+				r.ask = func(permission) string { return "not-now-go-on" }
+				require.Nil(t, r.newSession().Error)
+				require.NotContains(t, r.messages(), "evil", "nobody would see it")
+				require.Equal(t, "end_turn", r.run("hello"))
+				require.Equal(t, "end_turn", r.run("again"))
+				told, _, _ := strings.Cut(r.messages(), "droid got hello")
+				require.Equal(t, 1, strings.Count(told, "evil"), told)
+				require.Equal(t, !asks || mode == trust.Never, strings.Contains(told, "so it was left out"), told)
+				require.Equal(t, 1, strings.Count(r.messages(), "evil"), r.messages())
+			})
+		}
 	}
 }
 
