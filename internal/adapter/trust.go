@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/problem"
+	"droid-acp/internal/show"
 	"droid-acp/internal/telling"
 	"droid-acp/internal/trust"
 )
@@ -114,10 +115,9 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
 		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
 	s.tell(q.Before...)
-	id := "trust"
-	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
+	asked := &telling.Question{RequestID: "trust", Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(asked) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -140,18 +140,22 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 			refused(s.show.NotTrusted())
 			return
 		}
+		asked.CloseUp = func() { s.tell(q.After("Trusted")...) } // also where the prompt is cancelled meanwhile
 		s.Do(func(ctx context.Context) {
 			_, err := bounded.Do(ctx, s.agent.calls, "Trust.Trust", project.Root, bounded.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
-					refused("Your yes could not be kept: " + err.Error() + ".")
+					why := "Your yes could not be kept: " + err.Error() + "."
+					if refused(why); !s.prompts.Runs(p.id) {
+						s.tell(show.Notice(why))
+					}
 					return
 				}
 				finish("Trusted", func() { p.takeLayer(then) })
 			})
 		}, func() {
-			if s.dialog.End(id) && s.prompts.Runs(p.id) {
+			if s.dialog.End(asked) && s.prompts.Runs(p.id) {
 				then()
 			}
 		})

@@ -368,6 +368,16 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
+// waits tells who waits for what in the sessions of a window.
+func (win *window) waits() (lines []string) {
+	for _, s := range win.agent.sessions.List() {
+		told := make(chan struct{})
+		s.Post(func() { lines = append(append(lines, s.out.Session()+":"), s.waits(time.Now())...); close(told) })
+		<-told
+	}
+	return lines
+}
+
 // finish ends a world: the users answer what they are asked, then cancel, then close their windows.
 func (w *world) finish() {
 	w.sleep(30 * time.Second) // faults are over
@@ -390,7 +400,7 @@ func (w *world) finish() {
 		w.sleep(10 * time.Second)
 	}
 	if left := open(); len(left) > 0 {
-		w.breaks("a request waits for a cancel: %s %s %s", left[0].method, left[0].session, left[0].text)
+		w.breaks("a request waits for a cancel: %s %s %s\n%s", left[0].method, left[0].session, left[0].text, strings.Join(left[0].win.waits(), "\n"))
 		for _, win := range w.wins {
 			for _, id := range w.ids {
 				win.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, id))
