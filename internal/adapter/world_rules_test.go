@@ -1,3 +1,5 @@
+//go:build linux
+
 package adapter
 
 import (
@@ -26,6 +28,8 @@ import (
 //   - a rewind is over when its command is answered
 //   - a title that was confirmed stays
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
+//   - a file has each edit that droid was told to have made, no edit twice, and what the user has typed; the editor
+//     shows what is on the disk
 //   - in the end no process is left; synctest sees to goroutines
 
 // hear takes what both windows were told.
@@ -254,11 +258,12 @@ func (w *world) trust(word string) {
 	}
 }
 
-// wanted is the freest mode in which a prompt may run that is sent now.
-func (t *threadOf) wanted() stream.Mode {
+// wanted is the freest mode in which a prompt may run that is sent now. A change of the mode may have failed, and
+// a window that is muted has not heard of it.
+func (t *threadOf) wanted(muted bool) stream.Mode {
 	mode := t.bound
 	for _, m := range t.modes {
-		if m.failed {
+		if m.failed || muted {
 			mode = freer(mode, m.mode)
 		} else {
 			mode = m.mode
@@ -449,10 +454,12 @@ func (w *world) finish() {
 	}
 	w.over = true
 	w.mu.Unlock()
+	w.lookAtFiles()
 	for _, win := range w.wins {
 		win.close()
 	}
 	time.Sleep(time.Minute)
+	w.nothingLeft()
 	for _, p := range w.droids {
 		if !p.ended() {
 			w.breaks("a droid is left: of window %d", p.win.n)
