@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"weak"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -30,6 +32,7 @@ import (
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
 //   - a file has each edit that droid was told to have made, no edit twice, and what the user has typed; the editor
 //     shows what is on the disk
+//   - an agent whose sessions are closed has the goroutines from before them, and keeps none of the sessions
 //   - in the end no process is left; synctest sees to goroutines
 
 // hear takes what both windows were told.
@@ -373,6 +376,30 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
+// forgets closes all sessions. What their agents go on with then is what they began with: so many goroutines, and
+// no session.
+func (w *world) forgets() {
+	var open []weak.Pointer[Session]
+	for _, win := range w.wins {
+		for _, s := range win.agent.sessions.List() {
+			open = append(open, weak.Make(s))
+		}
+		for _, id := range w.ids {
+			win.does("session/close", id, "", nil)
+		}
+	}
+	w.sleep(2 * trustTime) // longer than any timer
+	runtime.GC()
+	for _, s := range open {
+		if s.Value() != nil {
+			w.breaks("a closed session is kept: one of %d", len(open))
+		}
+	}
+	if now := runtime.NumGoroutine(); now > w.goroutines {
+		w.breaks("a goroutine is left: %d run, and %d did before there was a session", now, w.goroutines)
+	}
+}
+
 // waits tells who waits for what in the sessions of a window.
 func (win *window) waits() (lines []string) {
 	for _, s := range win.agent.sessions.List() {
@@ -420,7 +447,7 @@ func (w *world) finish() {
 		win.answers(1)
 		win.answers(1)
 	}
-	w.sleep(time.Minute)
+	w.sleep(16 * time.Minute)
 	w.atRest()
 	for _, p := range w.lost {
 		a := p.win.prompts("session/prompt", p.session, "p%d says") // what waits for the next prompt
@@ -455,6 +482,9 @@ func (w *world) finish() {
 	w.over = true
 	w.mu.Unlock()
 	w.lookAtFiles()
+	if w.seed%7 == 0 {
+		w.forgets()
+	}
 	for _, win := range w.wins {
 		win.close()
 	}

@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,7 @@ import (
 // said in world_rules_test.go.
 type world struct {
 	t      *testing.T
+	seed   int64
 	root   string // of the store
 	dir    string // the project
 	brings bool   // it brings something to run
@@ -62,6 +65,8 @@ type world struct {
 	log       []string      // what was said
 	logs      bool
 	began     time.Time
+
+	goroutines int // that run before a window asks for anything
 }
 
 // step is one thing that somebody does, and a fault that strikes when so many more lines were said to droids.
@@ -214,14 +219,16 @@ func (w *world) lag(most time.Duration) time.Duration {
 func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, clock: bubbleClock{seen: map[[3]int64]time.Time{}}, began: time.Now(), logs: logs}
+	w := &world{t: t, seed: seed, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, clock: bubbleClock{seen: map[[3]int64]time.Time{}}, began: time.Now(), logs: logs}
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
 	if w.brings = seed%3 == 0; w.brings { // else nobody is asked about the project, and more happens
 		require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
 	}
+	w.goroutines = runtime.NumGoroutine()
 	for n := range w.wins {
+		before := runtime.NumGoroutine()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
 		win.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
@@ -237,6 +244,8 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 			time.Sleep(time.Until(until))
 		}
 		w.wins[n] = win
+		synctest.Wait()
+		w.goroutines += runtime.NumGoroutine() - before
 		can := `{}`
 		if win.files != nil {
 			can = bothMethods
