@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -122,10 +123,9 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
 		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
 	s.tell(q.Before...)
-	id := "trust"
-	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
+	asked := &telling.Question{RequestID: "trust", Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(asked) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -148,18 +148,22 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 			refused(s.show.NotTrusted())
 			return
 		}
+		asked.CloseUp = func() { s.tell(q.After("Trusted")...) } // also where the prompt is cancelled meanwhile
 		s.Do(func(ctx context.Context) {
 			_, err := files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
-					refused("Your yes could not be kept: " + err.Error() + ".")
+					why := "Your yes could not be kept: " + err.Error() + "."
+					if refused(why); !s.prompts.Runs(p.id) {
+						s.tell(show.Notice(why))
+					}
 					return
 				}
 				finish("Trusted", func() { p.takeLayer(then) })
 			})
 		}, func() {
-			if s.dialog.End(id) && s.prompts.Runs(p.id) {
+			if s.dialog.End(asked) && s.prompts.Runs(p.id) {
 				then()
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
@@ -328,6 +329,35 @@ func TestTrustIsNotAnswered(t *testing.T) {
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(id)))
 		require.Contains(t, r.said(), "nobody answered within ten minutes")
+	})
+}
+
+// A yes that the disk keeps slowly, while its prompt is cancelled, takes no later question with it: who asked that
+// would wait for ever.
+func TestYesOfACancelledPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		keeps := make(chan struct{})
+		r.agent.calls.Hangs = func(c bounded.Call) {
+			if c == "Trust.Trust" {
+				<-keeps
+			}
+		}
+		r.ask = func(permission) string { return "trust" }
+		first := r.prompt("hello")
+		r.settle()
+		r.ask = nil
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(first)))
+		second := r.prompt("again")
+		r.until("the question", func() bool { return r.questions() == 2 })
+		close(keeps)
+		r.settle()
+		require.NotContains(t, methods(r.editor), "$/cancel_request")
+		require.NotContains(t, r.said(), notTrusted)
+		time.Sleep(trustTime)
+		require.Equal(t, "end_turn", ended(r.await(second)))
 	})
 }
 
