@@ -80,46 +80,35 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func (r remote) client(t *testing.T, h home, kind string) *libraryClient {
+func (r remote) client(t *testing.T, h home) *libraryClient {
 	t.Helper()
-	return startClientOn(t, h, recording{}, nil, append(nodeClient("remote.mjs"), kind, r.url, r.token))
+	return startClientOn(t, h, recording{}, nil, append(nodeClient("remote.mjs"), r.url, r.token))
 }
 
 func TestClientTypeScriptWebSocket(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h = h.keeps(t)
 		r := startRemote(t, h)
-		stepsOf(t, model, h, func() *libraryClient { return r.client(t, h, "websocket") })
-	})
-}
-
-func TestClientTypeScriptHTTP(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		h = h.keeps(t)
-		r := startRemote(t, h)
-		stepsOf(t, model, h, func() *libraryClient { return r.client(t, h, "http") })
+		stepsOf(t, model, h, func() *libraryClient { return r.client(t, h) })
 	})
 }
 
 // A client dies in the middle of an answer. The next one loads the session while the turn
-// runs, and is told all of it once; so is one that comes when it is over. The connection of
-// a client of Streamable HTTP that died counts as alive for a while, so the server is stopped
-// before the clients are.
+// runs, and is told all of it once; so is one that comes when it is over.
 func TestClientTypeScriptComesBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: longText(), Delay: 20 * time.Millisecond})
 		h = h.keeps(t)
 		r := startRemote(t, h)
-		first := r.client(t, h, "http")
+		first := r.client(t, h)
 		id := first.open("")
 		first.await("agent", first.begin("remember the word", ""))
 		first.kill()
-		second := r.client(t, h, "http")
+		second := r.client(t, h)
 		require.Equal(t, id, second.open(id))
 		require.Equal(t, longText(), second.awaitText("TANGERINE."))
 		second.kill()
-		third := r.client(t, h, "websocket")
-		t.Cleanup(func() { h.keeper(t, "stop") })
+		third := r.client(t, h)
 		require.Equal(t, id, third.open(id))
 		require.Equal(t, longText(), third.awaitText("TANGERINE."))
 	})

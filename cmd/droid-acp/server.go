@@ -35,7 +35,7 @@ func serverCommand() subcommand {
 		Command: &cobra.Command{
 			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs an agent for each client. What runs goes on when a client leaves, and the next one can join it. " +
-				"With --listen clients over the network can come, too, by ACP's Streamable HTTP or WebSocket at /acp; they must know the token. The flags of an agent are for theirs.\n\n" +
+				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs.\n\n" +
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
 		},
 		reads: agentNames(),

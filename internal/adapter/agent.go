@@ -22,7 +22,6 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
-	"droid-acp/internal/droid/marks"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
@@ -50,9 +49,6 @@ type Config struct {
 	// Journal is the directory for edits that are on their way to the editor, so that
 	// they are not lost when this program is killed. It need not exist.
 	Journal string
-	// WatchMarks is marks.Begin. Without it users are told with their next prompt alone that another
-	// process has opened a session of theirs.
-	WatchMarks func(dir string, noted func(name string)) (end func(), err error)
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
 	// Version of this program, for agentInfo.
@@ -70,7 +66,6 @@ type Agent struct {
 	files   *fileReader
 	calls   *files.Calls // of the disk, which may hang
 	threads *store.Threads
-	marks   marks.Watch // who else opens sessions
 
 	conn *wire.Conn // to the editor
 
@@ -169,7 +164,6 @@ func (a *Agent) shutDown() error {
 	a.sessions.Close()
 	a.cancel()
 	err := a.endSessions()
-	a.marks.End()
 	a.closeFiles(a.servedFiles())
 	a.conn.Close(flushTime)
 	return err

@@ -38,7 +38,6 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"Store.Thread":         loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
 	"Store.Marked":    func(d *disk, _ string) { d.prompt("hello") },
 	"editorfs.Untold": loadsStored,
-	"marks.Start":     opensSession,
 	"Store.SystemPrompt": func(d *disk, stored string) {
 		d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[],"_meta":{"systemPrompt":{"append":"x"}}}`, stored, d.new))
 	},

@@ -23,6 +23,8 @@ const (
 	shownFilesTime = 500 * time.Millisecond
 	// maxReadings bounds the files that are being read at once.
 	maxReadings = 16
+	// reading names the reading of such a file; TestReadingsThatHangAreBounded has it hang.
+	reading files.Call = "a file to show"
 )
 
 // fileReader reads files beside those who want them, within bounds of time and number.
@@ -48,7 +50,7 @@ func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
 		if size > maxReadAtOnce || ctx.Err() != nil {
 			return texts
 		}
-		t, _ := files.Within(ctx, f.readings, "a file to show", path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
+		t, _ := files.Within(ctx, f.readings, reading, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
 		texts[path] = t
 		if t.Text != nil {
 			size += len(*t.Text)

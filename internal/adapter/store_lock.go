@@ -44,13 +44,8 @@ func (s *Session) lockStored() {
 			}
 			return
 		}
-		s.agent.watchMarks(ctx)
 		marked, _ := s.agent.opener.Marked(ctx, id) // else the user is told once too often
-		held := func() {
-			s.unlock(s.lock.Held(id, release, marked))
-			lookForOthers(s) // since the watch may have told of one before this
-		}
-		if !s.Post(held) {
+		if !s.Post(func() { s.unlock(s.lock.Held(id, release, marked)) }) {
 			s.agent.atEnd("release", files.ReleaseTime, release)
 		}
 	})
@@ -74,25 +69,8 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 	return held
 }
 
-// watchMarks begins to watch what other agents note of sessions. Where that cannot be, as where all
-// that the system has for it are in use, prompts look for themselves.
-func (a *Agent) watchMarks(ctx context.Context) {
-	noted := func(id string) {
-		if s, known := a.sessions.Find(id); known {
-			s.Post(func() { lookForOthers(s) })
-		}
-	}
-	_, err := files.Within(ctx, a.calls, "marks.Start", a.cfg.Store.Marks(), func(dir string) (struct{}, error) {
-		return struct{}{}, a.marks.Start(a.cfg.WatchMarks, dir, noted)
-	})
-	if err != nil && ctx.Err() == nil {
-		a.log.Info("users hear with their next prompt alone that another agent has opened a session of theirs", zap.Error(err))
-	}
-}
-
 // lookForOthers tells the user when another agent has opened the session since the last look, which
-// is made when something is noted of the session, and beside each prompt that begins. That agent's user is
-// told by itself (isOpenElsewhere).
+// is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
 func lookForOthers(s *Session) {
 	id := s.droidID
 	s.Do(func(ctx context.Context) {

@@ -19,7 +19,7 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// tellLeftOut tells what the process leaves out.
+// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.
 func (s *Session) tellLeftOut() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
@@ -32,11 +32,19 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	tellBrought(s, trust.Project{Layer: *client.Without()}, others)
+	project := trust.Project{Layer: *client.Without()}
+	switch {
+	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
+		tellNow(s, brought(s, project, others))
+	case !s.agent.cfg.Trust.MayAsk() || !s.show.AsksTrust():
+		s.out.Keep(brought(s, project, others))
+	case others != "": // the question of the first prompt tells the rest
+		s.out.Keep("What this project brings to run was left out." + others)
+	}
 }
 
-// tellBrought tells what a project brings that was left out, which stands last.
-func tellBrought(s *Session, p trust.Project, others string) {
+// brought says what a project brings that was left out, which stands last.
+func brought(s *Session, p trust.Project, others string) string {
 	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
 	switch {
 	case !s.agent.cfg.Trust.MayAsk():
@@ -44,7 +52,7 @@ func tellBrought(s *Session, p trust.Project, others string) {
 	case !s.show.AsksTrust():
 		then = "Type `/trust yes` to let it run."
 	}
-	tellNow(s, fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List()))
+	return fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List())
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -105,7 +113,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	case !s.show.AsksTrust():
 		s.agent.cfg.Trust.Decline(project)
 		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
-			tellBrought(s, project, "") // else it was told as the session was opened
+			tellNow(s, brought(s, project, "")) // else it was told as the session was opened
 		}
 		return false
 	case len(project.Items) > trust.MostAsked:

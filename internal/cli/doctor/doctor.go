@@ -73,7 +73,6 @@ type Config struct {
 	Dir              string                 // the project
 	Home             string                 // the user's directory, "" if it is not known
 	Journal          string                 // see docs/editor-files.md; "" for none
-	Self             string                 // path of this program
 	Version          string                 // of this program
 	Width            int                    // see Report
 	UnknownVariables []string               // what is wrong with variables of the environment, in words
@@ -148,7 +147,6 @@ var table = []row{
 	{"mcp", "MCP servers", "home", lookAtMCP, ofFiles},
 	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
 	{"variables", "environment", "", lookAtVariables, ofFiles},
-	{"editors", "editors", "home", lookAtEditors, ofFiles},
 	{"keep", "server of --keep", "", lookAtKeep, ofFiles},
 	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
 	{"model", "turn with a model", "session", lookAtModel, ofFiles},

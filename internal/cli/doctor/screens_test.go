@@ -34,7 +34,6 @@ func TestScreens(t *testing.T) {
 		h := newHouse(t, fake)
 		if fake == "own" {
 			h.write(".factory/settings.json", `{"customModels": [{"model": "scripted", "displayName": "Scripted", "provider": "generic-chat-completion-api"}]}`)
-			h.write(".config/zed/settings.json", `{"agent_servers": {"droid": {"type": "custom", "command": "`+h.write(".local/bin/droid-acp", "x")+`"}}}`)
 		}
 		got = append(got, neutral(h.report()))
 	}

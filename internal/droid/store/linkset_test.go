@@ -245,20 +245,6 @@ func TestWorkGrowsWithTheFile(t *testing.T) {
 	}
 }
 
-// BenchmarkHostileFile reads the largest file that is read, of the shortest lines, and
-// shortens it.
-func BenchmarkHostileFile(b *testing.B) {
-	for name, file := range hostile(35_000) {
-		data := []byte(file.String())
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				parseLinks(data).Keep(func(string) bool { return false }, 1<<20)
-			}
-		})
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	line, _ := link("a", "b").Line()
 	f.Add(line)

@@ -65,15 +65,6 @@ func (s *Store) Marked(id string) (at time.Time) {
 	return at
 }
 
-// Marks is the directory of these notes, "" where droid keeps no sessions. A file's name in it is the
-// id of a session.
-func (s *Store) Marks() string {
-	if s.err != nil {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(s.root), openName)
-}
-
 // noLocks is for a directory in which nothing can be locked.
 func (s *Store) noLocks(dir string, err error) {
 	s.unlocked.Do(func() {
@@ -105,5 +96,5 @@ func (s *Store) markPath(id string) (string, error) {
 	if !stream.ValidSessionID(id) {
 		return "", &NotFoundError{ID: id}
 	}
-	return filepath.Join(s.Marks(), id), nil
+	return filepath.Join(filepath.Dir(s.root), openName, id), nil
 }

@@ -13,26 +13,16 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 )
 
 const (
-	// maxLine is the longest message that is passed on, in bytes.
-	maxLine = 256 << 20
-	// batch is how many bytes of several lines one write to the editor has.
-	batch = 256 << 10
 	// lastTime is how long a front whose editor has gone waits for answers to what that asked.
 	lastTime = 5 * time.Second
-	// drainTime is how long what was said last may take to be written.
-	drainTime = 2 * time.Second
-	// tellTime is how long a front whose server is gone waits for a request to say so.
-	tellTime = 5 * time.Second
 	// lingerTime is how long it stays when it has said so: some editors read nothing more of who has ended.
 	lingerTime = time.Second
 )
-
-// Codes of JSON-RPC 2.0, section 5.1.
-const codeInvalidRequest = -32600
 
 // Messages is a connection that carries whole messages, each one JSON text.
 type Messages interface {
@@ -55,9 +45,10 @@ type Front struct {
 	Stderr  io.Writer // gets what the agent writes there, where Hello asks for it, and must not block
 	Log     *zap.Logger
 
-	out   *jsonrpc.Outbox
-	calls calls
-	max   int // of a line in tests, 0 for maxLine
+	editor *relay.Editor
+	max    int // of a line in tests, 0 for relay.MaxLine
+
+	tooLong bool // what the editor said last, for who has seen its end
 }
 
 // GoneError says that the server is gone, or was not reached.
@@ -72,18 +63,15 @@ func (e *GoneError) Error() string { return e.Text }
 func (f *Front) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f.out = jsonrpc.NewOutbox(f.Out, batch)
-	go f.out.Run()
-	defer f.finish()
+	f.editor = relay.New(f.Out)
+	go f.editor.Out.Run()
+	defer f.editor.Finish()
 	messages, err := f.open(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
-		gone := &GoneError{err.Error()}
-		f.calls.fail(gone)
-		f.tell(ctx, f.readEditor(func([]byte) error { return nil }))
-		return gone
+		return f.gone(ctx, &GoneError{err.Error()}, f.readEditor(func([]byte) error { return nil }))
 	}
 	heard := make(chan error, 1)
 	go func() { heard <- f.hear(ctx, messages) }()
@@ -92,11 +80,16 @@ func (f *Front) Run(ctx context.Context) error {
 	case err := <-heard:
 		return f.serverGone(ctx, err, messages, editor)
 	case <-editor:
+		if f.tooLong {
+			_ = messages.Close() // which ends hear, too
+			return f.gone(ctx, &GoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
+				"Start the agent again and open the session again; a large file is sent as a resource link."}, editor)
+		}
 		if err, gone := f.last(ctx, heard); gone {
 			return f.serverGone(ctx, err, messages, editor)
 		}
 	case <-ctx.Done():
-	case <-f.out.Failed():
+	case <-f.editor.Out.Failed():
 	}
 	if err := messages.Close(); err != nil {
 		f.Log.Debug("the connection to the server ended", zap.Error(err))
@@ -112,9 +105,9 @@ func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone b
 	select {
 	case err := <-heard:
 		return err, true
-	case <-f.calls.answered():
+	case <-f.editor.Quiet():
 	case <-ctx.Done():
-	case <-f.out.Failed():
+	case <-f.editor.Out.Failed():
 	case <-time.After(lastTime):
 	}
 	return nil, false
@@ -152,9 +145,13 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 		if f.Hello.Stderr && bytes.Contains(message, []byte(serve.StderrMethod)) && f.shows(message) {
 			continue
 		}
-		f.calls.settle(message)
-		_, _ = f.out.Put(append(message, '\n')) // the end of who is gone is noticed elsewhere
-		if full := f.out.Full(); full != nil {
+		if json.Valid(message) {
+			if h, ok := jsonrpc.ReadHead(message); ok && h.Method == "" {
+				f.editor.Answered(h.ID)
+			}
+		}
+		f.editor.Put(append(message, '\n'))
+		if full := f.editor.Out.Full(); full != nil {
 			select {
 			case <-full:
 			case <-ctx.Done():
@@ -177,30 +174,20 @@ func (f *Front) shows(message []byte) bool {
 	return true
 }
 
-// readEditor passes on what the editor says. What it returns is closed when there is no more. The
+// readEditor passes on what the editor says, until there is no more or a message is too long. ended is closed then. The
 // goroutine stays behind where the editor neither says anything nor goes.
 func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var long *jsonrpc.Outline
-		lines := jsonrpc.NewLines(f.In, cmp.Or(f.max, maxLine), func(piece []byte) {
-			if long == nil {
-				long = new(jsonrpc.Outline)
-			}
-			long.Read(piece)
-		})
+		lines := jsonrpc.NewLines(f.In, cmp.Or(f.max, relay.MaxLine), func([]byte) {})
 		for {
 			line, err := lines.Next()
-			switch {
-			case err == nil:
-				f.pass(line, send)
-			case errors.As(err, new(*jsonrpc.TooLongError)):
-				f.refuseLong(long)
-				long = nil
-			default:
+			if err != nil {
+				f.tooLong = errors.As(err, new(*jsonrpc.TooLongError))
 				return
 			}
+			f.pass(line, send)
 		}
 	}()
 	return done
@@ -210,7 +197,7 @@ func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{})
 func (f *Front) pass(line []byte, send func([]byte) error) {
 	answers, passes := jsonrpc.Judged(line)
 	for _, answer := range answers {
-		_, _ = f.out.Put(append(answer, '\n')) // who is gone needs no answer
+		f.editor.Put(append(answer, '\n'))
 	}
 	for _, message := range passes {
 		f.send(message, send)
@@ -219,21 +206,12 @@ func (f *Front) pass(line []byte, send func([]byte) error) {
 
 // send sends the server a message.
 func (f *Front) send(line []byte, send func([]byte) error) {
-	if gone := f.calls.ask(line); gone != nil {
-		f.answer(gone)
+	if h, ok := jsonrpc.ReadHead(line); ok && !f.editor.Asks(h) {
 		return
 	}
 	if err := send(line); err != nil {
 		f.Log.Debug("a message did not reach the server", zap.Error(err)) // whose end hear tells
 	}
-}
-
-func (f *Front) refuseLong(o *jsonrpc.Outline) {
-	if o.ID == nil || o.IsResponse() {
-		f.Log.Warn("a message of more than 256 MiB was not passed on")
-		return
-	}
-	_, _ = f.out.Put(jsonrpc.EncodeError(o.ID, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp --keep did not pass it on")))
 }
 
 // serverGone answers the requests that wait.
@@ -250,55 +228,17 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; `droid-acp ps` shows it. " +
 			"If not, the turn ended with it, and what was said up to then is stored."
 	}
-	gone := &GoneError{text + " Start the agent again and open the session again."}
-	for _, c := range f.calls.fail(gone) {
-		f.answer(c)
-	}
-	f.tell(ctx, editor)
+	return f.gone(ctx, &GoneError{text + " Start the agent again and open the session again."}, editor)
+}
+
+// gone tells the requests that wait why nobody answers, or the next one, and returns that.
+func (f *Front) gone(ctx context.Context, gone *GoneError, editor <-chan struct{}) error {
+	f.editor.ByHand, f.editor.Linger = f.ByHand, lingerTime
+	f.editor.Fail(ctx, jsonrpc.InternalError("server_gone", gone.Text), editor)
 	return gone
 }
 
 // isEnd reports whether an error is what the system says of a connection whose other end was killed.
 func isEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// tell waits until a request has got the reason, and has had time to be read, so that the editor shows it.
-func (f *Front) tell(ctx context.Context, editor <-chan struct{}) {
-	if f.ByHand {
-		return
-	}
-	select {
-	case <-f.calls.told():
-		f.linger(ctx, editor)
-	case <-editor:
-	case <-ctx.Done():
-	case <-f.out.Failed():
-	case <-time.After(tellTime):
-	}
-}
-
-// linger waits until the editor goes, for lingerTime at most.
-func (f *Front) linger(ctx context.Context, editor <-chan struct{}) {
-	select {
-	case <-editor:
-	case <-ctx.Done():
-	case <-f.out.Failed():
-	case <-time.After(lingerTime):
-	}
-}
-
-// answer tells the editor why a request has no answer.
-func (f *Front) answer(c *lost) {
-	_, _ = f.out.Put(jsonrpc.EncodeError(c.id, jsonrpc.InternalError("server_gone", c.gone.Text))) // who is gone needs no answer
-	f.calls.tell()
-}
-
-// finish has what the editor is told written.
-func (f *Front) finish() {
-	f.out.Close()
-	select {
-	case <-f.out.Done():
-	case <-time.After(drainTime):
-	}
 }

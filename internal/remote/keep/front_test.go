@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 )
 
@@ -238,7 +239,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.NoError(s, s.editor.Close())
 		s.server.toFront <- `{"jsonrpc":"2.0","id":0,"result":"` + strings.Repeat("x", 3<<20) + `"}`
 		require.NoError(s, <-s.ended)
-		require.Equal(s, lastTime+drainTime, time.Since(began))
+		require.Equal(s, lastTime+relay.DrainTime, time.Since(began))
 	})
 	onStage(t, nil, func(s *stage) { // the server goes
 		s.hello()
@@ -298,7 +299,7 @@ func TestServerGoesUnnoticed(t *testing.T) {
 		s.server.end()
 		began := time.Now()
 		require.Error(s, <-s.ended)
-		require.Equal(s, tellTime, time.Since(began))
+		require.Equal(s, 5*time.Second, time.Since(began))
 	})
 	onStage(t, nil, func(s *stage) {
 		s.front.ByHand = true
@@ -362,12 +363,15 @@ func TestEditorReadsNoMore(t *testing.T) {
 	})
 }
 
+// A message that is too long ends the front, and what waits is told the limit.
 func TestTooLongForTheServer(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
+		s.says(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
+		<-s.server.toServer
 		s.says(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
-		answer := s.reads()
-		require.Contains(s, answer, `"id":5`)
-		require.Contains(s, answer, "longer than 256 MiB")
+		require.Equal(s, "4", s.readsGone("droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one"))
+		require.ErrorAs(s, <-s.ended, new(*GoneError))
+		<-s.server.ended
 	})
 }

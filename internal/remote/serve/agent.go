@@ -54,7 +54,7 @@ func (w toldWords) Write(text []byte) (int, error) {
 	w.server.mu.Lock()
 	defer w.server.mu.Unlock()
 	if w.hello.Stderr && w.options.Local && w.out.Full() == nil {
-		w.notify(StderrMethod, Words{string(text)}, "")
+		w.notify(StderrMethod, Words{string(text)})
 	}
 	return len(text), nil
 }
@@ -106,10 +106,10 @@ func (s *Server) start(h Hello, c *Client) (*agent, error) {
 // run hears the agent until it ends.
 func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	s := a.server
-	read := make(chan struct{})
+	read, tooLong := make(chan struct{}), false
 	go func() {
 		defer close(read)
-		a.read(stdout)
+		tooLong = a.read(stdout)
 	}()
 	select {
 	case <-read: // it has ended, or says nothing more
@@ -137,36 +137,23 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		<-read
 	}
 	<-a.out.Done()
+	if tooLong {
+		how = "it wrote a message of more than 256 MiB"
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.ended(how)
 }
 
-// read hears lines until there are no more. It reads none while the only client has no room.
-func (a *agent) read(in io.Reader) {
-	s := a.server
-	var long *jsonrpc.Outline
-	lines := jsonrpc.NewLines(in, maxLine, func(piece []byte) {
-		if long == nil {
-			long = new(jsonrpc.Outline)
-		}
-		long.Read(piece)
-	})
+// read hears lines until there are no more, or one is longer than maxLine. It reads none while the only client has no room.
+func (a *agent) read(in io.Reader) (tooLong bool) {
+	lines := jsonrpc.NewLines(in, a.server.maxLine, func([]byte) {})
 	for {
 		line, err := lines.Next()
-		var tooLong *jsonrpc.TooLongError
-		var full <-chan struct{}
-		switch {
-		case err == nil:
-			full = a.hear(line)
-		case errors.As(err, &tooLong):
-			s.mu.Lock()
-			a.hearTooLong(long)
-			s.mu.Unlock()
-			long = nil
-		default:
-			return
+		if err != nil {
+			return errors.As(err, new(*jsonrpc.TooLongError))
 		}
+		full := a.hear(line)
 		if full != nil {
 			select {
 			case <-full:
@@ -198,21 +185,6 @@ func (a *agent) hear(line []byte) (full <-chan struct{}) {
 		return a.tells(line, h)
 	}
 	return nil
-}
-
-func (a *agent) hearTooLong(o *jsonrpc.Outline) {
-	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp serve did not pass it on")
-	switch {
-	case o.IsResponse():
-		line := bytes.TrimSuffix(jsonrpc.EncodeError(o.ID, e), []byte("\n"))
-		if h, ok := jsonrpc.ReadHead(line); ok {
-			a.answered(line, h)
-		}
-	case o.ID != nil:
-		_, _ = a.out.Put(jsonrpc.EncodeError(o.ID, e)) // who is gone needs no answer
-	default:
-		a.server.Log.Warn("a notification of more than 256 MiB was not passed on")
-	}
 }
 
 const (
@@ -263,11 +235,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 	}
 	a.took(c, line, result)
 	if c.client != nil && !c.client.gone {
-		to := ""
-		if c.session != nil && !opens(c.method) {
-			to = c.session.id
-		}
-		c.client.send(h.WithID(line, string(c.id)), to)
+		c.client.send(h.WithID(line, string(c.id)))
 	}
 	if c.done != nil {
 		var err error
@@ -445,6 +413,6 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	if a.owner == nil {
 		return nil
 	}
-	a.owner.send(own[:len(line):len(line)], id)
+	a.owner.send(own[:len(line):len(line)])
 	return a.owner.out.Full()
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -35,21 +36,30 @@ const maxEarly = 1000
 
 // Receive takes one message of the client, whose memory it does not keep.
 func (c *Client) Receive(message []byte) {
-	s := c.server
-	if !json.Valid(message) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		c.refuse(nil, &jsonrpc.Error{Code: codeParseError, Message: "Parse error", Data: jsonrpc.Details("the message is not valid JSON")})
-		return
+	if message = bytes.TrimSpace(message); bytes.IndexByte(message, '\n') >= 0 {
+		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
-	h, ok := jsonrpc.ReadHead(message)
+	h, refusal := headOf(message)
+	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !ok {
-		c.refuse(nil, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches"))
+	if refusal != nil {
+		c.refuse(nil, refusal)
 		return
 	}
 	c.receive(message, h)
+}
+
+// headOf is whose message a text is, or why it is none.
+func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
+	if !utf8.Valid(text) || !json.Valid(text) {
+		return h, jsonrpc.NewError(codeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
+	}
+	h, ok := jsonrpc.ReadHead(text)
+	if !ok {
+		return h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
+	}
+	return h, nil
 }
 
 // receive takes a message, whose head is h.
@@ -124,21 +134,21 @@ func (c *Client) called() string {
 func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "another client")) }
 
 // send sends the client a message without a line's end, which nobody changes any more.
-func (c *Client) send(message []byte, session string) {
+func (c *Client) send(message []byte) {
 	if !c.gone {
-		c.out.Send(message, session)
+		c.out.Send(message)
 	}
 }
 
-func (c *Client) notify(method string, params any, session string) {
+func (c *Client) notify(method string, params any) {
 	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
-		c.send(line[:len(line)-1], session)
+		c.send(line[:len(line)-1])
 	}
 }
 
 func (c *Client) refuse(id []byte, e *jsonrpc.Error) {
 	line := jsonrpc.EncodeError(id, e)
-	c.send(line[:len(line)-1], "")
+	c.send(line[:len(line)-1])
 }
 
 // reply refuses a message, if somebody waits for an answer.
@@ -242,7 +252,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
-			c.send(answer[:len(answer)-1], "")
+			c.send(answer[:len(answer)-1])
 		}
 	default:
 		c.forward(open.agent, line, h, open)

@@ -33,7 +33,7 @@ func (o *session) join(c *Client, id []byte, again bool, note string) {
 // answer is the answer to a client that has opened the session.
 func (o *session) answer(c *Client, id []byte) {
 	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
-		c.send(line[:len(line)-1], "")
+		c.send(line[:len(line)-1])
 	}
 }
 
@@ -94,7 +94,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			o.server.mu.Lock()
 			defer o.server.mu.Unlock()
 			if w.joins == nth && passed(line) { // else it is told all of it by the next one
-				w.client.send(shown(line), o.id)
+				w.client.send(shown(line))
 			}
 		})
 		if err != nil {
@@ -113,7 +113,7 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 	current := w.joins == nth && o.watcher(w.client) == w
 	if current {
 		for _, message := range w.held {
-			w.client.send(shown(message), o.id)
+			w.client.send(shown(message))
 		}
 		w.joining, w.held, w.bytes = false, nil, 0
 	}
@@ -158,6 +158,6 @@ func (o *session) sayTo(c *Client, text string) {
 // sayAtOnce is sayTo for a caller that does not have the lock.
 func (o *session) sayAtOnce(c *Client, text string) {
 	if line, err := o.encode(ownWords(text)); err == nil {
-		c.out.Send(line[:len(line)-1], o.id)
+		c.out.Send(line[:len(line)-1])
 	}
 }

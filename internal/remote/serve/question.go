@@ -143,13 +143,6 @@ func (q *question) offer() {
 	}
 }
 
-func (q *question) about() string {
-	if q.session == nil {
-		return ""
-	}
-	return q.session.id
-}
-
 // wait gives it up after a while in which nobody came who could answer it.
 func (q *question) wait() {
 	s := q.agent.server
@@ -234,7 +227,7 @@ func (q *question) withdraw(answered *Client) {
 	}
 	for _, c := range q.to {
 		if c != answered {
-			c.notify(cancelRequest, map[string]string{"requestId": q.id}, q.about())
+			c.notify(cancelRequest, map[string]string{"requestId": q.id})
 		}
 	}
 	q.to = nil

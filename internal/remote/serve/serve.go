@@ -28,10 +28,9 @@ import (
 // Outlet is the way to a client. A transport makes one for each connection.
 type Outlet interface {
 	// Send queues a message: one JSON text without a line's end, which the outlet must not
-	// change. session is the session that it is about, "" for none. It never blocks and calls nothing
-	// of the server's; a client that is gone, or that reads so slowly that too much waits, gets nothing
-	// more, and the transport calls Gone.
-	Send(message []byte, session string)
+	// change. It never blocks and calls nothing of the server's; a client that is gone, or that reads
+	// so slowly that too much waits, gets nothing more, and the transport calls Gone.
+	Send(message []byte)
 	// Close ends the connection once what was sent is written. reason is for people. It does not block.
 	Close(reason string)
 	// Full returns nil while there is room, else a channel that is closed once there is again, or the
@@ -110,6 +109,7 @@ type Options struct {
 	Log       *zap.Logger
 
 	journalSize int64 // 0 is journalSize
+	maxLine     int   // 0 is maxLine
 	start       func(h Hello, stderr io.Writer) (process, error)
 }
 
@@ -148,6 +148,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.journalSize == 0 {
 		o.journalSize = journalSize
+	}
+	if o.maxLine == 0 {
+		o.maxLine = maxLine
 	}
 	if err := os.RemoveAll(o.Journals); err != nil {
 		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)

@@ -118,7 +118,7 @@ type fakeClient struct {
 	full   chan struct{}
 }
 
-func (c *fakeClient) Send(m []byte, _ string) {
+func (c *fakeClient) Send(m []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if strings.Contains(string(m), "\n") {
@@ -487,6 +487,30 @@ func TestAgentEnds(t *testing.T) {
 	})
 }
 
+// A message that is too long ends the agent, and who waits for it is told the limit.
+func TestAgentSaysTooMuch(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.maxLine = 10 << 10
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.prompts(a, "s1", "go")
+		a.chunk("s1", strings.Repeat("x", 10<<10))
+		time.Sleep(drainTime)
+		const ended = "The agent of this session has ended (it wrote a message of more than 256 MiB). Open the session again to go on."
+		require.Contains(t, c.take(), "p! "+ended)
+		require.Equal(t, ended, c.closed)
+	})
+}
+
+// A message of several lines is one to an agent.
+func TestMessageOfSeveralLines(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		c, a := h.client("Zed", everything)
+		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {}\n}\n")
+		require.Equal(t, "_x", a.next().Method)
+	})
+}
+
 func TestAgentThatDoesNotStart(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.fail = os.ErrPermission
@@ -496,10 +520,12 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
 		c.say(`[]`)
 		c.say(`nonsense`)
+		c.say("{\"method\":\"\xff\"}")
 		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
 		require.Equal(t, []string{
 			"1! Invalid request: the first request is initialize; an agent that was started again has no session open",
-			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error",
+			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
+			"<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
 			"2! The agent /bin/droid-acp does not start: permission denied.",
 		}, c.take(), "and a client from elsewhere does not say what runs")
 	})

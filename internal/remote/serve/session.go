@@ -175,7 +175,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(message, o.id)
+			o.loader.send(message)
 		}
 		return
 	}
@@ -187,7 +187,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		case !w.hears() && inTurns(message):
 			w.misses(from)
 		default:
-			w.client.send(w.client.asShown(message), o.id)
+			w.client.send(w.client.asShown(message))
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (q *question) put(c *Client) {
 			}
 		}
 	}
-	c.send(line, q.about())
+	c.send(line)
 }
 
 // choice is what the result of a request for permission says, as its user saw it.

@@ -42,36 +42,19 @@ func (f *failure) write(w http.ResponseWriter) {
 // admit says whether a request may be heard at all. It refuses what a page of somebody
 // else's sends: one that names this host differently, so that its own name leads here
 // (DNS rebinding), and one whose origin is not known.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) *failure {
+func (h *Handler) admit(r *http.Request) *failure {
 	if !h.isOurs(r.Host) {
 		return fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
 	}
-	origins := r.Header.Values("Origin")
-	for _, o := range origins {
+	for _, o := range r.Header.Values("Origin") {
 		if !slices.ContainsFunc(h.o.Origins, func(known string) bool { return strings.EqualFold(known, o) }) {
 			return fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
-		}
-	}
-	if len(origins) > 0 {
-		allow(w.Header(), origins[0])
-		if r.Method == http.MethodOptions {
-			return nil // a browser asks before it sends the token
 		}
 	}
 	if h.o.Token != "" && !h.knowsToken(r) {
 		return fail(http.StatusUnauthorized, "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\".")
 	}
 	return nil
-}
-
-// allow tells a browser that scripts of the origin may read the answer.
-func allow(to http.Header, origin string) {
-	to.Add("Vary", "Origin")
-	to.Set("Access-Control-Allow-Origin", origin)
-	to.Set("Access-Control-Allow-Credentials", "true")
-	to.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	to.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, "+ConnectionHeader+", "+SessionHeader)
-	to.Set("Access-Control-Expose-Headers", ConnectionHeader+", "+VersionHeader)
 }
 
 func (h *Handler) isOurs(host string) bool {

@@ -1,14 +1,11 @@
 package transport
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Receiver = (*serve.Client)(nil)
 
-// agent is a receiver. It answers initialize, session/new and session/load, and keeps the
-// rest of what it gets.
+// agent is a receiver. It answers initialize, and keeps the rest of what it gets.
 type agent struct {
 	out     serve.Outlet
 	options serve.ClientOptions
@@ -34,30 +30,20 @@ type agent struct {
 }
 
 func (a *agent) Receive(text []byte) {
-	m, err := read(bytes.Clone(text))
-	if err != nil {
-		panic("the transport let through what is no message: " + err.Error())
+	if string(text) == initialize {
+		a.out.Send([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`))
+		return
 	}
-	switch m.Method {
-	case "initialize":
-		a.out.Send([]byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":1}}`), "")
-	case "session/new":
-		a.out.Send([]byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"sessionId":"s1"}}`), "")
-	case "session/load":
-		a.update(m.session, "old")
-		a.out.Send([]byte(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{}}`), m.session)
-	default:
-		select {
-		case a.got <- string(text):
-		default: // nobody of this test looks
-		}
+	select {
+	case a.got <- string(text):
+	default: // nobody of this test looks
 	}
 }
 
 func (a *agent) Gone() { close(a.gone) }
 
 func (a *agent) update(session, text string) {
-	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"`+session+`","text":"`+text+`"}}`), session)
+	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))
 }
 
 // service is a handler that listens, and the agents of its clients.
@@ -142,82 +128,10 @@ func setAll(r *http.Request, headers []string) {
 	}
 }
 
-func (s *service) post(body string, headers ...string) answer {
-	s.t.Helper()
-	return s.request("POST", body, append([]string{"Content-Type: application/json"}, headers...)...)
-}
-
-const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`
-
-// connect initializes a connection of Streamable HTTP.
-func (s *service) connect(headers ...string) (a *agent, connection string) {
-	s.t.Helper()
-	got := s.post(initialize, headers...)
-	require.Equal(s.t, http.StatusOK, got.status, got.body)
-	require.JSONEq(s.t, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`, got.body)
-	require.Equal(s.t, "1.2.3", got.header.Get(VersionHeader))
-	require.NotEmpty(s.t, got.header.Get(ConnectionHeader))
-	return <-s.joined, ConnectionHeader + ": " + got.header.Get(ConnectionHeader)
-}
-
-// events is a stream that is open.
-type events struct {
-	t        *testing.T
-	response *http.Response
-	in       *bufio.Reader
-	cancel   context.CancelFunc
-	id       string // of the last event
-}
-
-// open opens a stream; status is what that is answered with.
-func (s *service) open(status int, headers ...string) *events {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r, err := http.NewRequestWithContext(ctx, "GET", s.url, nil)
-	require.NoError(s.t, err)
-	setAll(r, append([]string{"Accept: text/event-stream"}, headers...))
-	response, err := s.client.Do(r)
-	require.NoError(s.t, err)
-	require.Equal(s.t, status, response.StatusCode)
-	e := &events{t: s.t, response: response, in: bufio.NewReader(response.Body), cancel: cancel}
-	s.t.Cleanup(e.close)
-	return e
-}
-
-func (e *events) close() {
-	e.cancel()
-	_ = e.response.Body.Close() // it was cancelled
-}
-
-// next is the data of the next event; "" at the stream's end.
-func (e *events) next() string {
-	e.t.Helper()
-	for data := ""; ; {
-		line, err := e.in.ReadString('\n')
-		if err != nil {
-			require.Equal(e.t, io.EOF, err)
-			return data
-		}
-		field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch {
-		case field == "id":
-			e.id = value
-		case field == "data":
-			data += value
-		case field == "" && data != "":
-			return data
-		}
-	}
-}
-
-// texts are the next n updates' texts.
-func (e *events) texts(n int) (all []string) {
-	e.t.Helper()
-	for range n {
-		all = append(all, textOf(e.t, e.next()))
-	}
-	return all
-}
+const (
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`
+	prompt     = `{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`
+)
 
 func textOf(t *testing.T, message string) string {
 	t.Helper()
@@ -235,11 +149,4 @@ func wait[T any](t *testing.T, c <-chan T) (v T) {
 		require.Fail(t, "nothing came")
 	}
 	return v
-}
-
-func numbers(from, to int) (all []string) {
-	for i := from; i <= to; i++ {
-		all = append(all, string(rune('a'+i)))
-	}
-	return slices.Clip(all)
 }

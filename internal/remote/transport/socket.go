@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 )
 
@@ -41,11 +42,11 @@ type socket struct {
 func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *failure {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http ends it when the handler returns
 	defer cancel()
-	s := &socket{h: h, id: newID(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
-	if f := h.enter(s, func() {}); f != nil {
+	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
+	if f := h.enter(s); f != nil {
 		return f
 	}
-	defer h.leave(s, "")
+	defer h.leave(s)
 	w.Header().Set(ConnectionHeader, s.id)
 	var err error
 	s.conn, err = websocket.Accept(w, r, &websocket.AcceptOptions{
@@ -106,7 +107,7 @@ func (s *socket) read() error {
 			<-s.ctx.Done() // when it has been told
 		}
 		if err == nil {
-			s.receive(text)
+			s.to.Receive(text)
 		}
 		release()
 		if err != nil {
@@ -115,17 +116,8 @@ func (s *socket) read() error {
 	}
 }
 
-func (s *socket) receive(text []byte) {
-	m, err := read(text)
-	if err != nil {
-		s.Send(refusal(err), "")
-		return
-	}
-	s.to.Receive(m.text)
-}
-
 // Send queues a message.
-func (s *socket) Send(text []byte, _ string) {
+func (s *socket) Send(text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reason != "" || s.gone {

@@ -1,25 +1,20 @@
-// Package transport is ACP's remote transport, as the RFD "Streamable HTTP & WebSocket
-// Transport" has it (docs/rfds/streamable-http-websocket-transport.mdx of
+// Package transport is ACP's remote transport by WebSocket, as the RFD "Streamable HTTP &
+// WebSocket Transport" has it (docs/rfds/streamable-http-websocket-transport.mdx of
 // agentclientprotocol/agent-client-protocol, commit
-// ccff4e7d2e431880225804a8c136c2ccfcb313d0): one endpoint, /acp, on which a client speaks
-// either WebSocket, or POST with streams of server-sent events. It knows connections,
-// streams and who may connect; what a message means is its receiver's.
-//
-// In three points it does not follow the RFD's text. A stream of a session that this
-// connection has not named before is opened and not answered with 404: the RFD's own
-// resume flow opens it before session/load, and so does the TypeScript SDK. HTTP/1.1 is
-// served besides HTTP/2, as the fetch of Node speaks nothing else. Events have ids, and a
-// stream goes on after Last-Event-ID, which the RFD leaves to its second version.
+// ccff4e7d2e431880225804a8c136c2ccfcb313d0): one endpoint, /acp. A client of that transport
+// speaks Streamable HTTP and WebSocket; a server may speak WebSocket alone, and this one does.
+// It knows connections and who may connect; what a message means is its receiver's.
 package transport
 
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/serve"
@@ -31,29 +26,20 @@ const Path = "/acp"
 // HealthPath answers whoever asks whether the server runs, without a token, and tells nothing else.
 const HealthPath = "/healthz"
 
-// Headers of the RFD, and our own with the server's version.
+// The header of the RFD, and our own with the server's version.
 const (
 	ConnectionHeader = "Acp-Connection-Id"
-	SessionHeader    = "Acp-Session-Id"
 	VersionHeader    = "Droid-Acp-Version"
 )
 
 // Limits that no option changes.
 const (
 	maxConnections = 256              // of one handler; the next one gets 503
-	maxStreams     = 1024             // of one connection
-	maxSessionID   = 1024             // bytes of Acp-Session-Id
-	ringSize       = 4 << 20          // bytes of a stream that Last-Event-ID can ask for again
-	pieceSize      = 32 << 10         // bytes that are written at once; a client must take so many in writeLimit
-	writeLimit     = time.Minute      // see pieceSize
-	readLimit      = time.Minute      // for the next piece of a request's body
+	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many lives
 	refuseLimit    = 10 * time.Second // for the rest of a body that is not wanted
-	aloneLimit     = time.Minute      // how long a connection lives without its stream
-	leftLimit      = 15 * time.Second // the same where all streams that it had broke off, as at the death of its client
 	lingerLimit    = 10 * time.Second // how long a connection that ends waits until what was sent is written
-	keepAlive      = 30 * time.Second // between pings, and between the comments of a stream
+	keepAlive      = 30 * time.Second // between pings
 	pongLimit      = 20 * time.Second
-	probeLimit     = 2 * time.Second // how long a stream's older reader may take to show that it lives
 )
 
 // Receiver is the other end of a connection; *serve.Client is one. Its methods are called
@@ -72,7 +58,6 @@ type Options struct {
 	Hosts      []string // which Host headers are taken, with or without a port; nil for any
 	MaxMessage int64    // of a client's message, in bytes; 0 is 256 MiB where Local, else 64 MiB
 	MaxWaiting int      // what waits for a client that reads slowly, in bytes; 0 is 64 MiB
-	MaxKept    int      // what waits for a client that has no stream open, in bytes; 0 is 32 MiB
 	Version    string   // of the server, for clients
 	Log        *zap.Logger
 }
@@ -81,18 +66,11 @@ type Options struct {
 type Handler struct {
 	o      Options
 	bodies budget
-	work   sync.WaitGroup // requests that stay open, and the goroutines of connections
+	work   sync.WaitGroup // connections
 
 	mu     sync.Mutex
 	closed bool
-	byID   map[string]*connection // of Streamable HTTP
-	all    map[ender]struct{}     // those of WebSocket, too
-}
-
-// ender is a connection as Close sees it.
-type ender interface {
-	Close(reason string) // politely
-	end(reason string)   // now
+	all    map[*socket]struct{}
 }
 
 // New makes a handler that has no connections yet.
@@ -106,25 +84,22 @@ func New(o Options) *Handler {
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 64 << 20
 	}
-	if o.MaxKept == 0 {
-		o.MaxKept = 32 << 20
-	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	h := &Handler{o: o, byID: make(map[string]*connection), all: make(map[ender]struct{})}
+	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
 	return h
 }
 
-// ServeHTTP answers one request. Those that stay open, streams and WebSockets, end when
-// their client leaves, when their receiver's agent is done with them, and by Close.
+// ServeHTTP answers one request. A WebSocket stays until its client leaves, its receiver's
+// agent is done with it, or Close ends it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == HealthPath && h.isOurs(r.Host) {
 		_, _ = io.WriteString(w, "ok\n") // who does not read it has gone
 		return
 	}
-	if f := h.admit(w, r); f != nil {
+	if f := h.admit(r); f != nil {
 		f.write(w)
 		return
 	}
@@ -139,25 +114,17 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) *failure {
 	switch {
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
-	case r.Method == http.MethodGet && isUpgrade(r):
-		return h.socket(w, r)
-	case r.Method == http.MethodGet:
-		return h.get(w, r)
-	case r.Method == http.MethodPost:
-		return h.post(w, r)
-	case r.Method == http.MethodDelete:
-		return h.remove(w, r)
-	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
-		w.WriteHeader(http.StatusNoContent) // admit has said what a page may do
-		return nil
+	case !isUpgrade(r):
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "websocket")
+		return fail(http.StatusUpgradeRequired, "This server speaks ACP by WebSocket alone, not by Streamable HTTP: connect with a ws:// or wss:// URL.")
 	}
-	w.Header().Set("Allow", "GET, POST, DELETE")
-	return fail(http.StatusMethodNotAllowed, "Use POST, GET or DELETE here.")
+	return h.socket(w, r)
 }
 
-// enter counts a connection, unless there are too many or the handler is closed. register
-// is called with the lock of the handler. Who has entered calls leave.
-func (h *Handler) enter(e ender, register func()) *failure {
+// enter counts a connection, unless there are too many or the handler is closed. Who has
+// entered calls leave.
+func (h *Handler) enter(s *socket) *failure {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -166,68 +133,38 @@ func (h *Handler) enter(e ender, register func()) *failure {
 	case len(h.all) >= maxConnections:
 		return fail(http.StatusServiceUnavailable, "The server has too many connections; close some first.")
 	}
-	h.all[e] = struct{}{}
-	register()
+	h.all[s] = struct{}{}
 	h.work.Add(1)
 	return nil
 }
 
-// stay counts a request of a connection that stays open, unless the handler is closed.
-func (h *Handler) stay() bool {
+func (h *Handler) leave(s *socket) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.work.Add(1)
-	}
-	return !h.closed
-}
-
-func (h *Handler) leave(e ender, id string) {
-	h.mu.Lock()
-	delete(h.all, e)
-	delete(h.byID, id)
+	delete(h.all, s)
 	h.mu.Unlock()
 	h.work.Done()
-}
-
-// find returns the connection of Streamable HTTP that a request names.
-func (h *Handler) find(r *http.Request) (*connection, *failure) {
-	id := r.Header.Get(ConnectionHeader)
-	if id == "" {
-		return nil, fail(http.StatusBadRequest, "The header "+ConnectionHeader+" is missing; send the one that initialize was answered with.")
-	}
-	h.mu.Lock()
-	c := h.byID[id]
-	h.mu.Unlock()
-	if c == nil {
-		return nil, fail(http.StatusNotFound, "There is no connection of this "+ConnectionHeader+" any more; send initialize again without it.")
-	}
-	return c, nil
 }
 
 // Close takes no more connections, ends those that there are once what was sent to them is
 // written, at the latest when ctx ends, and returns when all are gone.
 func (h *Handler) Close(ctx context.Context) {
-	for _, e := range h.end() {
-		e.Close("the server ends")
+	for _, s := range h.end() {
+		s.Close("the server ends")
 	}
 	stop := context.AfterFunc(ctx, func() {
-		for _, e := range h.end() {
-			e.end("the server ends")
+		for _, s := range h.end() {
+			s.end("the server ends")
 		}
 	})
 	defer stop()
 	h.work.Wait()
 }
 
-func (h *Handler) end() (all []ender) {
+func (h *Handler) end() []*socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
-	for e := range h.all {
-		all = append(all, e)
-	}
-	return all
+	return slices.Collect(maps.Keys(h.all))
 }
 
 // clientOptions are what a receiver is told of the client that sent the request.
@@ -237,5 +174,3 @@ func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
 	}
 	return serve.ClientOptions{From: r.RemoteAddr}
 }
-
-func newID() string { return uuid.NewString() }

@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )
@@ -234,7 +235,7 @@ func (c *copying) run(ctx context.Context, in []byte, words ...string) (out stri
 	_ = p.Stdout.Close()                                    // who says more is not heard
 	<-p.Gone()
 	<-written
-	return text.String(), p.Exit(drainTime), context.Cause(ctx)
+	return text.String(), p.Exit(relay.DrainTime), context.Cause(ctx)
 }
 
 func (c *copying) failed(format string, a ...any) *Failure {

@@ -142,7 +142,7 @@ func (r *Relay) explain(exit child.Exit) *Failure {
 	noise, _ := r.noise.Last()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(exit, strings.ToLower(said(exit.Stderr)))
-	if c == nil || r.calls.hasWorked() && c.kind != Unreachable {
+	if c == nil || r.near.Worked() && c.kind != Unreachable {
 		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
 	}
 	return c.failure(r.Command, exit)
@@ -167,6 +167,11 @@ func readAgent(text []byte) (a agent) {
 func otherProtocol(version int) *Failure {
 	return &Failure{OtherVersion, fmt.Sprintf("The agent at the far side speaks version %d of ACP, and droid-acp via knows where paths stand in version 1 alone, so it passes nothing on. "+
 		"Update droid-acp here, or have the same version at both sides.", version), -1}
+}
+
+// tooLong is the end by a message that is not passed on.
+func tooLong(who string) *Failure {
+	return &Failure{Ended, "droid-acp via passes on no message of more than 256 MiB, and a longer one came from " + who + ", so the connection has ended. Start the agent again; a large file is sent as a resource link.", -1}
 }
 
 // noMessage refuses a line.

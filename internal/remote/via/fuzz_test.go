@@ -12,8 +12,12 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/text/paths"
 )
+
+// delta is a piece of text as droid-acp tells it.
+const delta = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"fa4ed801-0000-4000-8000-000000000001","update":{"sessionUpdate":"agent_message_chunk","messageId":"0b4d9a9e-2b39-4b6e-9a55-5bb8f24dd4c5","content":{"type":"text","text":"word 17 "}}}}` + "\n"
 
 // FuzzLines gives a line to either side: what is passed on has no path of the side that it
 // comes from in a place that asks for one, and differs in typed places alone.
@@ -35,7 +39,7 @@ func FuzzLines(f *testing.F) {
 		}
 		near, far := new(bytes.Buffer), new(bytes.Buffer)
 		r := New(Options{Command: []string{"x"}, Maps: maps, Out: near, Stderr: new(bytes.Buffer), FarTerminals: true, Log: zap.NewNop()})
-		r.far = jsonrpc.NewOutbox(far, batch)
+		r.far = jsonrpc.NewOutbox(far, relay.Batch)
 		hear, passed, from := r.fromNear, far, "/l"
 		if fromFar {
 			hear, passed, from = r.fromFar, near, "/r"
@@ -43,7 +47,7 @@ func FuzzLines(f *testing.F) {
 		if to := hear(bytes.Clone(line)); to != nil {
 			passed.Write(to)
 		}
-		for _, out := range []*jsonrpc.Outbox{r.near, r.far} {
+		for _, out := range []*jsonrpc.Outbox{r.near.Out, r.far} {
 			out.Close()
 			out.Run()
 		}
@@ -96,7 +100,7 @@ func FuzzLinesBefore(f *testing.F) {
 		}
 		passed := func(lines ...[]byte) string {
 			r := New(Options{Command: []string{"x"}, Maps: maps, Out: io.Discard, Stderr: io.Discard, Log: zap.NewNop()})
-			r.far = jsonrpc.NewOutbox(io.Discard, batch)
+			r.far = jsonrpc.NewOutbox(io.Discard, relay.Batch)
 			for _, line := range lines {
 				r.fromFar(bytes.Clone(line))
 			}

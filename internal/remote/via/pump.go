@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 )
 
@@ -13,44 +14,37 @@ import (
 // given up: the editor reads no answers, or the line hangs.
 const endPatience = 2 * time.Second
 
-// pump hears lines until there are no more. It hears none while the way out is full. What
+// way is one of the two on which lines pass.
+type way struct {
+	ended   chan struct{} // closed when nothing more is heard
+	tooLong bool          // since a line is longer than max; for who has seen the end
+}
+
+// pump hears lines until there are no more, or one is too long. It hears none while the way out is full. What
 // hear returns goes that way, together with what is there already behind it.
-func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) []byte, tooLong func(*jsonrpc.Outline)) (ended <-chan struct{}) {
-	done := make(chan struct{})
+func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) []byte) *way {
+	w := &way{ended: make(chan struct{})}
 	go func() {
-		defer close(done)
-		var long *jsonrpc.Outline
+		defer close(w.ended)
 		ahead, left := jsonrpc.NewAhead(in), make(chan struct{})
-		lines := jsonrpc.NewLines(ahead, r.max, func(piece []byte) {
-			if long == nil {
-				long = new(jsonrpc.Outline)
-			}
-			long.Read(piece)
-		})
+		lines := jsonrpc.NewLines(ahead, r.max, func([]byte) {})
 		var waiting []byte // whole lines on the way out
-		var size *jsonrpc.TooLongError
 		for {
 			line, err := lines.Next()
-			switch {
-			case err == nil:
-				switch line = hear(line); {
-				case len(line) > batch: // it is memory of its own, with room for its end
-					putNow(out, waiting)
-					put(out, append(line, '\n'))
-					waiting = waiting[:0]
-				case line != nil:
-					waiting = append(append(waiting, line...), '\n')
-				}
-			case errors.As(err, &size):
-				putNow(out, waiting) // the answer does not overtake it
-				waiting = waiting[:0]
-				tooLong(long)
-				long = nil
-			default:
+			if err != nil {
 				putNow(out, waiting)
+				w.tooLong = errors.As(err, new(*jsonrpc.TooLongError))
 				return
 			}
-			if lines.Waiting() && len(waiting) < batch {
+			switch line = hear(line); {
+			case len(line) > relay.Batch: // it is memory of its own, with room for its end
+				putNow(out, waiting)
+				put(out, append(line, '\n'))
+				waiting = waiting[:0]
+			case line != nil:
+				waiting = append(append(waiting, line...), '\n')
+			}
+			if lines.Waiting() && len(waiting) < relay.Batch {
 				continue
 			}
 			putNow(out, waiting)
@@ -71,7 +65,7 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 			}
 		}
 	}()
-	return done
+	return w
 }
 
 // put sends a line, which is the outbox's then. The end of who is gone is noticed elsewhere.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 )
 
 // The end of an editor is noticed behind what the far side does not take; the end of the far side waits for a slow editor.
@@ -19,15 +20,15 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		said := strings.Repeat(`{"jsonrpc":"2.0","method":"m","params":{"text":"`+strings.Repeat("x", 1<<10)+`"}}`+"\n", 5<<9)
 		stuck, way := io.Pipe()
 		r := New(Options{In: strings.NewReader(said), Out: io.Discard, Log: zap.NewNop()})
-		r.far = jsonrpc.NewOutbox(way, batch)
+		r.far = jsonrpc.NewOutbox(way, relay.Batch)
 		go r.far.Run()
 		began := time.Now()
-		<-r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+		<-r.pump(r.In, r.far, r.fromNear).ended
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
-		to := jsonrpc.NewOutbox(way, batch)
-		ended := r.pump(strings.NewReader(said), to, func(line []byte) []byte { return line }, nil)
+		to := jsonrpc.NewOutbox(way, relay.Batch)
+		ended := r.pump(strings.NewReader(said), to, func(line []byte) []byte { return line }).ended
 		time.Sleep(time.Minute)
 		select {
 		case <-ended:

@@ -11,12 +11,14 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
@@ -42,31 +44,24 @@ type Options struct {
 }
 
 const (
-	// maxLine is the longest line that is passed on, in bytes.
-	maxLine = 256 << 20
-	// batch is how many bytes of several lines one write has.
-	batch = 256 << 10
 	// endTime is how long the agent may take to end when the editor has gone. droid-acp
 	// takes up to 20 s.
 	endTime = 25 * time.Second
-	// drainTime is how long what was said last may take to arrive.
-	drainTime = 2 * time.Second
-	// tellTime is how long a relay whose far side has ended waits for a request to say so.
-	tellTime = 5 * time.Second
 )
 
 // Relay passes messages on. Make it with New and run it once with Run.
 type Relay struct {
 	Options
-	calls *calls
-	near  *jsonrpc.Outbox // to the editor
+	near  *relay.Editor
 	far   *jsonrpc.Outbox // to the agent
 	noise child.Tail      // what the far side wrote to stdout that is no message
 	texts *paths.Places   // of the text of an update
 	plain shapes          // of updates that have a text and no path to rewrite
 	looks *files.Calls    // at where a path leads here
 	doom  chan struct{}   // closed by Kill
-	max   int             // maxLine, but in tests
+	max   int             // relay.MaxLine, but in tests
+
+	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
 	patience time.Duration // endTime, but in tests
 }
@@ -99,10 +94,17 @@ func New(o Options) *Relay {
 	if f, ok := out.(*os.File); ok {
 		out = child.NewWriter(f)
 	}
-	return &Relay{
-		Options: o, calls: newCalls(), near: jsonrpc.NewOutbox(out, batch), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: maxLine,
-		far: jsonrpc.NewOutbox(nil, batch), patience: endTime,
+	r := &Relay{
+		Options: o, near: relay.New(out), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime,
 	}
+	unknown := protocol.ReadCapabilities(nil, nil)
+	r.client.Store(&unknown)
+	r.near.ByHand = o.ByHand
+	if o.Shown != nil {
+		r.near.Shown = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
+	}
+	return r
 }
 
 // Kill ends the command at once. It may be called once.
@@ -113,8 +115,9 @@ func (r *Relay) Kill() { close(r.doom) }
 // command ends by itself, or has answered nothing by the time the editor goes, each request that waits
 // gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
-	go r.near.Run()
-	nearEnded := r.pump(r.In, r.far, r.fromNear, r.tooLongFromNear)
+	go r.near.Out.Run()
+	fromNear := r.pump(r.In, r.far, r.fromNear)
+	nearEnded := fromNear.ended
 	if f := r.putThere(ctx, nearEnded); f != nil {
 		return r.unreached(ctx, f, nearEnded)
 	}
@@ -125,23 +128,31 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer p.Stdout.Close()
 	r.far.To(child.NewWriter(p.Stdin))
 	go r.far.Run()
-	farEnded := r.pump(p.Stdout, r.near, r.fromFar, r.tooLongFromFar)
+	fromFar := r.pump(p.Stdout, r.near.Out, r.fromFar)
+	farEnded := fromFar.ended
 	select {
 	case <-farEnded:
-		return r.fail(ctx, r.explain(r.exited(p)), nearEnded)
+		exit := r.exited(p)
+		if fromFar.tooLong {
+			return r.fail(ctx, tooLong("the far side"), nearEnded)
+		}
+		return r.fail(ctx, r.explain(exit), nearEnded)
 	case <-nearEnded:
 		exit := r.end(p, farEnded)
-		if r.calls.unanswered() || exit.Code > 0 && !r.calls.hasWorked() {
+		if fromNear.tooLong {
+			return r.fail(ctx, tooLong("the editor"), nearEnded)
+		}
+		if r.near.Unanswered() || exit.Code > 0 && !r.near.Worked() {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
 	case <-ctx.Done():
 		r.end(p, farEnded)
-	case <-r.near.Failed():
+	case <-r.near.Out.Failed():
 		r.end(p, farEnded)
 	case <-r.doom:
 		r.end(p, farEnded)
 	}
-	r.finish()
+	r.near.Finish()
 	return nil
 }
 
@@ -188,70 +199,48 @@ func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan stru
 // end ends the command when the editor has gone: politely, then not.
 func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 	r.far.Close()
-	child.Within(r.far.Done(), drainTime)
+	child.Within(r.far.Done(), relay.DrainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		child.Within(p.Exited(), drainTime)
+		child.Within(p.Exited(), relay.DrainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
 	<-p.Gone()
-	if !child.Within(farEnded, drainTime) {
+	if !child.Within(farEnded, relay.DrainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
-	return p.Exit(drainTime)
+	return p.Exit(relay.DrainTime)
 }
 
 // exited is how a command ended that has closed its stdout.
 func (r *Relay) exited(p *child.Process) child.Exit {
-	child.Within(p.Exited(), drainTime)
+	child.Within(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
 	<-p.Gone()
-	return p.Exit(drainTime)
+	return p.Exit(relay.DrainTime)
 }
 
 // fail answers the requests that wait, or the next one.
 func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
-	e := f.rpc()
-	for _, c := range r.calls.fail(e) {
-		r.tell(c.id, c.method, e)
-		r.calls.tell()
-	}
-	unasked := make(chan struct{})
-	if r.ByHand {
-		close(unasked)
-	}
-	select {
-	case <-unasked:
-	case <-r.calls.told:
-	case <-nearEnded:
-	case <-ctx.Done():
-	case <-r.near.Failed():
-	case <-r.doom:
-	case <-time.After(tellTime):
-	}
-	r.finish()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.doom:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	r.near.Fail(ctx, f.rpc(), nearEnded)
+	r.near.Finish()
 	return f
-}
-
-// finish has what the editor is told written.
-func (r *Relay) finish() {
-	r.near.Close()
-	child.Within(r.near.Done(), drainTime)
-}
-
-// tell answers a request of the editor with an error.
-func (r *Relay) tell(id json.RawMessage, method string, e *jsonrpc.Error) {
-	if r.Shown != nil {
-		e = r.Shown(r.calls.editor(), method, e)
-	}
-	put(r.near, jsonrpc.EncodeError(id, e))
 }
 
 // fromNear hears a line of the editor and returns what goes to the far side, nil for nothing.
@@ -261,7 +250,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	if !ok {
-		r.tell(nil, "", noMessage())
+		r.near.Refuse(nil, "", noMessage())
 		return nil
 	}
 	to := line
@@ -269,7 +258,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 		var outside *outside
 		if to, outside = r.Maps.rewrite(far, line, m.Params, protocol.Places(m.Method)); outside != nil {
 			if e := outside.ofNear(r.Maps); m.IsRequest() {
-				r.tell(m.ID, m.Method, e)
+				r.near.Refuse(m.ID, m.Method, e)
 			} else {
 				r.drop(m)
 			}
@@ -277,19 +266,23 @@ func (r *Relay) fromNear(line []byte) []byte {
 		}
 	}
 	if m.Method == "initialize" && m.Params > 0 {
-		r.calls.meet(to[m.Params:])
+		r.meet(to[m.Params:])
 		if !r.FarTerminals {
 			to = withoutTerminals(to, m.Params)
 		}
 	}
-	if m.IsRequest() {
-		if failure := r.calls.ask(m.ID, m.Method); failure != nil {
-			r.tell(m.ID, m.Method, failure)
-			r.calls.tell()
-			return nil
-		}
+	if !r.near.Asks(m) {
+		return nil
 	}
 	return to
+}
+
+// meet notes who the editor is, by its initialize.
+func (r *Relay) meet(params []byte) {
+	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
+	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
+	client := protocol.ReadCapabilities(p.ClientCapabilities, p.ClientInfo)
+	r.client.Store(&client)
 }
 
 // drop does not pass a notification on.
@@ -340,7 +333,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 
 // answer is the far side's answer for the editor, which may be another one.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
-	method := r.calls.answered(m.ID)
+	method := r.near.Answered(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
@@ -351,7 +344,7 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	agent := readAgent(to[m.Result:])
 	to = r.logins(to, m.Result, agent.Info.Name == "droid-acp")
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
-		r.tell(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
+		r.near.Refuse(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
 		return nil
 	}
 	if agent.Info.Name == "droid-acp" && agent.Info.Version != r.Version {
@@ -370,32 +363,4 @@ func (r *Relay) hearNoise(line []byte) {
 	text := append(bytes.Clone(line[:min(len(line), child.TailLine)]), '\n')
 	_, _ = r.noise.Write(text)  // never fails
 	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
-}
-
-func (r *Relay) tooLongFromNear(o *jsonrpc.Outline) { r.tooLong(o, r.near, r.far) }
-
-func (r *Relay) tooLongFromFar(o *jsonrpc.Outline) {
-	if o.IsResponse() {
-		r.calls.answered(o.ID)
-	}
-	r.tooLong(o, r.far, r.near)
-}
-
-// tooLong answers a line that is not passed on: who sent a request, or who waits for the
-// answer that it is.
-func (r *Relay) tooLong(o *jsonrpc.Outline, back, on *jsonrpc.Outbox) {
-	e := jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the message is longer than 256 MiB, so droid-acp via did not pass it on")
-	to := on
-	switch {
-	case o.ID == nil:
-		r.Log.Warn("a notification of more than 256 MiB was not passed on")
-		return
-	case !o.IsResponse():
-		to = back
-	}
-	if to == r.near {
-		r.tell(o.ID, "", e)
-	} else {
-		put(to, jsonrpc.EncodeError(o.ID, e))
-	}
 }

@@ -124,7 +124,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 func (r *rig) run(ctx context.Context) { go func() { r.ended <- r.relay.Run(ctx) }() }
 
 // connected is a rig whose far side the test plays.
-func connected(t *testing.T, maps string) *rig {
+func connected(t *testing.T, maps string, prepare ...func(*Relay)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "via") // a socket's path must be short
 	require.NoError(t, err)
@@ -133,6 +133,9 @@ func connected(t *testing.T, maps string) *rig {
 	require.NoError(t, err)
 	defer l.Close()
 	r := newRig(t, maps, os.Args[0], "far", l.Addr().String())
+	for _, p := range prepare {
+		p(r.relay)
+	}
 	r.run(t.Context())
 	r.far, err = l.Accept()
 	require.NoError(t, err)
@@ -187,7 +190,7 @@ func (r *rig) end() {
 	require.NoError(r.t, r.far.Close())
 	go r.told.WriteTo(io.Discard)
 	if err := <-r.ended; err != nil {
-		require.False(r.t, r.relay.calls.hasWorked(), err)
+		require.False(r.t, r.relay.near.Worked(), err)
 	}
 }
 
@@ -324,19 +327,22 @@ func TestLongLines(t *testing.T) {
 	r.end()
 }
 
+// A line that is too long ends the relay, whoever said it, and what waits is told the limit.
 func TestTooLongLines(t *testing.T) {
-	r := newRig(t, "/l=/r")
-	r.relay.max = 100
-	r.relay.far = r.relay.near
-	go r.relay.near.Run()
-	long := strings.Repeat("x", 200)
-	in := `{"id":1,"method":"m","params":"` + long + "\"}\n" + `{"method":"m","params":"` + long + "\"}\n" + `{"id":2,"result":"` + long + "\"}\n"
-	go func() {
-		<-r.relay.pump(strings.NewReader(in), r.relay.far, r.relay.fromNear, r.relay.tooLongFromNear)
-		r.relay.finish()
-	}()
-	for _, id := range []string{"1", "2"} {
-		require.Contains(t, r.line(r.told), `"id":`+id+`,"error":{"code":-32600,"message":"Invalid request: the message is longer than 256 MiB`)
+	for _, who := range []string{"the editor", "the far side"} {
+		r := connected(t, "/l=/r", func(r *Relay) { r.max = 200 })
+		r.toFar(`{"id":1,"method":"m"}`)
+		from := map[string]io.Writer{"the editor": r.editor, "the far side": r.far}[who]
+		go io.WriteString(from, `{"id":2,"method":"m","params":"`+strings.Repeat("x", 200)+`"}`+"\n")
+		if who == "the editor" {
+			_, err := r.asked.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+			require.NoError(t, r.far.Close())
+		}
+		told := r.line(r.told)
+		require.Contains(t, told, `"id":1,"error":{"code":-32603,"message":"droid-acp via passes on no message of more than 256 MiB, and a longer one came from `+who)
+		require.Contains(t, told, `"kind":"far_ended"`)
+		require.ErrorContains(t, <-r.ended, who)
 	}
 }
 
@@ -356,13 +362,13 @@ func TestEditorThatDoesNotRead(t *testing.T) {
 	}()
 	const cancel = `{"method":"session/cancel","params":{"sessionId":"s"}}`
 	require.Equal(t, cancel, r.toFar(cancel))
-	require.LessOrEqual(t, r.relay.near.Size(), 4<<20)
+	require.LessOrEqual(t, r.relay.near.Out.Size(), 4<<20)
 	select {
 	case err := <-flood:
 		t.Fatal("all was taken", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	require.LessOrEqual(t, r.relay.near.Size(), 4<<20)
+	require.LessOrEqual(t, r.relay.near.Out.Size(), 4<<20)
 	_ = r.out.Close() // the editor is gone
 	require.NoError(t, r.far.Close())
 	require.NoError(t, <-r.ended)

@@ -12,15 +12,15 @@ import (
 	"droid-acp/internal/show"
 )
 
-// renderer shows the calls of one of droid's tools: what its input says, and how it ended.
+// teller shows the calls of one of droid's tools: what its input says, and how it ended.
 // Either may be nil.
-type renderer struct {
+type teller struct {
 	started func(b *builder, c *call)
 	ended   func(b *builder, c *call, ev quirks.ToolEnded)
 }
 
-// renderers are droid's tools that are not shown as most are, by their names.
-var renderers = map[string]renderer{
+// tellers are droid's tools that are not shown as most are, by their names.
+var tellers = map[string]teller{
 	"Execute":      {startedCommand, endedCommand},
 	"Create":       {startedEdit, endedEdit},
 	"Edit":         {startedEdit, endedEdit},
@@ -32,11 +32,11 @@ var renderers = map[string]renderer{
 	"Task":         {startedSubagent, endedSubagent},
 }
 
-func rendererOf(tool string) renderer {
-	if t, ok := renderers[tool]; ok {
+func tellerOf(tool string) teller {
+	if t, ok := tellers[tool]; ok {
 		return t
 	}
-	return renderer{startedOther, endedOther}
+	return teller{startedOther, endedOther}
 }
 
 // started adds a call.
@@ -45,7 +45,7 @@ func (b *builder) started(ev quirks.ToolStarted) {
 	title := strings.TrimSpace(strings.TrimPrefix(show.Title(ev.Name, ev.Input, b.CWD), label))
 	c := &call{b.page.Call(Call{Tool: label, Title: title}), ev.Input}
 	b.calls[ev.ID] = c
-	rendererOf(ev.Name).started(b, c)
+	tellerOf(ev.Name).started(b, c)
 }
 
 // ended completes a call. Its images are shown whatever the tool is.
@@ -61,7 +61,7 @@ func (b *builder) ended(ev quirks.ToolEnded) {
 	case ev.IsError:
 		c.State, c.Folded = Failed, false
 	}
-	rendererOf(ev.Name).ended(b, c, ev)
+	tellerOf(ev.Name).ended(b, c, ev)
 	for _, r := range show.ResultContent(ev.Content) {
 		if r.Content != nil && r.Content.Text == nil {
 			c.Image(r.Content.MimeType, r.Content.Data)
