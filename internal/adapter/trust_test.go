@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/workspace/trust"
 )
@@ -339,7 +339,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		keeps := make(chan struct{})
-		r.agent.calls.Hangs = func(c bounded.Call) {
+		r.agent.calls.Hangs = func(c files.Call) {
 			if c == "Trust.Trust" {
 				<-keeps
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/fakedroid"
-	"droid-acp/internal/testeditor"
+	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/testing/testeditor"
 )
 
 // worldFile is a file that a window's user has open, and that droid edits for them.
