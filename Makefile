@@ -15,9 +15,9 @@ SHARE       = $(DESTDIR)$(PREFIX)/share
 # -short leaves out of make test and make e2e what CI does not run for each change.
 SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/loading ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
-	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer ./internal/droid/links \
-	./internal/droid/sessionid ./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl ./scripts/picture
+SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
+	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer \
+	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl
 # Of a release: docs/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
@@ -27,7 +27,7 @@ MAINTAINER  ?=
 # Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
 VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestEditShowsADiff|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
 
-.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check picture rename clean
+.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -89,9 +89,9 @@ fuzz: ## each fuzz target 100,000 times
 mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
 	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
-bench: ## benchmarks of parts, and of droid-acp beside droid alone: the tables of docs/performance.md (30 minutes)
-	go test -run '^$$' -bench . -benchmem ./internal/...
-	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/performance.md go test -tags e2e -run '^$$' -bench 'Performance|Bulk|Scale' -benchtime 9x -timeout 1h ./e2e
+bench: ## a turn through the agent, and droid-acp beside droid alone: the tables of docs/performance.md (30 minutes)
+	go test -run '^$$' -bench Turn -benchmem ./internal/adapter
+	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
 
 profile: ## where a turn of 20,000 deltas takes time and memory, in profile/
 	mkdir -p profile
@@ -107,10 +107,6 @@ release: ## everything that a release offers, in dist/; VERSION=1.2.3 unless the
 
 release-check: ## what is in dist/: installed, run, removed, and looked at as ACP's registry does
 	GOWORK=off go test -C scripts/release -count=1 . -dist ../../dist
-
-picture: build ## draw the pictures of the documents anew
-	go run ./scripts/picture docs/conversation.svg bin/droid-acp smoke --demo --mode normal --permissions allow "Add a greeting"
-	go run ./scripts/picture docs/demo.svg bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
 rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
 	old=$$(go list -m) && go mod edit -module $(MODULE) && \

@@ -68,7 +68,6 @@ func replaceAt(t *testing.T, file, screen, old, with string) {
 // situations are those in which somebody may ask the doctor.
 func situations(url string) map[string]situation {
 	model := `{"model": "scripted", "displayName": "Scripted", "provider": "generic-chat-completion-api", "apiKey": "k", "baseUrl": "` + url + `"}`
-	zed := func(h home) string { return filepath.Join(h.dir, ".config", "zed", "settings.json") }
 	return map[string]situation{
 		"no droid": {
 			prepare: func(t *testing.T, h home) { require.NoError(t, os.Remove(h.droid)) },
@@ -102,27 +101,6 @@ func situations(url string) map[string]situation {
 				require.NoError(t, os.MkdirAll(dir, 0o500)) // root without the right to write everywhere is no owner either
 			},
 			fails: "own files", says: "cannot be written: permission denied.", well: true,
-		},
-		"wrong paths in an editor": {
-			prepare: func(t *testing.T, h home) {
-				require.NoError(t, os.MkdirAll(filepath.Dir(zed(h)), 0o755))
-				require.NoError(t, os.WriteFile(zed(h), []byte(`{
-  "agent_servers": {
-    "notes": {"command": "/none/claude", "args": ["/none/droid-acp"]},
-    "other": {"command": "npx", "args": ["-y", "droid-acp"]},
-    "droid": {
-      "type": "custom",
-      "command": "/none/droid-acp",
-    },
-  },
-}`), 0o600))
-			},
-			fails: "editors", says: `line 7, column 18: agent_servers.droid.command): the command "/none/droid-acp" is not there. → Put`, well: true,
-			heals: func(t *testing.T, h home, screen string) {
-				_, put, _ := strings.Cut(inOneLine(screen), "→ Put ")
-				put, _, _ = strings.Cut(put, " in its place.")
-				replaceAt(t, zed(h), screen, `"/none/droid-acp"`, `"`+put+`"`)
-			},
 		},
 	}
 }

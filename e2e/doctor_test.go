@@ -161,12 +161,6 @@ func TestDoctorWithoutLogin(t *testing.T) {
 func TestDoctorWithACustomModel(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h = doctorHome(t, h).installDroid(t)
-		agent := filepath.Join(h.dir, ".local", "bin", "droid-acp")
-		require.NoError(t, os.Symlink(programs.Agent, agent))
-		config := filepath.Join(h.dir, ".config", "zed")
-		require.NoError(t, os.MkdirAll(config, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(config, "settings.json"),
-			[]byte(`{"agent_servers": {"droid": {"type": "custom", "command": "`+agent+`", "args": [],},},}`), 0o600))
 		screen, code := h.doctor(t)
 		require.Equal(t, 0, code, screen)
 		if h.version == latestDroid {

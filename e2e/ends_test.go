@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,4 +98,9 @@ func endAfterTurn(t *testing.T, h home, ends int) (time.Duration, *droid.ExitErr
 	}
 	h.awaitNone(t, leavingLimit, func(process) bool { return true })
 	return took, client.ExitError()
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Microseconds()) / 1000
 }

@@ -144,8 +144,8 @@ func drawing(t *testing.T) []byte {
 // exportedParts are in the page that a browser has made of the conversation.
 var exportedParts = []string{
 	"A picture, and a small file.", `src="data:image/`, "<h2>You", `<h2>droid <span class="meta">Scripted</span>`,
-	`<h4>What I changed</h4>`, "<strong>name</strong>", "<del>hello</del>", "<em>good morning</em>", `<td align="right">good morning, Ada</td>`,
-	`aria-label="done"`, "func greet(name string) string {", "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
+	`<h4>What I changed</h4>`, "<strong>name</strong>", "~~hello~~", "<em>good morning</em>", `<td>good morning, Ada</td>`,
+	`<li>[x] `, "func greet(name string) string {", "&lt;script&gt;alert(1)&lt;/script&gt;", `<a href="https://example.com/guide" rel="noreferrer noopener">the guide</a>`,
 	`(file:///etc/passwd)`, `<a href="https://example.com/x.png" rel="noreferrer noopener">image: a picture</a>`, "(javascript:alert(1))",
 	"1 of 3 done", `<li class="now">`, "@@ -1,7 +1,7 @@", "<span class=\"del\">-\treturn \"hello\"", "<span class=\"add\">+\treturn \"good morning, \" + name",
 	`<div class="failure"><b>The turn failed</b>`, `<details class="more"><summary>`, "100 %\ncase 1 passed", "case 5000 passed\ncase 5001 FAILED",

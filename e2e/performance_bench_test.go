@@ -49,8 +49,6 @@ func pretended() func() error {
 		return playRelay
 	case os.Getenv(sourceEnv) != "":
 		return playSource
-	case os.Getenv(bulkEnv) != "":
-		return playBulk
 	}
 	return nil
 }
@@ -508,4 +506,28 @@ func replaceTable(b *testing.B, page, begins, table string) {
 	require.True(b, ok, "%s has no line %s", page, begins)
 	_, after, _ := strings.Cut(rest, "\n\n")
 	require.NoError(b, os.WriteFile(page, []byte(before+table+"\n"+after), 0o644))
+}
+
+// nativeInitialize starts droid in its own ACP mode and times the answer to
+// initialize.
+func nativeInitialize(b *testing.B, h home) time.Duration {
+	b.Helper()
+	cmd := exec.Command(h.droid, "exec", "--output-format", "acp")
+	cmd.Env, cmd.Dir = h.env, h.work
+	stdin, err := cmd.StdinPipe()
+	require.NoError(b, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	began := time.Now()
+	require.NoError(b, cmd.Start())
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed
+	}()
+	_, err = stdin.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}` + "\n"))
+	require.NoError(b, err)
+	answer, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(b, err)
+	require.Contains(b, answer, "agentCapabilities")
+	return time.Since(began)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -127,63 +126,4 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		require.True(t, strings.HasPrefix(story.Text, end.text()), "a beginning of the story, without a gap")
 		s.still()
 	})
-}
-
-// BenchmarkCancelOfASlowClient measures the time from a cancel to the end of the
-// model's call, and the agent's memory above what it had before the prompt, with
-// clients that read at different rates.
-//
-//	go test -tags e2e -run '^$' -bench CancelOfASlowClient -benchtime 3x ./e2e
-func BenchmarkCancelOfASlowClient(b *testing.B) {
-	story := flood(200 << 20)
-	for _, version := range []string{oldDroid, newDroid} {
-		for _, rate := range []int{0, 1000, 1_000_000} {
-			b.Run(fmt.Sprintf("%s/%d", version, rate), func(b *testing.B) {
-				var cancelled, memory float64
-				for b.Loop() {
-					c, m := cancelSlowly(b, version, story, rate)
-					cancelled, memory = max(cancelled, c), max(memory, m)
-				}
-				b.ReportMetric(cancelled, "worst-ms")
-				b.ReportMetric(memory, "worst-MB")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-func cancelSlowly(b *testing.B, version string, story modelserver.Step, rate int) (ms, mb float64) {
-	model := newModel(b)
-	model.On("flood", story)
-	h := newHome(b, version, model.URL())
-	r := newThrottle()
-	c := startAgentReading(b, h, r.reading)
-	s := c.open(h)
-	rest := peakMemory(b, c.cmd.Process.Pid)
-	turn := s.prompt("a flood")
-	turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
-	r.set(rate)
-	time.Sleep(3 * time.Second) // all that fits is on its way
-	call, err := model.Await(b.Context(), func(r modelserver.Request) bool { return r.Prompt == "flood" })
-	require.NoError(b, err)
-	began := time.Now()
-	turn.notify("session/cancel", map[string]any{"sessionId": s.id})
-	<-call.Ended
-	ms = float64(time.Since(began).Milliseconds())
-	r.set(unlimited)
-	end := turn.end(turnLimit)
-	require.Equal(b, "cancelled", end.Stop)
-	require.True(b, strings.HasPrefix(story.Text, end.text()))
-	return ms, peakMemory(b, c.cmd.Process.Pid) - rest
-}
-
-// peakMemory is the most memory that a process has had so far, in MB.
-func peakMemory(b *testing.B, pid int) float64 {
-	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	require.NoError(b, err)
-	_, after, _ := strings.Cut(string(status), "VmHWM:")
-	kb, err := strconv.ParseFloat(strings.Fields(after)[0], 64)
-	require.NoError(b, err)
-	return kb / 1000
 }

@@ -27,7 +27,7 @@ func doctorCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
 			Use: "doctor", Args: cobra.NoArgs, Short: "Look for what keeps droid from working, and say what to do",
-			Long: "It starts droid without your login, opens a session in an empty directory and removes it again, and reads the settings of droid and of editors. " +
+			Long: "It starts droid without your login, opens a session in an empty directory and removes it again, and reads the settings of droid. " +
 				"It asks no model, so it costs nothing.\n\n" +
 				"Exit codes: 0 nothing was found that stops you, 1 something was, or the doctor was ended, 2 wrong usage.",
 		},
@@ -77,10 +77,6 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	if err != nil {
 		dir = home
 	}
-	self, err := os.Executable()
-	if err != nil {
-		self = "the path of droid-acp"
-	}
 	untrusted := ""
 	if !keeper(c.values.String(settings.Trust)).Look(dir).Trusted {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
@@ -92,7 +88,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 	return doctor.Config{
 		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
 		Find:  c.findDroid,
-		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Self: self, Version: version(), UnknownVariables: c.unknownVariables,
+		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Version: version(), UnknownVariables: c.unknownVariables,
 		Keep:    lookAtServer,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,

@@ -17,19 +17,18 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/cli/demo"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/text/visible"
 )
 
@@ -38,10 +37,6 @@ const demoCommand = "demo-droid"
 
 // demoAtOnce behind it makes the droid not wait between words.
 const demoAtOnce = "at-once"
-
-// demoPace is the time between two words of the scripted droid, so that one
-// sees it stream.
-const demoPace = 15 * time.Millisecond
 
 // Exit codes.
 const (
@@ -71,12 +66,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
-		pace := demoPace
+		pace := demo.Pace
 		if len(args) > 1 && args[1] == demoAtOnce {
 			pace = 0
 		}
-		return fakedroid.ExitCode(fakedroid.Run(stdin, stdout, fakedroid.Demo(),
-			fakedroid.WithPace(pace), fakedroid.WithStderr(stderr)))
+		if demo.Play(stdin, stdout, pace) != nil {
+			return exitFailed // the agent has gone
+		}
+		return exitOK
 	}
 	leaving, stop := awaitSignals()
 	defer stop()

@@ -131,6 +131,16 @@ func TestSmokeDemo(t *testing.T) {
 	}
 }
 
+// What the mode allows is not asked.
+func TestSmokeDemoInEachMode(t *testing.T) {
+	for mode, asks := range map[string]int{"spec": 3, "normal": 1, "auto-low": 0, "auto-high": 0} {
+		got := command("", "smoke", "--demo", "--mode", mode, "--permissions", "allow")
+		require.Equal(t, exitOK, got.code, got.stderr)
+		require.Equal(t, asks, strings.Count(got.stdout, "ask     | "), mode)
+		require.Contains(t, got.stdout, "This was a demo", mode)
+	}
+}
+
 func TestSmokeDemoRefusesByDefault(t *testing.T) {
 	got := command("", "smoke", "--demo")
 	require.Equal(t, exitOK, got.code, got.stderr)

@@ -17,16 +17,13 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/internal/calllog"
-	"droid-acp/internal/adapter/internal/readfile"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/droid/threads"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
 
@@ -66,9 +63,9 @@ type Agent struct {
 	droids droid.Fleet
 	opener *opening.Opener // opens sessions in droids
 
-	files   *readfile.Reader
-	calls   *bounded.Calls // of the disk, which may hang
-	threads *threads.Threads
+	files   *fileReader
+	calls   *files.Calls // of the disk, which may hang
+	threads *store.Threads
 
 	conn *wire.Conn // to the editor
 
@@ -81,17 +78,26 @@ type Agent struct {
 	sessions    *registry.Registry[*Session]
 }
 
+const (
+	// diskTime bounds the wait for a disk. A local one takes milliseconds; all files of a
+	// large store on a slow drive of the network take seconds.
+	diskTime = 30 * time.Second
+	// maxDiskCalls bounds the calls of disks that are under way at once.
+	maxDiskCalls = 256
+)
+
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
 	a := &Agent{
 		cfg:      cfg,
 		log:      cfg.Log,
 		sessions: registry.New[*Session](),
-		files:    readfile.New(readfile.Text),
+		files:    newFileReader(readText),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
-	a.calls = bounded.New(a.ctx, a.log)
-	a.threads = threads.New(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
+	a.calls = files.NewCalls(maxDiskCalls, diskTime)
+	a.calls.Life = a.ctx
+	a.threads = store.NewThreads(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
@@ -107,6 +113,13 @@ func New(cfg Config) *Agent {
 		a.notify(protocol.AuthStatusUpdate, protocol.AuthStatusParams{AuthStatus: status})
 	})
 	return a
+}
+
+// atEnd does on the disk what is to be done when something has ended, within a bound.
+func (a *Agent) atEnd(call files.Call, limit time.Duration, f func()) {
+	if err := a.calls.AtEnd(call, limit, f); err != nil {
+		a.log.Warn("the disk does not answer", zap.Error(err))
+	}
 }
 
 // Kill ends every droid at once and returns when they are gone, or after
@@ -182,7 +195,7 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
-	calllog.Call(a.log, c, began, result, err)
+	logCall(a.log, c, began, result, err)
 	if err != nil {
 		err = problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
 	}

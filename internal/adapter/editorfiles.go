@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
 )
 
@@ -69,7 +69,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	defer cancel()
 	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
 	before := a.editorFiles // what comes too late reads its own
-	opened, err := bounded.Do(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+	opened, err := files.Within(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := before.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
@@ -108,7 +108,7 @@ func (a *Agent) servedFiles() editorFiles {
 
 // closeFiles closes them within a bound.
 func (a *Agent) closeFiles(e editorFiles) {
-	a.calls.AtEnd("editorFiles.close", closeTime, e.close)
+	a.atEnd("editorFiles.close", closeTime, e.close)
 }
 
 // open is openFiles without a bound.
@@ -137,7 +137,7 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 // tellUntold tells the user of edits that could not be completed. It blocks.
 func (s *Session) tellUntold(ctx context.Context) {
 	if left := s.agent.editorFiles.left; left != nil {
-		texts, _ := bounded.Do(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		texts, _ := files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 		for _, text := range texts {
 			s.Post(func() { s.tell(show.Notice(text)) })
 		}

@@ -6,7 +6,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/adapter/internal/rewind"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -104,7 +103,7 @@ type numberedPoint struct {
 func rewindPointsExtension(s *Session, _ noParams, done answer[rewindPointsResult]) {
 	fromHistory(s, done, func(history []stream.Message) rewindPointsResult {
 		points := []numberedPoint{}
-		for i, p := range rewind.Points(history) {
+		for i, p := range rewindPoints(history) {
 			points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
 		}
 		return rewindPointsResult{points}

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
 )
 
@@ -41,7 +41,7 @@ func (d *fileOverlay) Drop(id string) { d.free(func() { d.Overlay.Drop(id) }) }
 func (d *fileOverlay) Close() { d.free(d.Overlay.Close) }
 
 func (d *fileOverlay) free(f func()) {
-	d.s.Do(func(context.Context) { d.s.agent.calls.AtEnd("Overlay", bounded.ReleaseTime, f) })
+	d.s.Do(func(context.Context) { d.s.agent.atEnd("Overlay", files.ReleaseTime, f) })
 }
 
 // do does a job, and tells what a hook that waits for it is to say. It blocks. It ends early
@@ -107,7 +107,7 @@ func lookForUnseen(s *Session, ev quirks.Event) {
 	}
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
 		s.Do(func(ctx context.Context) {
-			unseen, _ := bounded.Do(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+			unseen, _ := files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
 				return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
 			})
 			if unseen {

@@ -27,7 +27,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the acp.golden sections of testdata/fixtures")
 
-const acpGolden = "acp.golden"
+// The goldens are what Zed is sent, and those lines that a client of which nothing is known
+// is sent in other words.
+const (
+	acpGolden   = "acp.golden"
+	plainGolden = "acp.plain.golden"
+)
 
 // deafTurn is the one recording that no ACP conversation leads to.
 const deafTurn = "two_turns_at_once_0.99"
@@ -43,20 +48,36 @@ func TestFixtures(t *testing.T) {
 			if c.Name == deafTurn {
 				t.Skip("the agent kills a droid that stop does not reach, and the recorded client goes on with it; see TestQuirk31_TwoTurnsAtOnce in quirks")
 			}
-			var got string
-			synctest.Test(t, func(t *testing.T) { got = replayed(t, c) })
-			if *update {
+			var got, plain string
+			synctest.Test(t, func(t *testing.T) { got = replayed(t, c, `"clientCapabilities":{},`+asZed) })
+			synctest.Test(t, func(t *testing.T) { plain = replayed(t, c, `"clientCapabilities":{}`) })
+			require.NoError(t, readsWell(got))
+			require.NoError(t, readsWell(plain))
+			if plain = without(plain, got); *update {
 				require.NoError(t, c.SetGolden(acpGolden, got))
+				require.NoError(t, c.SetGolden(plainGolden, plain))
 				return
 			}
 			require.Equal(t, c.Golden(acpGolden), got)
+			require.Equal(t, c.Golden(plainGolden), plain)
 		})
 	}
 }
 
+// without are the lines of a text that another one has not.
+func without(text, other string) string {
+	has, left := strings.Split(other, "\n"), ""
+	for line := range strings.Lines(text) {
+		if !slices.Contains(has, strings.TrimSuffix(line, "\n")) {
+			left += line
+		}
+	}
+	return left
+}
+
 // replayed has an editor do what the recorded client did and returns what the
 // agent sent it, a line a message.
-func replayed(t *testing.T, c *fixture.Conversation) string {
+func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 	script := &recordedClient{t: t, answers: recordedAnswers(c.Steps), plan: editedPlanOf(c.Steps)}
 	e := open(t, func(n int) (*droid.Client, error) {
 		if n > 1 { // where droid died, a new process finds no session
@@ -65,8 +86,7 @@ func replayed(t *testing.T, c *fixture.Conversation) string {
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
 	e.agent.cfg.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
-	client := `"clientCapabilities":{},` + asZed
-	if script.plan != "" {
+	if script.plan != "" && strings.Contains(client, asZed) {
 		client = `"clientCapabilities":` + formClient + `,"clientInfo":{"name":"agent-shell"}` // whose fields have several lines
 	}
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+client+`}`).Error)

@@ -8,7 +8,6 @@ import (
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/calllog"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/problem"
@@ -108,7 +107,7 @@ func (s *Session) backFromCopy(failed error, end, then func()) {
 	}
 	loadInCall(s.Context, s, 1, problem.Loading, func(_ *stream.SessionInfo, err *acp.RequestError) {
 		if err != nil && s.proc.Client() != nil {
-			s.log.Warn("droid does not go back from a copy; another one takes the session up", calllog.Error(err)...)
+			s.log.Warn("droid does not go back from a copy; another one takes the session up", errorFields(err)...)
 			s.retireDroid()
 		}
 		then()

@@ -14,13 +14,13 @@ import (
 
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
 // call. internal/testing/archtest holds that each has one. They use the session "mine", and a stored one.
-var hangTests = map[bounded.Call]func(d *disk, stored string){
+var hangTests = map[files.Call]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
 	"wsl.Here":       opensSession,

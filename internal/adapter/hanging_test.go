@@ -3,7 +3,7 @@ package adapter
 import (
 	"sync"
 
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // hanging has one call of the disk hang, from a moment on, until it is revived.
@@ -11,14 +11,14 @@ type hanging struct {
 	revived chan struct{}
 
 	mu      sync.Mutex
-	call    bounded.Call
+	call    files.Call
 	reached bool
 	over    sync.Once
 }
 
 func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
 
-func (h *hanging) hang(call bounded.Call) {
+func (h *hanging) hang(call files.Call) {
 	h.mu.Lock()
 	hangs := call == h.call
 	h.reached = h.reached || hangs
@@ -28,7 +28,7 @@ func (h *hanging) hang(call bounded.Call) {
 	}
 }
 
-func (h *hanging) begin(call bounded.Call) {
+func (h *hanging) begin(call files.Call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.call = call

@@ -9,7 +9,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/internal/calllog"
 	"droid-acp/internal/adapter/problem"
 )
 
@@ -59,7 +58,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.opener.Spare.Prepare()
-	calllog.Client(a.log, params.Info)
+	logClient(a.log, params.Info)
 
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -18,6 +18,7 @@ type permissionRequest struct {
 	s       *Session
 	ev      quirks.PermissionAsked
 	closeUp func() // undoes what was shown for it alone
+	asked   *telling.Question
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer.
@@ -37,7 +38,8 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 		return
 	}
 	r.closeUp = func() { s.tell(p.After...) }
-	s.dialog.Open(s.out, &telling.Question{RequestID: ev.RequestID, Refuse: refuse, CloseUp: r.closeUp}, p, func() { r.decided(p.Decision()) })
+	r.asked = &telling.Question{RequestID: ev.RequestID, Refuse: refuse, CloseUp: r.closeUp}
+	s.dialog.Open(s.out, r.asked, p, func() { r.decided(p.Decision()) })
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.
@@ -50,7 +52,7 @@ const planTold = 2 * time.Second
 func (r *permissionRequest) decided(d show.Decision) {
 	s, ev := r.s, r.ev
 	answer := func() {
-		if s.dialog.End(ev.RequestID) { // else it was withdrawn or cancelled meanwhile
+		if s.dialog.End(r.asked) { // else it was withdrawn or cancelled meanwhile
 			r.closeUp()
 			r.give(d)
 		}

@@ -17,7 +17,6 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 )
@@ -187,7 +186,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := bounded.Do(ctx, a.calls, "stat of a link", path, a.opener.Stat)
+		_, err := files.Within(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

@@ -24,12 +24,13 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		return
 	}
 	closeUp := func() { s.tell(q.After...) }
-	s.dialog.Open(s.out, &telling.Question{
+	asked := &telling.Question{
 		RequestID: ev.RequestID,
 		Refuse:    func() { s.answerQuestions(ev.RequestID, cancelled) },
 		CloseUp:   closeUp,
-	}, q, func() {
-		s.dialog.End(ev.RequestID)
+	}
+	s.dialog.Open(s.out, asked, q, func() {
+		s.dialog.End(asked)
 		closeUp()
 		s.tell(s.show.Unasked(q)...)
 		s.answerQuestions(ev.RequestID, q.Answers())

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/internal/readfile"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -17,7 +16,7 @@ import (
 func neverRead(t *testing.T, e *editor) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	e.agent.files = readfile.New(func(string) show.File {
+	e.agent.files = newFileReader(func(string) show.File {
 		<-hang
 		return show.File{}
 	})

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 // The agent finds an open session by each id of its thread: those of the sessions
@@ -26,7 +26,7 @@ func checkSessionID(id string) *acp.RequestError {
 	switch {
 	case id == "":
 		return problem.InvalidParams("sessionId is missing")
-	case !sessionid.Valid(id):
+	case !stream.ValidSessionID(id):
 		return problem.InvalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
 	}
 	return nil

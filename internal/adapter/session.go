@@ -11,7 +11,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/loading"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/shell"
@@ -25,9 +24,8 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
 )
 
@@ -49,7 +47,7 @@ type Session struct {
 	usage      usage.Usage
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
-	load       loading.Load[*reload]
+	load       waiting.Load[*reload]
 	dialog     telling.Dialog // what the user is asked
 	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
 	show       *show.View     // what its editor has been shown
@@ -63,7 +61,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s := &Session{
 		agent:   a,
 		log:     a.log.With(zap.String("session", id)),
-		thread:  thread{droidID: id, cwd: cwd, name: threads.NewName()},
+		thread:  thread{droidID: id, cwd: cwd, name: store.NewName()},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
 		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, WaysToLogIn: diagnosis.WaysToLogIn(a.client.Login)}),
@@ -211,7 +209,7 @@ func (s *Session) end() {
 	s.prompts.Do(s.prompts.Finish())
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
-		s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
+		s.agent.atEnd("release", files.ReleaseTime, release)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
@@ -150,7 +150,7 @@ func (s *Session) cancelAndWait() {
 
 // listStored lists stored sessions.
 func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return bounded.Do(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
+	return files.Within(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
 // How many sessions session/list returns at once: on the first page, which most editors show alone, and on each

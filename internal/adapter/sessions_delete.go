@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // deleteSession removes a thread from the store, whichever of its ids is given. Its
@@ -48,7 +48,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		s.Stop()
 	}
 	place.Alone()
-	if _, err := bounded.DoAtEnd(context.Background(), a.calls, "Store.Delete", "session "+params.SessionID, bounded.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
+	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+params.SessionID, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -345,7 +345,7 @@ func TestListAndDelete(t *testing.T) {
 // A session can be deleted while it is still being noted that it is open. The note does not outlive the
 // session, also where the disk takes so long that nobody waits for it.
 func TestDeleteWhileItIsNoted(t *testing.T) {
-	for _, disk := range []time.Duration{bounded.ReleaseTime / 2, time.Minute} {
+	for _, disk := range []time.Duration{files.ReleaseTime / 2, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
 			e := open(t, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))

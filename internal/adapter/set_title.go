@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // methodSetTitle is unstable in ACP: it names a session of session/list, open or not.
@@ -216,7 +216,7 @@ func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(
 	}
 	if release, err := a.opener.MarkOpen(c.Context, id); err == nil { // else others do not see it
 		left := leave
-		leave = func() { a.calls.AtEnd("release", bounded.ReleaseTime, release); left() }
+		leave = func() { a.atEnd("release", files.ReleaseTime, release); left() }
 	}
 	client, _, err := a.opener.LaunchAlone(c.Context, a.opener.DirectoryOf(c.Context, id, a.cfg.Dir), opening.Load(droid.LoadParams{SessionID: id, MessageLimit: 1}))
 	if err != nil {

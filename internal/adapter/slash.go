@@ -191,8 +191,9 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string, then func()) {
 	s.tell(q.Before...)
 	closeUp := func() { s.tell(q.After(not)...) }
 	r.whenEnded(func() { s.dialog.Withdraw(id) })
-	s.dialog.Open(s.out, &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}, q, func() {
-		s.dialog.End(id)
+	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: closeUp}
+	s.dialog.Open(s.out, asked, q, func() {
+		s.dialog.End(asked)
 		if !q.Yes() {
 			closeUp()
 			r.reply("The conversation stays as it is.")

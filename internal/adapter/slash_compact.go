@@ -8,9 +8,8 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
-	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/show"
 )
 
@@ -38,7 +37,7 @@ func compactNow(r *slashRun, instructions string) {
 				r.endCompaction(client)
 			}
 		})
-		var next threads.Successor
+		var next store.Successor
 		var removed int
 		var summary string
 		from, wanted := s.droidID, s.show.TakesSummary()
@@ -46,7 +45,7 @@ func compactNow(r *slashRun, instructions string) {
 			next = s.agent.threads.Successor(ctx, from)
 			id, n, err := client.Compact(ctx, instructions)
 			if err == nil {
-				next.Made(id, links.Compact)
+				next.Made(id, store.LinkCompact)
 				if wanted {
 					summary = s.agent.threads.Summary(ctx, id)
 				}

@@ -7,8 +7,8 @@ import (
 
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show/transcript"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/show/export"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 )
 
@@ -41,9 +41,9 @@ func exportCommand(r *slashRun, file string) {
 // exported is what is written of a session, and where.
 type exported struct {
 	session, cwd string
-	file         string                     // "" for droid-SESSION.html in cwd
-	named        bool                       // the page names cwd
-	seen         map[string]transcript.Turn // that this agent has seen, by the id of the user's message
+	file         string                 // "" for droid-SESSION.html in cwd
+	named        bool                   // the page names cwd
+	seen         map[string]export.Turn // that this agent has seen, by the id of the user's message
 }
 
 // exportTo writes a session to a file and returns its path. A file that exists is not overwritten.
@@ -52,7 +52,7 @@ func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, e export
 		e.file = "droid-" + e.session + ".html"
 	}
 	path := paths.Absolute(e.cwd, e.file)
-	page := transcript.Page(info, transcript.Options{CWD: e.cwd, Named: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
-	_, err := bounded.Do(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	page := export.Page(info, export.Options{CWD: e.cwd, Named: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
+	_, err := files.Within(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

@@ -7,25 +7,23 @@ import (
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/adapter/internal/rewind"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
 func rewindCommand(r *slashRun, args string) {
 	const failed = "The session was not rewound"
 	r.history(failed, func(info *stream.SessionInfo) {
-		points, fields := rewind.Points(info.Messages), strings.Fields(args)
+		points, fields := rewindPoints(info.Messages), strings.Fields(args)
 		switch {
 		case len(points) == 0:
 			r.reply("There is nothing to go back to.")
 			return
 		case len(fields) == 0:
-			r.reply(rewind.List(points))
+			r.reply(listRewindPoints(points))
 			return
 		}
 		n, err := strconv.Atoi(fields[0])
@@ -34,11 +32,11 @@ func rewindCommand(r *slashRun, args string) {
 			return
 		}
 		client, session := r.s.proc.Client(), r.s.droidID
-		var next threads.Successor
+		var next store.Successor
 		var files droid.RewindInfo
 		r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 			next = r.s.agent.threads.Successor(ctx, session)
-			files, err = rewind.Files(ctx, client, session, points[n-1], len(fields) > 1)
+			files, err = rewindFiles(ctx, client, session, points[n-1], len(fields) > 1)
 			return err
 		}, func(err error) {
 			if err != nil {
@@ -57,16 +55,16 @@ func rewindCommand(r *slashRun, args string) {
 
 // rewindNow has droid go back. From here on a cancel ends the command when droid has answered: what became of
 // the conversation and the files is told in every case.
-func rewindNow(r *slashRun, client *droid.Client, next threads.Successor, n int, to rewind.Point, files droid.RewindInfo) {
+func rewindNow(r *slashRun, client *droid.Client, next store.Successor, n int, to rewindPoint, files droid.RewindInfo) {
 	if r.over() {
 		return
 	}
 	r.keep()
 	var text string
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
-		said, id, err := rewind.Before(ctx, client, next.From, next.Title, to, files)
+		said, id, err := rewindBefore(ctx, client, next.From, next.Title, to, files)
 		if err == nil {
-			next.Made(id, links.Rewind)
+			next.Made(id, store.LinkRewind)
 		}
 		text = said
 		return err

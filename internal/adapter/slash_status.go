@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // statusCommand shows what a bug report needs.
@@ -21,11 +21,11 @@ func statusCommand(r *slashRun, _ string) {
 	var path, release, trusted string
 	cwd := s.cwd
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-		path, err = bounded.Do(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
 			return err
 		}
-		release, err = bounded.Do(ctx, s.agent.calls, "Release", path, func(path string) (string, error) { return s.agent.cfg.Release(ctx, path) })
+		release, err = files.Within(ctx, s.agent.calls, "Release", path, func(path string) (string, error) { return s.agent.cfg.Release(ctx, path) })
 		if err != nil {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			release = "of an unknown version"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
 
@@ -15,7 +15,7 @@ func trustCommand(r *slashRun, args string) {
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer trust.Answer
 	r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-		answer, err = bounded.Do(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
+		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
 		return err
 	}, func(err error) {
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/calllog"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -128,7 +127,7 @@ func (p *userPrompt) acceptDetached() {
 	p.further = nil
 	began := time.Now()
 	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
-		calllog.Turn(p.s.log, began, stop, err)
+		logTurn(p.s.log, began, stop, err)
 		if err != nil {
 			p.s.tell(show.Message("The turn failed: " + err.Message))
 		}

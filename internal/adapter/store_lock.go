@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // What the user is told of a session that another agent holds, and of one that another agent
@@ -46,7 +46,7 @@ func (s *Session) lockStored() {
 		}
 		marked, _ := s.agent.opener.Marked(ctx, id) // else the user is told once too often
 		if !s.Post(func() { s.unlock(s.lock.Held(id, release, marked)) }) {
-			s.agent.calls.AtEnd("release", bounded.ReleaseTime, release)
+			s.agent.atEnd("release", files.ReleaseTime, release)
 		}
 	})
 }
@@ -96,6 +96,6 @@ func tellSoon(s *Session, text string) {
 // unlock releases a lock beside the owner.
 func (s *Session) unlock(release func()) {
 	if release != nil {
-		s.Do(func(context.Context) { s.agent.calls.AtEnd("release", bounded.ReleaseTime, release) })
+		s.Do(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/droid/links"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/droid/threads"
 	"droid-acp/internal/show"
 )
 
@@ -23,14 +22,14 @@ import (
 type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load
 	cwd     string // where it works
-	name    threads.Name
+	name    store.Name
 }
 
 // goOn continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. When it is loaded and has the thread's title, done is called
 // with what the user must know of the two sessions.
-func (r *slashRun) goOn(next threads.Successor, fresh bool, done func(hint string)) {
+func (r *slashRun) goOn(next store.Successor, fresh bool, done func(hint string)) {
 	s := r.s
 	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run
@@ -138,7 +137,7 @@ func (s *Session) followTo(id string) {
 		if old := s.droidID; old != id {
 			s.Do(func(ctx context.Context) {
 				next := s.agent.threads.Successor(ctx, old)
-				next.Made(id, links.Moved)
+				next.Made(id, store.LinkMoved)
 				if lost := next.Lost(); lost != "" {
 					s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
 				}

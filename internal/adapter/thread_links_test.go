@@ -15,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/droid/links"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -172,7 +171,7 @@ func TestForksOfAThread(t *testing.T) {
 				f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
 				ids := movedTwice(t, f, root)
 				e := agentOn(t, f, root)
-				require.NoError(t, e.agent.cfg.Store.Link(links.Link{From: ids[0], To: ids[0], Kind: links.Options, FollowUp: options.Steer}))
+				require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: ids[0], To: ids[0], Kind: store.LinkOptions, FollowUp: options.Steer}))
 				if isOpen {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
@@ -473,7 +472,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
-		require.NoError(t, e.agent.cfg.Store.Link(links.Link{From: to, To: to, Kind: links.Stays}))
+		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(to), "it is there already")

@@ -54,7 +54,7 @@ func explain(s *Session, failed []show.FailedEdit) {
 	})
 }
 
-// heed does what an event wants done beside being shown. docs/events.md has a row for each.
+// heed does what an event wants done beside being shown.
 func (s *Session) heed(ev quirks.Event, files show.Files) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.TurnStarted:

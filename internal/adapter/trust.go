@@ -12,14 +12,15 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/show"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
 
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// tellLeftOut tells what the process leaves out.
+// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.
 func (s *Session) tellLeftOut() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
@@ -32,11 +33,19 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	tellBrought(s, trust.Project{Layer: *client.Without()}, others)
+	project := trust.Project{Layer: *client.Without()}
+	switch {
+	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
+		tellNow(s, brought(s, project, others))
+	case !s.agent.cfg.Trust.MayAsk() || !s.show.AsksTrust():
+		s.out.Keep(brought(s, project, others))
+	case others != "": // the question of the first prompt tells the rest
+		s.out.Keep("What this project brings to run was left out." + others)
+	}
 }
 
-// tellBrought tells what a project brings that was left out, which stands last.
-func tellBrought(s *Session, p trust.Project, others string) {
+// brought says what a project brings that was left out, which stands last.
+func brought(s *Session, p trust.Project, others string) string {
 	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
 	switch {
 	case !s.agent.cfg.Trust.MayAsk():
@@ -44,7 +53,7 @@ func tellBrought(s *Session, p trust.Project, others string) {
 	case !s.show.AsksTrust():
 		then = "Type `/trust yes` to let it run."
 	}
-	tellNow(s, fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List()))
+	return fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List())
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -102,7 +111,7 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	case !s.show.AsksTrust():
 		s.agent.cfg.Trust.Decline(project)
 		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
-			tellBrought(s, project, "") // else it was told as the session was opened
+			tellNow(s, brought(s, project, "")) // else it was told as the session was opened
 		}
 		then()
 		return
@@ -114,10 +123,9 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
 		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
 	s.tell(q.Before...)
-	id := "trust"
-	asked := &telling.Question{RequestID: id, Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
+	asked := &telling.Question{RequestID: "trust", Refuse: func() {}, CloseUp: func() { s.tell(q.After(notTrusted)...) }}
 	finish := func(how string, then func()) {
-		if s.dialog.End(id) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
+		if s.dialog.End(asked) && s.prompts.Runs(p.id) { // else the prompt was cancelled, which is no answer
 			s.tell(q.After(how)...)
 			then()
 		}
@@ -140,18 +148,22 @@ func (p *userPrompt) askTrust(project trust.Project, then func()) {
 			refused(s.show.NotTrusted())
 			return
 		}
+		asked.CloseUp = func() { s.tell(q.After("Trusted")...) } // also where the prompt is cancelled meanwhile
 		s.Do(func(ctx context.Context) {
-			_, err := bounded.Do(ctx, s.agent.calls, "Trust.Trust", project.Root, bounded.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+			_, err := files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 			s.Post(func() {
 				if err != nil {
 					s.log.Warn("the answer was not kept", zap.Error(err))
-					refused("Your yes could not be kept: " + err.Error() + ".")
+					why := "Your yes could not be kept: " + err.Error() + "."
+					if refused(why); !s.prompts.Runs(p.id) {
+						s.tell(show.Notice(why))
+					}
 					return
 				}
 				finish("Trusted", func() { p.takeLayer(then) })
 			})
 		}, func() {
-			if s.dialog.End(id) && s.prompts.Runs(p.id) {
+			if s.dialog.End(asked) && s.prompts.Runs(p.id) {
 				then()
 			}
 		})

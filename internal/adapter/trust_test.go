@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/bounded"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
@@ -234,7 +235,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 				require.Nil(t, r.newSession().Error)
-				require.True(t, strings.HasSuffix(strings.TrimSpace(r.messages()), last), r.messages())
+				require.Equal(t, client != "vscode-acp-client", strings.HasSuffix(strings.TrimSpace(r.messages()), last), "who would not see it is told with the prompt")
 				r.ask = func(p permission) string {
 					require.Equal(t, []string{"allow_once", "allow_once", "reject_once"}, []string{p.Options[0].Kind, p.Options[1].Kind, p.Options[2].Kind})
 					require.Equal(t, "Trust this project", p.Options[1].Name)
@@ -289,6 +290,28 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 	}
 }
 
+// A client that shows nothing before its first prompt is told with that what was left out; where that asks, the question
+// has the list.
+func TestLeftOutIsToldWithThePrompt(t *testing.T) {
+	for client, asks := range map[string]bool{"CodeCompanion.nvim": false, "vscode-acp-client": true} {
+		for _, mode := range []trust.Mode{trust.Ask, trust.Never} {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				r.agent.cfg.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: mode})
+				r.ask = func(permission) string { return "not-now-go-on" }
+				require.Nil(t, r.newSession().Error)
+				require.NotContains(t, r.messages(), "evil", "nobody would see it")
+				require.Equal(t, "end_turn", r.run("hello"))
+				require.Equal(t, "end_turn", r.run("again"))
+				told, _, _ := strings.Cut(r.messages(), "droid got hello")
+				require.Equal(t, 1, strings.Count(told, "evil"), told)
+				require.Equal(t, !asks || mode == trust.Never, strings.Contains(told, "so it was left out"), told)
+				require.Equal(t, 1, strings.Count(r.messages(), "evil"), r.messages())
+			})
+		}
+	}
+}
+
 // A prompt that is cancelled while its user is asked has given no answer. One who never
 // answers is waited for until trustTime.
 func TestTrustIsNotAnswered(t *testing.T) {
@@ -306,6 +329,35 @@ func TestTrustIsNotAnswered(t *testing.T) {
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(id)))
 		require.Contains(t, r.said(), "nobody answered within ten minutes")
+	})
+}
+
+// A yes that the disk keeps slowly, while its prompt is cancelled, takes no later question with it: who asked that
+// would wait for ever.
+func TestYesOfACancelledPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		keeps := make(chan struct{})
+		r.agent.calls.Hangs = func(c bounded.Call) {
+			if c == "Trust.Trust" {
+				<-keeps
+			}
+		}
+		r.ask = func(permission) string { return "trust" }
+		first := r.prompt("hello")
+		r.settle()
+		r.ask = nil
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(first)))
+		second := r.prompt("again")
+		r.until("the question", func() bool { return r.questions() == 2 })
+		close(keeps)
+		r.settle()
+		require.NotContains(t, methods(r.editor), "$/cancel_request")
+		require.NotContains(t, r.said(), notTrusted)
+		time.Sleep(trustTime)
+		require.Equal(t, "end_turn", ended(r.await(second)))
 	})
 }
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 package adapter
 
 import (
@@ -6,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"weak"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -26,6 +30,9 @@ import (
 //   - a rewind is over when its command is answered
 //   - a title that was confirmed stays
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
+//   - a file has each edit that droid was told to have made, no edit twice, and what the user has typed; the editor
+//     shows what is on the disk
+//   - an agent whose sessions are closed has the goroutines from before them, and keeps none of the sessions
 //   - in the end no process is left; synctest sees to goroutines
 
 // hear takes what both windows were told.
@@ -254,11 +261,12 @@ func (w *world) trust(word string) {
 	}
 }
 
-// wanted is the freest mode in which a prompt may run that is sent now.
-func (t *threadOf) wanted() stream.Mode {
+// wanted is the freest mode in which a prompt may run that is sent now. A change of the mode may have failed, and
+// a window that is muted has not heard of it.
+func (t *threadOf) wanted(muted bool) stream.Mode {
 	mode := t.bound
 	for _, m := range t.modes {
-		if m.failed {
+		if m.failed || muted {
 			mode = freer(mode, m.mode)
 		} else {
 			mode = m.mode
@@ -368,6 +376,40 @@ func (p *worldDroid) ended() bool {
 	}
 }
 
+// forgets closes all sessions. What their agents go on with then is what they began with: so many goroutines, and
+// no session.
+func (w *world) forgets() {
+	var open []weak.Pointer[Session]
+	for _, win := range w.wins {
+		for _, s := range win.agent.sessions.List() {
+			open = append(open, weak.Make(s))
+		}
+		for _, id := range w.ids {
+			win.does("session/close", id, "", nil)
+		}
+	}
+	w.sleep(2 * trustTime) // longer than any timer
+	runtime.GC()
+	for _, s := range open {
+		if s.Value() != nil {
+			w.breaks("a closed session is kept: one of %d", len(open))
+		}
+	}
+	if now := runtime.NumGoroutine(); now > w.goroutines {
+		w.breaks("a goroutine is left: %d run, and %d did before there was a session", now, w.goroutines)
+	}
+}
+
+// waits tells who waits for what in the sessions of a window.
+func (win *window) waits() (lines []string) {
+	for _, s := range win.agent.sessions.List() {
+		told := make(chan struct{})
+		s.Post(func() { lines = append(append(lines, s.out.Session()+":"), s.waits(time.Now())...); close(told) })
+		<-told
+	}
+	return lines
+}
+
 // finish ends a world: the users answer what they are asked, then cancel, then close their windows.
 func (w *world) finish() {
 	w.sleep(30 * time.Second) // faults are over
@@ -390,7 +432,7 @@ func (w *world) finish() {
 		w.sleep(10 * time.Second)
 	}
 	if left := open(); len(left) > 0 {
-		w.breaks("a request waits for a cancel: %s %s %s", left[0].method, left[0].session, left[0].text)
+		w.breaks("a request waits for a cancel: %s %s %s\n%s", left[0].method, left[0].session, left[0].text, strings.Join(left[0].win.waits(), "\n"))
 		for _, win := range w.wins {
 			for _, id := range w.ids {
 				win.notify("session/cancel", fmt.Sprintf(`{"sessionId":%q}`, id))
@@ -405,7 +447,7 @@ func (w *world) finish() {
 		win.answers(1)
 		win.answers(1)
 	}
-	w.sleep(time.Minute)
+	w.sleep(16 * time.Minute)
 	w.atRest()
 	for _, p := range w.lost {
 		a := p.win.prompts("session/prompt", p.session, "p%d says") // what waits for the next prompt
@@ -439,10 +481,15 @@ func (w *world) finish() {
 	}
 	w.over = true
 	w.mu.Unlock()
+	w.lookAtFiles()
+	if w.seed%7 == 0 {
+		w.forgets()
+	}
 	for _, win := range w.wins {
 		win.close()
 	}
 	time.Sleep(time.Minute)
+	w.nothingLeft()
 	for _, p := range w.droids {
 		if !p.ended() {
 			w.breaks("a droid is left: of window %d", p.win.n)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package adapter
 
 import (
@@ -8,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +25,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/workspace/trust"
 )
@@ -31,6 +35,7 @@ import (
 // said in world_rules_test.go.
 type world struct {
 	t      *testing.T
+	seed   int64
 	root   string // of the store
 	dir    string // the project
 	brings bool   // it brings something to run
@@ -52,6 +57,7 @@ type world struct {
 	trouble   string        // what droid does with a change of settings
 	over      bool          // the windows are closed
 	faulty    bool          // a fault has struck
+	clock     bubbleClock   // of files
 	distrusts bool          // the user has taken the trust in the project back
 	allows    time.Time     // when a user last said yes to it
 	lost      []*worldDroid // whose commands in the background ended with it
@@ -59,6 +65,8 @@ type world struct {
 	log       []string      // what was said
 	logs      bool
 	began     time.Time
+
+	goroutines int // that run before a window asks for anything
 }
 
 // step is one thing that somebody does, and a fault that strikes when so many more lines were said to droids.
@@ -85,6 +93,8 @@ type window struct {
 	order   []string             // the same, as they came
 	threads map[string]*threadOf // by the id of the session
 	muted   bool
+	pipe    hookPipe
+	edited  []*worldFile
 }
 
 // questionOf is what the user was asked and has not answered.
@@ -164,6 +174,9 @@ type worldDroid struct {
 	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
+	settings string    // what its settings file holds
+	edits    *worldFile
+	edit     int // the prompt for which it edits that file
 	crashed  bool
 }
 
@@ -206,29 +219,38 @@ func (w *world) lag(most time.Duration) time.Duration {
 func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, began: time.Now(), logs: logs}
+	w := &world{t: t, seed: seed, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, clock: bubbleClock{seen: map[[3]int64]time.Time{}}, began: time.Now(), logs: logs}
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
 	if w.brings = seed%3 == 0; w.brings { // else nobody is asked about the project, and more happens
 		require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
 	}
+	w.goroutines = runtime.NumGoroutine()
 	for n := range w.wins {
+		before := runtime.NumGoroutine()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
 		win.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
 		win.agent.cfg.Store = store.New(w.root, zap.NewNop())
 		win.agent.cfg.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})
 		win.agent.cfg.ParkAfter = 3 * time.Minute
+		win.hasFiles(seed%5 == 0 || seed%5 == 2, base)
 		win.agent.opener.Stat = os.Stat
-		win.agent.calls.Hangs = func(bounded.Call) {
+		win.agent.calls.Hangs = func(files.Call) {
 			w.mu.Lock()
 			until := w.slow
 			w.mu.Unlock()
 			time.Sleep(time.Until(until))
 		}
 		w.wins[n] = win
-		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
+		synctest.Wait()
+		w.goroutines += runtime.NumGoroutine() - before
+		can := `{}`
+		if win.files != nil {
+			can = bothMethods
+		}
+		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
 		win.does("session/new", "", `"cwd":`+quoted(w.dir)+`,"mcpServers":[]`, nil)
 		w.sleep(10 * time.Second)
 		win.prompts("session/prompt", w.ids[n], "p%d says") // there is something to go back to
@@ -242,7 +264,12 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	p := &worldDroid{w: w, win: win, asked: map[string]int{}}
-	p.client = droid.NewClientWithSettings(stdout, tapped{stdin, p.told}, func([]byte) error { return nil }, zap.NewNop())
+	p.client = droid.NewClientWithSettings(stdout, tapped{stdin, p.told}, func(data []byte) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		p.settings = string(data)
+		return nil
+	}, zap.NewNop())
 	p.client.PlayChildren(func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.children > 0 })
 	p.kill = func() { _ = out.Close(); _ = in.CloseWithError(io.ErrClosedPipe) }
 	w.mu.Lock()
@@ -250,6 +277,9 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	p.name = fmt.Sprintf("  droid %d of window %d", len(w.droids), win.n)
 	w.mu.Unlock()
 	options := append(p.answers(), fakedroid.WithVersion(v), fakedroid.WithSessions(&w.store), fakedroid.WithPace(20*time.Millisecond))
+	if win.files != nil {
+		options = append(options, fakedroid.WithHooks(p.hooks()))
+	}
 	go func() {
 		_ = fakedroid.Run(in, tapped{out, p.said}, p.script, options...)
 		_ = in.CloseWithError(io.ErrClosedPipe)
@@ -347,6 +377,11 @@ func (p *worldDroid) told(line []byte) {
 			}
 		}
 	}
+	w.counts()
+}
+
+// counts counts a line for the faults.
+func (w *world) counts() {
 	w.armed = slices.DeleteFunc(w.armed, func(a trap) bool {
 		if a.lines > 0 {
 			return false
@@ -364,11 +399,22 @@ func (p *worldDroid) said(line []byte) {
 	p.w.mu.Lock()
 	p.w.note(p.name, "says", line)
 	p.w.mu.Unlock()
-	var m struct{ Type, ID string }
-	if json.Unmarshal(line, &m) == nil && m.Type == "request" {
-		p.w.mu.Lock()
+	var m struct {
+		Type, ID string
+		Params   struct {
+			Notification struct{ Type, Content string }
+		}
+	}
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if m.Type == "request" {
 		p.asked[m.ID] = 1
-		p.w.mu.Unlock()
+	}
+	if m.Params.Notification.Type == "tool_result" {
+		p.worked(m.Params.Notification.Content)
 	}
 }
 
@@ -393,7 +439,7 @@ func (p *worldDroid) script(d *fakedroid.Droid) error {
 			return err
 		}
 		kind := p.begins(prompt.Text)
-		if err := d.Turn(prompt, func() error { return p.turn(kind, p.asking(prompt.Text)) }); err != nil {
+		if err := d.Turn(prompt, func() error { return p.turn(kind, prompt.Text, p.asking(prompt.Text)) }); err != nil {
 			return err
 		}
 		if kind == "reports" {
@@ -445,7 +491,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 }
 
 // turn is what the model does.
-func (p *worldDroid) turn(kind string, of *request) error {
+func (p *worldDroid) turn(kind, text string, of *request) error {
 	tool := touch
 	tool.ID = ""
 	switch kind {
@@ -457,6 +503,10 @@ func (p *worldDroid) turn(kind string, of *request) error {
 		}
 	case "asks":
 		if _, err := p.d.AskUser("", fakedroid.Question{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}}); err != nil {
+			return err
+		}
+	case "edits":
+		if err := p.changes(text, of); err != nil {
 			return err
 		}
 	case "background":
@@ -497,7 +547,7 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 	w.asks = append(w.asks, a)
 	if session != "" {
 		params = fmt.Sprintf(`"sessionId":%q,`, session) + params
-		a.bound, a.shown, a.distrusted = win.thread(session).wanted(), len(win.thread(session).shown), w.distrusts
+		a.bound, a.shown, a.distrusted = win.thread(session).wanted(win.muted), len(win.thread(session).shown), w.distrusts
 	}
 	if w.pending(win, session, "session/load") != nil || w.pending(win, session, "session/resume") != nil {
 		a.bound = stream.ModeAutoHigh // as the answer will tell
@@ -506,7 +556,7 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
 		changes := func(b *request) bool { return b.session == session && !b.answered && (b.mode != nil || b.title != "") }
-		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted())
+		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted(false))
 		t.modes = append(t.modes, mode)
 	}
 	win.editor.mu.Lock()

@@ -10,7 +10,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/memory"
@@ -199,7 +198,7 @@ func (c *Client) learnVersion(v stream.Version) {
 // moved to a session that nobody asked for. Ids of earlier sessions may still
 // appear: agent_turn_completed of the old one comes last.
 func (c *Client) sawSession(id string) {
-	if !sessionid.Valid(id) {
+	if !stream.ValidSessionID(id) {
 		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
 		return
 	}

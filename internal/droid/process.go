@@ -9,7 +9,6 @@ import (
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/tempdir"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -93,7 +92,7 @@ type process struct {
 	checked  bool             // what it says of itself is checked
 	settings *files.Private   // nil without one
 	files    []*files.Private // to close when the process is gone; settings is one of them
-	dir      *tempdir.Dir     // see Command.Alone; nil without one
+	dir      *files.TempDir   // see Command.Alone; nil without one
 }
 
 // startProcess starts droid.
@@ -105,7 +104,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	p := &process{without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)
 	if err == nil && cmd.Alone {
-		if p.dir, err = tempdir.Empty(); err == nil {
+		if p.dir, err = files.MakeEmptyDir(); err == nil {
 			c.Dir = p.dir.Path
 		}
 	}

@@ -17,7 +17,6 @@ import (
 
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/tempdir"
 )
 
 // Program is what the file of a program tells of itself.
@@ -140,7 +139,7 @@ var releaseForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // (0.225) to 1.4 s (0.99). env is its environment, nil for ours. Nothing of it is left when
 // ctx ends.
 func Release(ctx context.Context, path string, env []string) (string, error) {
-	dir, err := tempdir.Empty()
+	dir, err := files.MakeEmptyDir()
 	if err != nil {
 		return "", err
 	}

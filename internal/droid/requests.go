@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"droid-acp/internal/droid/sessionid"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -244,7 +243,7 @@ func (c *Client) Fork(ctx context.Context) (sessionID string, err error) {
 // checkID refuses an id of a session, given by droid, that could not be the name of a
 // file in its store; the empty id is one of these.
 func checkID(method, id string) error {
-	if !sessionid.Valid(id) {
+	if !stream.ValidSessionID(id) {
 		return fmt.Errorf("%s: droid gave the session the id %.80q, which is not valid", strings.TrimPrefix(method, "droid."), id)
 	}
 	return nil

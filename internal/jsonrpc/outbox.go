@@ -29,7 +29,7 @@ var ErrClosed = errors.New("the way out is closed")
 // send ask Full before, or Size.
 type Outbox struct {
 	w     io.Writer
-	now   nowWriter // w, where it is one, as a nowait.Writer is
+	now   nowWriter // w, where it is one, as a child.Writer is
 	batch int
 
 	mu     sync.Mutex

@@ -155,16 +155,6 @@ func TestOutboxFailsSendersWhenTheEditorIsGone(t *testing.T) {
 	})
 }
 
-func BenchmarkOutboxText(b *testing.B) {
-	o := startOutbox(io.Discard)
-	frame := TextFrame{`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":`, `}}}}`}
-	for b.Loop() {
-		o.Text(frame, "a few words ")
-	}
-	o.Close()
-	<-o.done
-}
-
 // TestOutboxCutsLongText between characters, and loses none.
 func TestOutboxCutsLongText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 const (
@@ -82,8 +84,13 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 	update.Locations = changeLocations(e.changes)
 	if update.Status == protocol.StatusFailed || len(e.changes) == 0 {
-		if !e.v.past && saysNoReason(ev) {
-			e.v.unexplained = append(e.v.unexplained, FailedEdit{ev.ID, slices.Clone(update.Content)})
+		failed := FailedEdit{ev.ID, slices.Clone(update.Content), fileNames(e.v.cwd, e.changes, nil)}
+		switch {
+		case e.v.past:
+		case saysNoReason(ev):
+			e.v.unexplained = append(e.v.unexplained, failed)
+		case ev.IsError && !strings.HasPrefix(ResultText(ev.Content), "Error: Tool execution cancelled"):
+			e.v.tellLater(failed, ResultText(ev.Content))
 		}
 		update.Content = append(update.Content, ResultContent(ev.Content)...)
 	}
@@ -93,6 +100,31 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 type FailedEdit struct {
 	ID      string
 	content []protocol.ToolContent // what the call shows beside that
+	files   string                 // their names, in a line
+}
+
+// tellLater has words that say why an edit failed wait for an end of the model's words, where the client shows it nowhere.
+func (v *View) tellLater(e FailedEdit, why string) {
+	if v.client.NoResults && e.files != "" {
+		v.unseen = append(v.unseen, "The edit of "+markdown.Code(visible.Line(e.files))+" failed: "+strings.TrimPrefix(why, "Error: "))
+	}
+}
+
+// tellUnseen tells what waits for that, where the event ends the model's words.
+func (v *View) tellUnseen(ev quirks.Event) {
+	switch ev := quirks.Unwrap(ev).(type) {
+	case quirks.Text:
+		if ev.MessageID == v.border.message.messageID {
+			return
+		}
+	case quirks.ToolStarted, quirks.TurnEnded:
+	default:
+		return
+	}
+	for _, text := range v.unseen {
+		v.tell(text)
+	}
+	v.unseen = nil
 }
 
 // noReason matches what droid says of edits that fail (0.225). The model gets the reason, which stands in droid's store when
@@ -115,6 +147,7 @@ func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
 
 // Explain shows why an edit failed.
 func (v *View) Explain(e FailedEdit, why string) []Output {
+	v.tellLater(e, why)
 	v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
 	return v.take()
 }

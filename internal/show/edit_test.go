@@ -287,7 +287,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 }
 
 // A call that changes more than a person can look at is shown in part, told in
-// full, and looked at in bounded time. BenchmarkLargeEdits has the times.
+// full, and looked at in bounded time.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "")
 	shown := func(tool string, raw json.RawMessage) []protocol.ToolContent {

@@ -3,11 +3,8 @@ package show
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -15,72 +12,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/testing/fixture"
 )
-
-// played are the lines that a client is shown of a recorded conversation, see
-// player.write.
-func played(t *testing.T, c *fixture.Conversation, client protocol.ClientCapabilities) []string {
-	p := newPlayer(t, c, client)
-	for _, s := range c.Steps {
-		p.step(s)
-	}
-	p.passUntil(p.now.Add(time.Hour))
-	p.flush()
-	return strings.Split(strings.TrimSuffix(p.said.String(), "\n"), "\n")
-}
-
-// eachPlayed calls f for each recorded conversation and each of the goldens' clients.
-func eachPlayed(t *testing.T, f func(t *testing.T, lines []string)) {
-	all, err := fixture.LoadAll("../../testdata/fixtures")
-	require.NoError(t, err)
-	for _, c := range all {
-		for _, g := range goldens {
-			t.Run(c.Name+" "+g.section, func(t *testing.T) { f(t, played(t, c, g.client)) })
-		}
-	}
-}
-
-// ownWords is what the agent itself tells in such a line, "" where it tells nothing. What
-// the user is to decide on is no news: it is shown with each question.
-func ownWords(t *testing.T, line string) string {
-	for _, prefix := range []string{"thought new-", "notice new-", "report "} {
-		if strings.HasPrefix(line, prefix) {
-			text, err := strconv.Unquote(line[strings.IndexByte(line, '"'):])
-			require.NoError(t, err)
-			return strings.TrimSpace(text)
-		}
-	}
-	var notice protocol.NoticeUpdate
-	if json.Unmarshal([]byte(line), &notice) == nil && notice.SessionUpdate == "notice" {
-		return strings.TrimSpace(string(notice.Title) + " " + string(notice.Description))
-	}
-	return ""
-}
-
-// Between two prompts or decisions the user reads nothing twice: neither two times in the same
-// way, nor in two.
-func TestEachNoticeOnce(t *testing.T) {
-	own := 0
-	eachPlayed(t, func(t *testing.T, lines []string) {
-		var said []string
-		for _, line := range lines {
-			if strings.HasPrefix(line, "> ") {
-				said = nil
-			}
-			words := ownWords(t, line)
-			if words == "" {
-				continue
-			}
-			own++
-			for _, before := range said {
-				require.False(t, strings.Contains(before, words) || strings.Contains(words, before), "%q, and %q", before, words)
-			}
-			said = append(said, words)
-		}
-	})
-	require.Greater(t, own, 10)
-}
 
 // A client that shows notices is told of repeated calls by these alone, in words.
 func TestRetriesAsNotices(t *testing.T) {
@@ -120,52 +52,6 @@ func checkTitle(raw []byte) error {
 		return fmt.Errorf("the title has %d bytes: %.80q…", len(call.Title), call.Title)
 	}
 	return nil
-}
-
-var rawJSONPattern = regexp.MustCompile(`[{\[]"|^\{\}$`)
-
-func TestTitlesReadWell(t *testing.T) {
-	titles := 0
-	eachPlayed(t, func(t *testing.T, lines []string) {
-		for _, line := range lines {
-			line = strings.TrimPrefix(line, "choice ")
-			if !strings.Contains(line, `"title"`) || !strings.HasPrefix(line, "{") {
-				continue
-			}
-			titles++
-			require.NoError(t, checkTitle([]byte(line)))
-			var call protocol.ToolCall
-			require.NoError(t, json.Unmarshal([]byte(line), &call))
-			require.NotRegexp(t, rawJSONPattern, call.Title)
-		}
-	})
-	require.Greater(t, titles, 100)
-}
-
-// What a tool shows that has a view of its own is words, a diff or an output, not what
-// droid and the model say to each other.
-func TestContentReadsWell(t *testing.T) {
-	contents := 0
-	eachPlayed(t, func(t *testing.T, lines []string) {
-		tools := map[string]string{} // kinds, by id
-		for _, line := range lines {
-			var call protocol.ToolCall
-			if json.Unmarshal([]byte(line), &call) != nil || call.ToolCallID == "" {
-				continue
-			}
-			if call.SessionUpdate == "tool_call" {
-				tools[call.ToolCallID] = string(call.Kind)
-			}
-			for _, c := range call.Content {
-				if c.Content != nil && c.Content.Text != nil && tools[call.ToolCallID] != "other" {
-					contents++
-					text := strings.TrimSpace(*c.Content.Text)
-					require.False(t, strings.HasPrefix(text, "{") && json.Valid([]byte(text)), text)
-				}
-			}
-		}
-	})
-	require.Greater(t, contents, 50)
 }
 
 func TestTitleOfAnMCPTool(t *testing.T) {

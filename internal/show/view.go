@@ -41,6 +41,7 @@ type View struct {
 	ids         map[string]struct{}           // of all tool calls so far
 	noted       map[string]struct{}           // what was said once of options that last
 	unexplained []FailedEdit                  // whose reason is still to be looked for
+	unseen      []string                      // why edits failed, to be told between the model's messages
 	unannounced []unannounced                 // calls that are not announced yet, in order
 	hooks       map[string]stream.HookStarted // that run, by their id
 	border      border
@@ -91,6 +92,7 @@ type Files map[string]File
 func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
 	v.files = files
 	defer func() { v.files = nil }()
+	v.tellUnseen(ev)
 	if !v.announceFor(ev) {
 		v.show(m, ev)
 	}

@@ -237,6 +237,32 @@ func TestCreateOfThePastHasNoDiff(t *testing.T) {
 	}
 }
 
+// A client that shows nothing of how a call ends is told why an edit failed, between the model's messages; not of one that
+// its user refused, nor of one that is past.
+func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
+	for name, seen := range map[string]bool{"vscode-acp-client": false, "CodeCompanion.nvim": false, "agent-shell": true, "zed": true} {
+		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		fails := func(id, why string) {
+			end := ended(id, "Edit", why)
+			end.IsError = true
+			d.event(started(id, "Edit", `{"file_path":"a.txt","old_str":"one","new_str":"two"}`), quirks.ToolRunning{ID: id}, end)
+		}
+		told := func(events ...quirks.Event) string { return strings.Join(d.event(events...), "|") }
+		const why = "The edit of `a.txt` failed: The text was not found."
+		fails("refused", "Error: Tool execution cancelled by user")
+		require.Equal(t, "text m: I see.", told(quirks.Text{MessageID: "m", Text: "I see."}), name)
+		fails("told", "Error: The text was not found.")
+		require.Equal(t, !seen, strings.Contains(told(quirks.Text{MessageID: "n", Text: "Then"}), why), name)
+
+		fails("stored", "Error: Failed to edit file")
+		require.Equal(t, "text o: \n\nIt", told(quirks.Text{MessageID: "o", Text: "It"}), name)
+		d.Explain(d.Unexplained(quirks.Text{MessageID: "o"})[0], "Error: The text was not found.")
+		require.Equal(t, "text o:  failed.", told(quirks.Text{MessageID: "o", Text: " failed."}), "not amid the model's words")
+		require.Equal(t, !seen, strings.Contains(told(quirks.TurnEnded{}), why), name)
+		require.Empty(t, told(quirks.TurnEnded{}), "once")
+	}
+}
+
 // Why an edit failed is asked for once, when the model goes on; an edit that says why, or that is past, is not asked about.
 func TestFailedEditIsExplained(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})

@@ -21,6 +21,7 @@ type ClientTraits struct {
 	CallDiffs      bool // shows the diffs of a call that waits, and those of a request after a key alone
 	OneDiff        bool // shows the diff of a request that begins with one: it need not be a message, too
 	NoDiffs        bool // shows no diff of a call that waits: a file would be changed unseen
+	NoResults      bool // shows nothing of how a call ended but that: nobody would see why an edit failed
 	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
 	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
 	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
@@ -88,8 +89,9 @@ var knownClients = map[string]ClientTraits{
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
 	// writes to the disk beside a document with unsaved changes, and reads what the document has (read in
 	// src/handlers/FileSystemHandler.ts).
-	// The next answer stands in place of what came while no prompt runs, and below its prompt once more (seen).
-	"vscode-acp-client": {PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
+	// The next answer stands in place of what came while no prompt runs, and below its prompt once more (seen). Of a call it
+	// shows title and status (seen; read in src/ui/ChatWebviewProvider.ts).
+	"vscode-acp-client": {NoResults: true, PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
@@ -113,8 +115,9 @@ var knownClients = map[string]ClientTraits{
 	// there (seen). What its user stopped stands before the next prompt, block by block (19.22, seen twice; read in
 	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
 	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
-	// permission request while no prompt runs (seen with 19.22).
-	"CodeCompanion.nvim": {OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
+	// permission request while no prompt runs (seen with 19.22). Of a call that has ended it shows kind and file (seen; read
+	// in acp/formatters.lua).
+	"CodeCompanion.nvim": {NoResults: true, OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a

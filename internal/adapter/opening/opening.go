@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
 	"droid-acp/internal/workspace/trust"
 )
@@ -76,14 +76,14 @@ type Opener struct {
 	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
 	cfg   *Config
-	calls *bounded.Calls
+	calls *files.Calls
 	hooks func() []droid.Hook // for each process; none where files stay on the disk
 	life  context.Context     // of the agent
 	log   *zap.Logger
 }
 
 // New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *bounded.Calls, hooks func() []droid.Hook, log *zap.Logger) *Opener {
+func New(life context.Context, cfg *Config, calls *files.Calls, hooks func() []droid.Hook, log *zap.Logger) *Opener {
 	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
 	o.Spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
 		command, err := o.commandIn(life, dir)
@@ -351,7 +351,7 @@ func (o *Opener) Added(ctx context.Context, id string, i instructions.Instructio
 	if i.Text == "" {
 		return i.Added("")
 	}
-	stored, err := bounded.Do(ctx, o.calls, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return o.cfg.Store.SystemPrompt(id) })
+	stored, err := files.Within(ctx, o.calls, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return o.cfg.Store.SystemPrompt(id) })
 	if err != nil {
 		o.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
 	}

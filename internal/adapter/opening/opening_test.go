@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
+	"droid-acp/internal/sys/files"
 )
 
 // MCP servers that a process cannot be given are not lost: the session is opened
@@ -26,7 +27,7 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), Runtime: true}, zap.NewNop())
 	require.NoError(t, err)
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
-	opener := New(t.Context(), new(Config), bounded.New(t.Context(), zap.NewNop()), func() []droid.Hook { return nil }, zap.NewNop())
+	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), func() []droid.Hook { return nil }, zap.NewNop())
 	others, err := opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")

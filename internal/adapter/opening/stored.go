@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/bounded"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/workspace/trust"
@@ -24,23 +23,23 @@ import (
 
 // Find finds a session in the store.
 func (o *Opener) Find(ctx context.Context, id string) (store.Session, error) {
-	return bounded.Do(ctx, o.calls, "Store.Find", "session "+id, func(string) (store.Session, error) { return o.cfg.Store.Find(id) })
+	return files.Within(ctx, o.calls, "Store.Find", "session "+id, func(string) (store.Session, error) { return o.cfg.Store.Find(id) })
 }
 
 // IsOpen reports whether another agent has a session open.
 func (o *Opener) IsOpen(ctx context.Context, id string) (bool, error) {
-	return bounded.Do(ctx, o.calls, "Store.IsOpen", "session "+id, func(string) (bool, error) { return o.cfg.Store.IsOpen(id), nil })
+	return files.Within(ctx, o.calls, "Store.IsOpen", "session "+id, func(string) (bool, error) { return o.cfg.Store.IsOpen(id), nil })
 }
 
 // Project looks at what a project brings to run.
 func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error) {
-	return bounded.Do(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
+	return files.Within(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
 }
 
 // ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'
 // names. What cannot be read is not among them.
 func (o *Opener) ServerPrograms(ctx context.Context, cwd string) map[string]string {
-	programs, _ := bounded.Do(ctx, o.calls, "Trust.ServerPrograms", cwd, func(cwd string) (map[string]string, error) { return o.cfg.Trust.ServerPrograms(cwd), nil })
+	programs, _ := files.Within(ctx, o.calls, "Trust.ServerPrograms", cwd, func(cwd string) (map[string]string, error) { return o.cfg.Trust.ServerPrograms(cwd), nil })
 	return programs
 }
 
@@ -52,11 +51,11 @@ func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ err
 	}
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(bounded.ReleaseTime, leave) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(files.ReleaseTime, leave) })()
 	var mu sync.Mutex
 	var note func()
 	left := false
-	_, err := bounded.DoAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, bounded.Done(func() error {
+	_, err := files.WithinAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, files.Done(func() error {
 		release, err := o.cfg.Store.MarkOpen(id)
 		mu.Lock()
 		defer mu.Unlock()
@@ -78,13 +77,13 @@ func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ err
 
 // Marked is when an agent noted last that it has a session open.
 func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
-	return bounded.Do(ctx, o.calls, "Store.Marked", "session "+id, func(string) (time.Time, error) { return o.cfg.Store.Marked(id), nil })
+	return files.Within(ctx, o.calls, "Store.Marked", "session "+id, func(string) (time.Time, error) { return o.cfg.Store.Marked(id), nil })
 }
 
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work
 // together. what names it in the params.
 func (o *Opener) FindDirectory(ctx context.Context, what, path string) (string, error) {
-	here, err := bounded.Do(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.Here(ctx, path) })
+	here, err := files.Within(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.Here(ctx, path) })
 	if err != nil {
 		return "", fmt.Errorf("%s %q %w", what, path, err)
 	}
@@ -100,7 +99,7 @@ func (o *Opener) CheckDirectory(ctx context.Context, what, path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("%s must be an absolute path, not %q", what, path)
 	}
-	info, err := bounded.Do(ctx, o.calls, "stat", path, o.Stat)
+	info, err := files.Within(ctx, o.calls, "stat", path, o.Stat)
 	if err != nil {
 		return fmt.Errorf("%s cannot be used: %w", what, err)
 	}
@@ -152,7 +151,7 @@ func (o *Opener) place(ctx context.Context, id, cwd string, mine bool) error {
 	if held {
 		return elsewhere(cwd, found.CWD, "it is open in another window or program of yours. Close it there first.")
 	}
-	if _, err := bounded.Do(ctx, o.calls, "Store.SetCWD", "session "+id, bounded.Done(func() error { return o.cfg.Store.SetCWD(id, cwd) })); err != nil {
+	if _, err := files.Within(ctx, o.calls, "Store.SetCWD", "session "+id, files.Done(func() error { return o.cfg.Store.SetCWD(id, cwd) })); err != nil {
 		return elsewhere(cwd, found.CWD, err.Error()+".")
 	}
 	o.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
@@ -176,7 +175,7 @@ func (o *Opener) sameDirectory(ctx context.Context, one, other string) bool {
 
 // Target is where the symbolic links of a path lead; what cannot be followed stays.
 func (o *Opener) Target(ctx context.Context, path string) string {
-	if followed, err := bounded.Do(ctx, o.calls, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
+	if followed, err := files.Within(ctx, o.calls, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
 		return followed
 	}
 	return filepath.Clean(path)

@@ -14,7 +14,6 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/tempdir"
 )
 
 // A droid looks up Factory's hosts as soon as it starts, sends its session there where it
@@ -39,7 +38,7 @@ var addresses = []string{"FACTORY_API_BASE_URL", "FACTORY_API_BASE_URL_EU", "FAC
 
 // apart is where a droid of the doctor's lives.
 type apart struct {
-	temporary *tempdir.Dir
+	temporary *files.TempDir
 	id        string // is part of its name
 	work      string // an empty directory, as droid calls it
 	env       []string
@@ -49,7 +48,7 @@ type apart struct {
 func newApart(copies map[string][]byte) (*apart, error) {
 	a := &apart{id: uuid.NewString()}
 	var err error
-	if a.temporary, _, err = tempdir.Make("doctor", a.id); err != nil {
+	if a.temporary, _, err = files.MakeTempDir("doctor", a.id); err != nil {
 		return nil, err
 	}
 	dir := a.temporary.Path

@@ -73,7 +73,6 @@ type Config struct {
 	Dir              string                 // the project
 	Home             string                 // the user's directory, "" if it is not known
 	Journal          string                 // see docs/editor-files.md; "" for none
-	Self             string                 // path of this program
 	Version          string                 // of this program
 	Width            int                    // see Report
 	UnknownVariables []string               // what is wrong with variables of the environment, in words
@@ -148,7 +147,6 @@ var table = []row{
 	{"mcp", "MCP servers", "home", lookAtMCP, ofFiles},
 	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
 	{"variables", "environment", "", lookAtVariables, ofFiles},
-	{"editors", "editors", "home", lookAtEditors, ofFiles},
 	{"keep", "server of --keep", "", lookAtKeep, ofFiles},
 	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
 	{"model", "turn with a model", "session", lookAtModel, ofFiles},
@@ -219,7 +217,7 @@ func (p *inspection) run(ctx context.Context, r row) Check {
 	}
 	patience, seen := p.Patience/3, *p
 	seen.blocked = maps.Clone(p.blocked) // a look that is not waited for may still read it
-	check, err := files.Within(ctx, files.NewCalls(1, patience), r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
+	check, err := files.Within(ctx, files.NewCalls(1, patience), "a check", r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
 	switch {
 	case err == nil:
 		return check

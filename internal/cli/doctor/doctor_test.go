@@ -31,7 +31,7 @@ func newHouse(t *testing.T, fake string) *house {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": "", "FACTORY_HOME_OVERRIDE": "", "APPDATA": filepath.Join(home, "AppData"),
+	for name, value := range map[string]string{"HOME": home, "USERPROFILE": home, "FACTORY_HOME_OVERRIDE": "",
 		"PATH": filepath.Join(home, "bin"), droid.EnvDroid: "", envKey: "", "TMPDIR": filepath.Join(home, "tmp"), "TMP": filepath.Join(home, "tmp"),
 		envFake: fake, "GORACE": "atexit_sleep_ms=0"} {
 		t.Setenv(name, value)
@@ -49,7 +49,7 @@ func newHouse(t *testing.T, fake string) *house {
 	}
 	h.config = Config{
 		Find: func() (string, error) { return droid.Find("") }, Dir: filepath.Join(home, "work"), Home: home,
-		Journal: filepath.Join(home, ".local", "state", "droid-acp", "edits"), Self: filepath.Join(home, "bin", "droid-acp"), Version: "1.2.3",
+		Journal: filepath.Join(home, ".local", "state", "droid-acp", "edits"), Version: "1.2.3",
 		Demo: func(context.Context) error { return nil }, Patience: 20 * time.Second,
 		Keep: func(context.Context) Kept {
 			return Kept{filepath.Join(home, "run", "serve.sock"), "No server runs; --keep starts one.", ""}

@@ -134,7 +134,7 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 			if server.Command != "" && !server.Disabled && !runs(server.Command, s.dir) {
 				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", withoutArguments(server.Command), name))
 				if len(todo) < maxNames {
-					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), place(file, "mcpServers", name, "command")))
+					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), file))
 				}
 			}
 		}

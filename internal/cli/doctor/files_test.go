@@ -97,65 +97,6 @@ func TestVariables(t *testing.T) {
 	require.Equal(t, Warning, h.look("variables").Result)
 }
 
-// zed is where Zed's settings are.
-func (h *house) zed() string {
-	if runtime.GOOS == "windows" {
-		return "AppData/Zed/settings.json"
-	}
-	return ".config/zed/settings.json"
-}
-
-func TestEditors(t *testing.T) {
-	h := newHouse(t, "")
-	none := h.look("editors")
-	require.Equal(t, Skipped, none.Result)
-	require.Contains(t, none.Found, "acp.json")
-
-	agent := h.write("bin/droid-acp.exe", "x")
-	entry := func(command string) string {
-		quoted, err := json.Marshal(command)
-		require.NoError(t, err)
-		return `// mine
-{"theme": "x", "agent_servers": {"claude": {"command": "/none/claude"}, "odd": 3, "droid": {"type": "custom", "command": ` + string(quoted) + `, "args": [],},},}`
-	}
-	h.write(h.zed(), entry(agent))
-	good := h.look("editors")
-	require.Equal(t, OK, good.Result, good.Found)
-	require.Contains(t, good.Found, "starts "+agent)
-	require.NotContains(t, good.Found, "claude")
-
-	h.write(h.zed(), entry("~/bin/droid-acp.exe"))
-	require.Equal(t, OK, h.look("editors").Result)
-	h.write(h.zed(), entry("/path/to/droid-acp"))
-	bad := h.look("editors")
-	require.Equal(t, Failure, bad.Result)
-	require.Contains(t, bad.Found, `the command "/path/to/droid-acp" is not there.`)
-	require.Equal(t, "Put "+h.config.Self+" in its place.", bad.ToDo)
-	h.write(h.zed(), entry("./droid-acp"))
-	require.Contains(t, h.look("editors").Found, "no absolute path")
-	h.write(h.zed(), `{"agent_servers": {"droid": {"command": {"path": "/none/droid-acp", "args": []}}}}`)
-	require.Contains(t, h.look("editors").Found, `"/none/droid-acp" is not there`)
-	h.write(h.zed(), `{"agent_servers": `)
-	require.Equal(t, Failure, h.look("editors").Result)
-	h.write(h.zed(), "")
-
-	quoted, err := json.Marshal(agent)
-	require.NoError(t, err)
-	for settings, fault := range map[string]string{
-		`"args": ["--droid", "/none/droid"]`:          `the droid "/none/droid" of --droid is not there.`,
-		`"args": ["--droid=/none/droid"]`:             `of --droid is not there`,
-		`"env": {"DROID_ACP_DROID": "/none/droid"}`:   `of DROID_ACP_DROID is not there`,
-		`"args": ["acp"], "env": {"OTHER": "SECRET"}`: "",
-	} {
-		h.write(".jetbrains/acp.json", `{"agent_servers": {"droid": {"command": `+string(quoted)+`, `+settings+`}}}`)
-		got := h.look("editors")
-		require.Contains(t, got.Found, fault)
-		require.Contains(t, got.Found, "JetBrains")
-		require.Equal(t, fault != "", got.Result == Failure, got.Found)
-		require.NotContains(t, got.Found, "SECRET")
-	}
-}
-
 func TestReportIsSafe(t *testing.T) {
 	r := Report{Version: "v", System: "s", Home: "/home/me", Checks: []Check{{Name: "n", Result: Warning, Found: "a\x1b[2Jb\nc \u202e /home/me/x /home/mel", ToDo: strings.Repeat("word ", 40)}}}
 	text := shown(r)

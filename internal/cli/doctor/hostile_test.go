@@ -17,25 +17,12 @@ import (
 func TestCommandsDoNotTellKeys(t *testing.T) {
 	h := newHouse(t, "")
 	h.write(".factory/mcp.json", `{"mcpServers": {"a": {"command": "API_KEY=SECRET npx foo"}, "b": {"command": "npx foo --key SECRET"}, "c": {"command": "/none/foo --key=SECRET"}, "d": {"command": "sh -c 'curl https://x/SECRET'"}}}`)
-	h.write(h.zed(), `{"agent_servers": {"a": {"command": "KEY=SECRET droid-acp"}, "b": {"command": "/none/droid-acp --token SECRET"}}}`)
-	mcp, editors := h.look("mcp"), h.look("editors")
+	mcp := h.look("mcp")
 	require.Contains(t, mcp.Found, `The command "API_KEY…" of the server "a" is not there.`)
-	require.Contains(t, editors.Found, `"/none/droid-acp…" is not there.`)
-	data, err := json.Marshal([]Check{mcp, editors})
+	data, err := json.Marshal(mcp)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "SECRET")
 	require.Equal(t, "/My Tools/droid-acp", withoutArguments("/My Tools/droid-acp"))
-}
-
-// A configuration that is nested deeply does not end the program.
-func TestDeepConfiguration(t *testing.T) {
-	h := newHouse(t, "")
-	h.write(h.zed(), `{"agent_servers":`+strings.Repeat("[", 1_000_000))
-	require.Contains(t, h.look("editors").Found, "too many brackets")
-	h.write(h.zed(), `{"agent_servers":`+strings.Repeat("[", maxBrackets-1))
-	require.Contains(t, h.look("editors").Found, "no JSON")
-	h.write(h.zed(), `[]`)
-	require.Contains(t, h.look("editors").Found, "it is no JSON object.")
 }
 
 func TestManyFaultsAreShort(t *testing.T) {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -112,7 +110,7 @@ func TestEndedHalfWay(t *testing.T) {
 	require.Contains(t, r.of(t, "bridge").Found, "ended before")
 	require.Len(t, r.Checks, len(table))
 	require.NotContains(t, r.Verdict(), "Nothing")
-	require.Contains(t, r.Verdict(), "The doctor was ended: 9 of 14 checks were not made.")
+	require.Contains(t, r.Verdict(), "The doctor was ended: 8 of 13 checks were not made.")
 	text, err := r.JSON()
 	require.NoError(t, err)
 	var report struct {
@@ -121,7 +119,7 @@ func TestEndedHalfWay(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &report))
 	require.False(t, report.OK)
-	require.Equal(t, []string{"session", "login", "mcp", "hooks", "variables", "editors", "keep", "bridge", "model"}, report.NotRun)
+	require.Equal(t, []string{"session", "login", "mcp", "hooks", "variables", "keep", "bridge", "model"}, report.NotRun)
 }
 
 // Broken settings are the cause, and told before what they cause.
@@ -151,57 +149,6 @@ func TestTurnWithAModel(t *testing.T) {
 	require.Equal(t, "To ask it: `droid-acp smoke --droid '/my tools/droid' --model custom:Scripted-0 'Say hello.'`", h.report().of(t, "model").ToDo)
 	h = newHouse(t, "factory")
 	require.Empty(t, h.report().of(t, "model").ToDo, "no model answers without a login")
-}
-
-// Only what an editor would run is ours, and only if it is this program.
-func TestOthersOfThatName(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("links are made with other rights there")
-	}
-	goTool, err := exec.LookPath("go")
-	require.NoError(t, err)
-	h := newHouse(t, "")
-	ours := h.write("bin/droid-acp", "x")
-	theirs := h.write("lib/node_modules/@yaonyan/droid-acp/dist/index.js", "#!/usr/bin/env node")
-	require.NoError(t, os.MkdirAll(filepath.Join(h.home, "other"), 0o700))
-	require.NoError(t, os.Symlink(theirs, filepath.Join(h.home, "other", "droid-acp")))
-	for entry, want := range map[string]Result{
-		`"command": "/usr/bin/claude", "args": ["--notes", "/none/droid-acp"]`:          Skipped,
-		`"command": "/none/claude", "args": ["droid-acp"]`:                              Skipped,
-		`"command": "npx", "args": ["-y", "droid-acp"]`:                                 Skipped,
-		`"command": "npx", "args": ["-y", "@yaonyan/droid-acp@latest"]`:                 Skipped,
-		`"command": "/none/droid-acp-wrapper"`:                                          Skipped,
-		`"command": "` + filepath.Join(h.home, "other", "droid-acp") + `"`:              Skipped,
-		`"command": "node", "args": ["` + theirs + `"]`:                                 Skipped,
-		`"command": "` + ours + `"`:                                                     OK,
-		`"command": "env", "args": ["A=b", "` + ours + `"]`:                             OK,
-		`"command": "env", "args": ["A=b", "/none/droid-acp"]`:                          Failure,
-		`"command": "/none/droid-acp"`:                                                  Failure,
-		`"command": "npx", "args": ["--yes", "@mine/droid-acp@1.2", "--droid=/none/d"]`: Failure, // npx is not here
-	} {
-		h.write(h.zed(), `{"agent_servers": {"droid": {`+entry+`}}}`)
-		got := h.look("editors")
-		require.Equal(t, want, got.Result, "%s: %s", entry, got.Found)
-	}
-	h.write(h.zed(), `{"agent_servers": {"droid": {"command": "npx", "args": ["-y", "droid-acp"]}}}`)
-	require.Contains(t, h.look("editors").Found, `starts the npm package droid-acp, which is another program.`)
-	theirs = filepath.Join(h.home, "go", "bin", "droid-acp")
-	require.NoError(t, os.MkdirAll(filepath.Dir(theirs), 0o755))
-	require.NoError(t, os.Symlink(goTool, theirs))
-	h.write(h.zed(), `{"agent_servers": {"droid": {"command": "`+theirs+`"}}}`)
-	require.Equal(t, Skipped, h.look("editors").Result)
-	require.Contains(t, h.look("editors").Found, `starts a Go program of another module, which is another program.`)
-}
-
-// The place of what is wrong in an editor's file is told.
-func TestPlacesInEditorsFiles(t *testing.T) {
-	h := newHouse(t, "")
-	file := h.write(h.zed(), "{\n  \"agent_servers\": {\n    \"my droid\": {\n      \"command\": \"/none/droid-acp\"\n    }\n  }\n}")
-	bad := h.look("editors")
-	require.Contains(t, bad.Found, file+", line 4, column 18")
-	require.Contains(t, bad.Found, `agent_servers."my droid".command`)
-	h.write(h.zed(), "{\n  \"agent_servers\": {,}}")
-	require.Contains(t, h.look("editors").Found, "line 2, column 21")
 }
 
 func TestHomeIsAWholePrefix(t *testing.T) {

@@ -20,7 +20,7 @@ var jobVariables = []string{"ACTIONS_", "CI_JOB_TOKEN=", "CI_JOB_JWT", "CI_BUILD
 
 // Environment is an environment without what would let droid, and what droid starts, speak
 // for the CI job: its files of commands and its tokens. What the author of a job puts into
-// the environment stays. scripts/ci/action.sh takes away the same.
+// the environment stays.
 func Environment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), ofTheJob)
 }

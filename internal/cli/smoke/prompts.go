@@ -1,7 +1,6 @@
 package smoke
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -60,19 +59,16 @@ const separator = "---"
 // keys begin the lines that say what is expected of a prompt.
 var keys = map[string]func(value string) (Expectation, error){"expect": Answer, "expect-file": File}
 
-// Lines of such a key, and lines that may be meant so: in other letters, as a flag, as an item
-// of a list, with another sign behind the word or none.
+// Lines of such a key, and lines of a wrong one, which begins with the word all the same.
 var (
 	keyed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(expect|expect-file):[ \t]*(.*)$`) })
-	alike = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[-*>#+ \t]*([A-Za-z][A-Za-z_-]*(?: (?i:files?)\b)?)([ \t]*[:=\x{FF1A}]|[ \t]+|$)[ \t]*(.*)$`)
-	})
+	wrong = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(expect[\w-]*)[ \t]*[:=]`) })
 )
 
 // ParsePrompts reads a file of prompts. A line "---" stands between two of them. The
 // lines at a prompt's end that begin with "expect:" or "expect-file:" are its
-// expectations, as in the flags of these names. What is nearly such a line is an error, so
-// that nothing is unchecked that was meant to be checked. A backslash before such a line
+// expectations, as in the flags of these names. A key that begins so and is
+// another is an error, so that nothing is unchecked that was meant to be checked. A backslash before such a line
 // makes it a line of the prompt. Errors name the line.
 func ParsePrompts(text string) ([]Prompt, error) {
 	if !utf8.ValidString(text) {
@@ -106,8 +102,8 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 		}
 		found := keyed().FindStringSubmatch(line)
 		if found == nil {
-			if err = notNear(line); err != nil {
-				return p, fmt.Errorf("line %d: %w", first+end-1, err)
+			if key := wrong().FindStringSubmatch(line); key != nil {
+				return p, fmt.Errorf(`line %d: the keys are "expect:" and "expect-file:", and %q is none; write \ before the line if it belongs to the prompt`, first+end-1, short(key[1]))
 			}
 			break
 		}
@@ -122,7 +118,7 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 	for i, line := range text {
 		rest, found := strings.CutPrefix(line, `\`)
 		switch {
-		case found && (rest == separator || keyed().MatchString(rest) || notNear(rest) != nil):
+		case found && (rest == separator || keyed().MatchString(rest) || wrong().MatchString(rest)):
 			text[i] = rest
 		case keyed().MatchString(line):
 			return p, fmt.Errorf(`line %d: an expectation stands behind the text of its prompt; move %q there, or write \ before it if it belongs to the prompt`, first+i, short(line))
@@ -132,38 +128,4 @@ func parsePrompt(lines []string, first int) (p Prompt, err error) {
 		return p, fmt.Errorf("line %d: there is no prompt", first)
 	}
 	return p, nil
-}
-
-// notNear returns an error for a line that was perhaps meant as an expectation. Without a
-// sign behind it a word must be the key, in whatever letters, as prompts are made of words.
-func notNear(line string) error {
-	found := alike().FindStringSubmatch(line)
-	if found == nil {
-		return nil
-	}
-	word, isFile := strings.CutSuffix(strings.ToLower(found[1]), "file")
-	if !isFile {
-		word, isFile = strings.CutSuffix(word, "files")
-	}
-	word = strings.TrimRight(word, "-_ ")
-	meant := "expect: " + cmp.Or(found[3], "TEXT")
-	if isFile {
-		meant = "expect-file: " + cmp.Or(found[3], "PATH")
-	}
-	if isSign := strings.TrimSpace(found[2]) != ""; word != "expect" && !(isSign && (strings.HasPrefix(word, "expect") || oneSlip(word, "expect"))) {
-		return nil
-	}
-	return fmt.Errorf(`%q is no expectation; write %q, or \ before the line if it belongs to the prompt`, short(line), short(meant))
-}
-
-// oneSlip reports whether two words differ by one letter, or by two that changed places.
-func oneSlip(a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	last := len(a) - 1
-	return last < 1 && len(b) <= 1 || last == len(b)-1 && a[0] == b[last] && a[last] == b[0] && a[1:last] == b[1:last]
 }

@@ -146,7 +146,7 @@ func TestGroups(t *testing.T) {
 
 // Each kind has a section in docs/troubleshooting.md.
 func TestKindsAreExplained(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
 	require.NoError(t, err)
 	explained := map[string]bool{}
 	for line := range strings.Lines(string(data)) {

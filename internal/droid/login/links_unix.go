@@ -15,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/tempdir"
 	"droid-acp/internal/text/paths"
 )
 
@@ -29,7 +28,7 @@ var openers = [...]string{"xdg-open", "open"}
 type hearing struct {
 	env     []string    // for droid
 	links   chan string // nil when nothing is heard
-	dir     *tempdir.Dir
+	dir     *files.TempDir
 	pipe    *os.File
 	reading *sync.WaitGroup
 }
@@ -46,7 +45,7 @@ func hearLinks(env []string, log *zap.Logger) hearing {
 }
 
 func newHearing(env []string) (h hearing, err error) {
-	if h.dir, _, err = tempdir.Make("login", uuid.NewString()); err != nil {
+	if h.dir, _, err = files.MakeTempDir("login", uuid.NewString()); err != nil {
 		return h, err
 	}
 	path := pathOf(env)

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/sys/child"
-	"droid-acp/internal/sys/tempdir"
+	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
 
@@ -75,7 +75,7 @@ const drainTime = 500 * time.Millisecond
 // start starts the process with this environment. A browser that it opens is none of its
 // family: on Unix droid starts that in a session of its own.
 func (c Command) start(env []string) (*Process, error) {
-	dir, err := tempdir.Empty() // in a project's directory it would run what that brings
+	dir, err := files.MakeEmptyDir() // in a project's directory it would run what that brings
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 // cursor is the place of a session in the order of sessions. A place, unlike a
@@ -38,7 +38,7 @@ type BadCursorError struct{ Cursor string }
 func (e *BadCursorError) Error() string { return fmt.Sprintf("unknown cursor %.80q", e.Cursor) }
 
 // maxCursor bounds the encoded form: version, time, id.
-const maxCursor = (len(cursorVersion) + 1 + 20 + 1 + sessionid.MaxLen) * 4 / 3
+const maxCursor = (len(cursorVersion) + 1 + 20 + 1 + stream.MaxSessionID) * 4 / 3
 
 // parseCursor decodes what String made; "" is the beginning. The error is a
 // *BadCursorError.
@@ -54,7 +54,7 @@ func parseCursor(s string) (cursor, error) {
 		return cursor{}, &BadCursorError{s}
 	}
 	parts := strings.SplitN(string(text), ":", 3)
-	if len(parts) != 3 || parts[0] != cursorVersion || !sessionid.Valid(parts[2]) {
+	if len(parts) != 3 || parts[0] != cursorVersion || !stream.ValidSessionID(parts[2]) {
 		return cursor{}, &BadCursorError{s}
 	}
 	ns, err := strconv.ParseInt(parts[1], 10, 64)

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestCursor(t *testing.T) {
 	for _, updated := range []time.Time{sometime, time.Unix(0, 0), time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64), time.Unix(0, 1)} {
-		for _, id := range []string{uuidLike(1), "a", "a.b_c", strings.Repeat("x", sessionid.MaxLen)} {
+		for _, id := range []string{uuidLike(1), "a", "a.b_c", strings.Repeat("x", stream.MaxSessionID)} {
 			c := cursor{true, updated, id}
 			got, err := parseCursor(c.String())
 			require.NoError(t, err)
@@ -62,7 +62,7 @@ func FuzzCursor(f *testing.F) {
 			require.Empty(t, text)
 			return
 		}
-		require.True(t, sessionid.Valid(c.id))
+		require.True(t, stream.ValidSessionID(c.id))
 		require.Equal(t, text, c.String(), "one form only")
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 // companions end the names of the files that droid keeps beside a conversation.
@@ -38,7 +38,7 @@ func companions() []string {
 func (s *Store) Delete(ids ...string) error {
 	var deleted []stored
 	for _, id := range ids {
-		if !sessionid.Valid(id) {
+		if !stream.ValidSessionID(id) {
 			continue
 		}
 		from, err := s.conversations(id)

@@ -14,7 +14,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/links"
 	"droid-acp/internal/sys/files"
 )
 
@@ -40,15 +39,15 @@ var errLinksBusy = errors.New("another program has kept it locked for 2 seconds"
 func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), LinksName) }
 
 // links are the links that the file has. A file that cannot be read has none.
-func (s *Store) links() *links.Set {
+func (s *Store) links() *linkSet {
 	if s.err != nil {
-		return links.NewSet()
+		return newLinkSet()
 	}
 	data, err := tail(s.linksPath(), linksRead)
 	if err != nil {
 		s.log.Warn("threads that went on in other sessions are not known", zap.Error(err))
 	}
-	return links.Parse(data)
+	return parseLinks(data)
 }
 
 // tail returns the last lines of a file, at most max bytes of it. A file that does
@@ -70,7 +69,7 @@ func (s *Store) FollowUp(ids []string) string { return s.links().FollowUp(ids) }
 
 // Link notes that a thread goes on in another session, for all processes. The line is
 // on the disk when it returns nil. Any number of processes may do so at once.
-func (s *Store) Link(l links.Link) error {
+func (s *Store) Link(l Link) error {
 	if s.err == errNone {
 		return nil
 	}
@@ -154,6 +153,6 @@ func (s *Store) shortenLinks(path string) error {
 	if err != nil {
 		return err // what cannot be read would be lost
 	}
-	kept := links.Parse(data).Keep(func(id string) bool { return there[id] }, linksKept)
+	kept := parseLinks(data).Keep(func(id string) bool { return there[id] }, linksKept)
 	return files.Write(path, kept, 0o600)
 }

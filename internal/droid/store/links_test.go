@@ -13,14 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
-
-	"droid-acp/internal/droid/links"
 )
 
 // goesOn notes that a thread goes on, n seconds after sometime.
 func (s testStore) goesOn(from, to string, n int) {
 	s.t.Helper()
-	require.NoError(s.t, s.Link(links.Link{From: from, To: to, Kind: links.Rewind, Time: sometime.Add(time.Duration(n) * time.Second), Title: "Title of " + from}))
+	require.NoError(s.t, s.Link(Link{From: from, To: to, Kind: LinkRewind, Time: sometime.Add(time.Duration(n) * time.Second), Title: "Title of " + from}))
 }
 
 func TestLinkFile(t *testing.T) {
@@ -44,10 +42,10 @@ func TestLinkFile(t *testing.T) {
 	require.NoError(t, f.Close())
 	s.goesOn("c", "d", 3)
 	require.Equal(t, []string{"a", "b", "c", "d"}, s.Thread("a"))
-	require.Error(t, s.Link(links.Link{From: "a", To: "../b"}))
-	require.Error(t, Unknown(os.ErrInvalid).Link(links.Link{From: "a", To: "b"}))
+	require.Error(t, s.Link(Link{From: "a", To: "../b"}))
+	require.Error(t, Unknown(os.ErrInvalid).Link(Link{From: "a", To: "b"}))
 	require.Equal(t, []string{"a"}, Unknown(os.ErrInvalid).Thread("a"))
-	require.NoError(t, None().Link(links.Link{From: "a", To: "b"}))
+	require.NoError(t, None().Link(Link{From: "a", To: "b"}))
 	require.Equal(t, []string{"../a"}, s.Thread("../a"))
 }
 
@@ -65,7 +63,7 @@ func TestLinkFileThatIsNone(t *testing.T) {
 			s.session("a", abs("/w"), 1)
 			require.Equal(t, []string{"a"}, s.Thread("a"))
 			require.Equal(t, []string{"a"}, ids(s.list("", 0)))
-			require.ErrorContains(t, s.Link(links.Link{From: "a", To: "b"}), LinksName)
+			require.ErrorContains(t, s.Link(Link{From: "a", To: "b"}), LinksName)
 		})
 	}
 }
@@ -103,7 +101,7 @@ func TestLinkAtOnce(t *testing.T) {
 		all.Go(func() {
 			own := New(s.root, zap.NewNop()) // as another process has it
 			for i := range each - 1 {
-				l := links.Link{From: fmt.Sprintf("w%d.%d", w, i), To: fmt.Sprintf("w%d.%d", w, i+1), Kind: links.Rewind, Title: strings.Repeat("t", 500), Time: sometime}
+				l := Link{From: fmt.Sprintf("w%d.%d", w, i), To: fmt.Sprintf("w%d.%d", w, i+1), Kind: LinkRewind, Title: strings.Repeat("t", 500), Time: sometime}
 				err := own.Link(l)
 				for errors.Is(err, errLinksBusy) { // a slow machine
 					err = own.Link(l)

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 )
 
@@ -93,7 +93,7 @@ func (s *Store) markPath(id string) (string, error) {
 	if s.err != nil {
 		return "", s.err
 	}
-	if !sessionid.Valid(id) {
+	if !stream.ValidSessionID(id) {
 		return "", &NotFoundError{ID: id}
 	}
 	return filepath.Join(filepath.Dir(s.root), openName, id), nil

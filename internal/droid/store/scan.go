@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 // transcript ends the name of a session's conversation.
@@ -138,7 +138,7 @@ func (d directory) each(ctx context.Context, skipped *skips, f func(candidate)) 
 			if !named {
 				continue
 			}
-			if !sessionid.Valid(id) {
+			if !stream.ValidSessionID(id) {
 				skipped.add(d.file(e.Name()), errForeign)
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 )
 
@@ -27,7 +27,7 @@ const rewriteTries = 3
 // replaced as a whole, or not at all, and keeps its times. The error is a
 // *NotFoundError, or says what stands in the way.
 func (s *Store) SetCWD(id, dir string) error {
-	if !sessionid.Valid(id) {
+	if !stream.ValidSessionID(id) {
 		return &NotFoundError{ID: id, Err: errNoID}
 	}
 	dirs, err := s.conversations(id)

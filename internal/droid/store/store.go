@@ -30,7 +30,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 )
 
@@ -154,7 +154,7 @@ func (s *Store) Find(id string) (Session, error) {
 // copies are the files of a session, which may lie in several projects, the one that was used
 // last first. unsure is why there may be more than these, or nil.
 func (s *Store) copies(id string) (found []candidate, unsure, err error) {
-	if !sessionid.Valid(id) {
+	if !stream.ValidSessionID(id) {
 		return nil, errNoID, nil
 	}
 	dirs, _, err := s.directories()

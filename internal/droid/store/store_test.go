@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 func TestRoot(t *testing.T) {
@@ -155,7 +155,7 @@ func TestFindRefusesTricks(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(s.root), "outside.jsonl")
 	require.NoError(t, os.WriteFile(outside, []byte(start225("outside", abs("/w"), "a", nil)), 0o600))
 	for _, id := range []string{"", ".", "..", "../outside", `..\outside`, "a/b", "/etc/passwd", "-", ".hidden", "a\x00b", "a b", "ü", "a*", "C:x",
-		strings.Repeat("a", sessionid.MaxLen+1)} {
+		strings.Repeat("a", stream.MaxSessionID+1)} {
 		_, err := s.Find(id)
 		var missing *NotFoundError
 		require.ErrorAs(t, err, &missing, "%q", id)

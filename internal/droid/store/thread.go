@@ -8,8 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/links"
-	"droid-acp/internal/droid/sessionid"
+	"droid-acp/internal/droid/stream"
 )
 
 // A thread is one conversation of the user in one or several sessions: droid makes a
@@ -23,7 +22,7 @@ import (
 // has are among the ids, since an editor may know the thread by them, but the last
 // one is in the store if any of those after id is.
 func (s *Store) Thread(id string) []string {
-	if s.err != nil || !sessionid.Valid(id) {
+	if s.err != nil || !stream.ValidSessionID(id) {
 		return []string{id}
 	}
 	files, _, err := s.candidates(context.Background(), new(skips))
@@ -72,7 +71,7 @@ func (f *family) titleOf(ids []string) string {
 
 // family follows the sessions of threads. It keeps what it has read of files.
 type family struct {
-	links    *links.Set
+	links    *linkSet
 	files    map[string]candidate   // by id; of copies the one that was used last
 	dirs     map[string]*dirFiles   // by path
 	children map[string][]candidate // those that droid made by compacting a session, by that one's id
@@ -96,7 +95,7 @@ type dirFiles struct {
 }
 
 // newFamily takes all files of the store in the order of sessions.
-func newFamily(set *links.Set, files []candidate) *family {
+func newFamily(set *linkSet, files []candidate) *family {
 	f := &family{
 		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
 		children: map[string][]candidate{}, heads: map[string]head{}, nexts: map[string]step{}, ahead: map[string]int{},

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/droid/links"
 )
 
 // compaction is the line that a compacted session begins with, made n seconds after
@@ -258,7 +256,7 @@ func TestRandomThreads(t *testing.T) {
 			}
 		}
 		for i := range random.IntN(8) {
-			require.NoError(t, s.Link(links.Link{From: name(), To: name(), Kind: links.Rewind, Time: sometime.Add(time.Duration(random.IntN(20)+i) * time.Second)}))
+			require.NoError(t, s.Link(Link{From: name(), To: name(), Kind: LinkRewind, Time: sometime.Add(time.Duration(random.IntN(20)+i) * time.Second)}))
 		}
 		whole := s.list("", 0)
 		list := ids(whole)

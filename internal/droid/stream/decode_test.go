@@ -306,18 +306,6 @@ func FuzzDecodeAfterADelta(f *testing.F) {
 	})
 }
 
-func BenchmarkDecodeDelta(b *testing.B) {
-	data := []byte(deltaLine)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	var d Decoder
-	for b.Loop() {
-		if line, err := d.Decode(data, false); err != nil || line.Event.(TextDelta).BlockIndex != 0 {
-			b.Fatal(line, err)
-		}
-	}
-}
-
 // TestKinds: an event has the name under which the table has it.
 func TestKinds(t *testing.T) {
 	for kind, decode := range kinds {

@@ -1,33 +1,45 @@
 package stream
 
-// kinds are the notifications of droid, by their names, each with what decodes it.
-// docs/events.md says what becomes of them.
+// kinds are the notifications of droid, by their names, each with what decodes it; any other is
+// Unknown. What becomes of them is a case each in three places: quirks.Normalizer.Push makes honest
+// events of them, show.View shows those (View.show), and adapter.Session does the rest (Session.heed).
+// What they say is in docs/protocol.md.
 var kinds = map[string]func(kind string, body []byte) Event{
-	"agent_turn_completed":         over(TurnCompleted{}),
-	"assistant_message_retracted":  over(MessageRetracted{}),
-	"assistant_text_complete":      over(TextComplete{}),
-	"assistant_text_delta":         over(TextDelta{}),
-	"create_message":               over(MessageCreated{}),
-	"droid_working_state_changed":  over(WorkingStateChanged{}),
-	"error":                        over(Failure{}),
-	"hook_execution_completed":     over(HookCompleted{}),
-	"hook_execution_started":       over(HookStarted{}),
-	"llm_retry":                    over(LLMRetry{}),
-	"mcp_auth_completed":           over(MCPAuthCompleted{}),
-	"mcp_auth_required":            over(MCPAuthRequired{}),
-	"mcp_status_changed":           over(MCPStatusChanged{}),
-	"permission_resolved":          over(PermissionResolved{}),
-	"queued_messages_discarded":    over(QueuedMessagesDiscarded{}),
-	"session_compacted":            over(SessionCompacted{}),
-	"session_title_updated":        over(TitleUpdated{}),
-	"session_token_usage_changed":  over(TokenUsageChanged{}),
-	"settings_updated":             over(SettingsUpdated{}),
-	"thinking_text_complete":       over(TextComplete{Thinking: true}),
-	"thinking_text_delta":          over(TextDelta{Thinking: true}),
+	// A turn, from droid's first step to its end.
+	"droid_working_state_changed": over(WorkingStateChanged{}),
+	"agent_turn_completed":        over(TurnCompleted{}),
+	"error":                       over(Failure{}),
+	"llm_retry":                   over(LLMRetry{}),
+	"queued_messages_discarded":   over(QueuedMessagesDiscarded{}),
+
+	// Text as it is written, and the message as it is when it is whole.
+	"assistant_text_delta":        over(TextDelta{}),
+	"thinking_text_delta":         over(TextDelta{Thinking: true}),
+	"assistant_text_complete":     over(TextComplete{}),
+	"thinking_text_complete":      over(TextComplete{Thinking: true}),
+	"create_message":              over(MessageCreated{}),
+	"assistant_message_retracted": over(MessageRetracted{}),
+
+	// Tool calls. What the user is asked about them comes as a request of droid's (PermissionRequest,
+	// QuestionRequest).
 	"tool_call":                    over(ToolCall{}),
 	"tool_execution_phase_changed": over(ToolPhaseChanged{}),
 	"tool_progress_update":         over(ToolProgress{}),
 	"tool_result":                  over(ToolResult{}),
+	"permission_resolved":          over(PermissionResolved{}),
+
+	// The session.
+	"settings_updated":            over(SettingsUpdated{}),
+	"session_title_updated":       over(TitleUpdated{}),
+	"session_token_usage_changed": over(TokenUsageChanged{}),
+	"session_compacted":           over(SessionCompacted{}),
+
+	// What droid runs besides: MCP servers and hooks.
+	"mcp_status_changed":       over(MCPStatusChanged{}),
+	"mcp_auth_required":        over(MCPAuthRequired{}),
+	"mcp_auth_completed":       over(MCPAuthCompleted{}),
+	"hook_execution_started":   over(HookStarted{}),
+	"hook_execution_completed": over(HookCompleted{}),
 }
 
 // over decodes a notification over a copy of e.

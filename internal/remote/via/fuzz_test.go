@@ -16,6 +16,9 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
+// delta is a piece of text as droid-acp tells it.
+const delta = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"fa4ed801-0000-4000-8000-000000000001","update":{"sessionUpdate":"agent_message_chunk","messageId":"0b4d9a9e-2b39-4b6e-9a55-5bb8f24dd4c5","content":{"type":"text","text":"word 17 "}}}}` + "\n"
+
 // FuzzLines gives a line to either side: what is passed on has no path of the side that it
 // comes from in a place that asks for one, and differs in typed places alone.
 func FuzzLines(f *testing.F) {

@@ -22,7 +22,6 @@ import (
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/nowait"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
 )
@@ -96,7 +95,7 @@ func (s *shapes) add(shape rawjson.Shape) {
 func New(o Options) *Relay {
 	out := o.Out
 	if f, ok := out.(*os.File); ok {
-		out = nowait.NewWriter(f)
+		out = child.NewWriter(f)
 	}
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
@@ -133,7 +132,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far.To(nowait.NewWriter(p.Stdin))
+	r.far.To(child.NewWriter(p.Stdin))
 	go r.far.Run()
 	fromFar := r.pump(p.Stdout, r.near.Out, r.fromFar)
 	farEnded := fromFar.ended

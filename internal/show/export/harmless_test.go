@@ -19,7 +19,7 @@ var allowed = map[string]string{
 	"section": "class id", "div": "class dir", "p": "class dir", "span": "class role aria-label", "time": "class datetime",
 	"details": "class open", "summary": "", "b": "", "s": "", "pre": "class tabindex", "code": "", "figure": "", "figcaption": "",
 	"ul": "class", "ol": "start", "li": "class", "a": "href rel dir", "img": "alt src", "blockquote": "", "hr": "", "br": "",
-	"table": "", "thead": "", "tbody": "", "tr": "", "th": "align", "td": "align", "em": "", "strong": "", "del": "",
+	"table": "", "thead": "", "tbody": "", "tr": "", "th": "", "td": "", "em": "", "strong": "",
 }
 
 // harm is what an HTML text has that a page may not have, "" for nothing.

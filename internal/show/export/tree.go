@@ -2,52 +2,51 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"html"
 	"net/url"
 	"strings"
+	"sync"
 
-	"rsc.io/markdown"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 const (
-	// maxCells bounds the cells of tables in one piece of Markdown. The parser fills each
-	// row to the width of its table, so a wide one with short rows would become huge.
-	maxCells = 100_000
 	// maxDepth bounds the quotes and lists that one line begins inside each other. The
 	// parser goes through all of them for each line after it.
 	maxDepth = 50
-	// maxSwelling bounds how many times as long as a text its HTML becomes, beside the
-	// first maxSmall bytes. A long address that is named once may be used many times.
+	// maxSwelling bounds how many times as long as a text the addresses on its page are,
+	// beside the first maxSmall bytes. A long one that is named once may be used many times.
 	maxSwelling = 32
 	maxSmall    = 256 << 10
 )
 
-// converted is Markdown as HTML. It reports false when the parser cannot read it, or
-// should not.
+// reader reads CommonMark with tables and bare addresses. goldmark's own package for those
+// would cost each start of the program a millisecond.
+var reader = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(bare{}, 999))...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
+	)
+})
+
+// converted is Markdown as HTML. It reports false when the parser should not read it, or
+// the page would become huge.
 func converted(source string) (page string, ok bool) {
-	defer func() {
-		if recover() != nil { // the parser ends so where it finds itself wrong
-			page, ok = "", false
-		}
-	}()
 	if depth(source) > maxDepth {
 		return "", false
 	}
-	parser := markdown.Parser{Strikethrough: true, TaskListItems: true, AutoLinkText: true, AutoLinkAssumeHTTP: true, Table: cells(source) <= maxCells}
-	w := writer{lines: strings.Split(source, "\n"), limit: maxSmall + maxSwelling*len(source)}
-	w.blocks(parser.Parse(source).Blocks)
-	return w.String(), w.Len() <= w.limit
-}
-
-// cells is how many cells the tables of a text have at most.
-func cells(source string) int {
-	widest, lines := 0, 0
-	for line := range strings.Lines(source) {
-		widest = max(widest, strings.Count(line, "|")+1)
-		lines++
-	}
-	return widest * lines
+	var b bytes.Buffer
+	w := &writer{left: maxSmall + maxSwelling*len(source)}
+	err := renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(html.NewRenderer(), 1000), util.Prioritized(w, 100))).
+		Render(&b, []byte(source), reader().Parse(text.NewReader([]byte(source))))
+	return b.String(), err == nil
 }
 
 // depth is how many quotes and lists a line of a text begins at most.
@@ -66,242 +65,148 @@ func depth(source string) (deepest int) {
 	return deepest
 }
 
-// writer writes Markdown that is read as HTML. Each element, attribute and address of it
-// is written here and not by the parser's own writer, which lets HTML through.
-type writer struct {
-	strings.Builder
-	lines []string // of the text
-	limit int      // bytes; behind it nothing more is written
-}
+// writer writes what the parser's own writer would leave out or make more of than words:
+// HTML, links, images.
+type writer struct{ left int } // bytes of addresses
 
-func (w *writer) blocks(list []markdown.Block) {
-	for _, b := range list {
-		w.block(b)
-	}
-}
+var errHuge = errors.New("the page would be huge")
 
-func (w *writer) block(b markdown.Block) {
-	switch b := b.(type) {
-	case *markdown.Text:
-		w.inlines(b.Inline)
-	case *markdown.Paragraph:
-		w.element("p", b.Text)
-		w.WriteString("\n")
-	case *markdown.Heading:
-		w.element(fmt.Sprintf("h%d", min(b.Level+2, 6)), b.Text) // lower than the page's own
-		w.WriteString("\n")
-	case *markdown.Quote:
-		w.WriteString("<blockquote>\n")
-		w.blocks(b.Blocks)
-		w.WriteString("</blockquote>\n")
-	case *markdown.List:
-		w.list(b)
-	case *markdown.CodeBlock:
-		w.code(b)
-	case *markdown.HTMLBlock: // the text that it is
-		w.WriteString(`<p class="typed">` + escaped(strings.Trim(strings.Join(b.Text, "\n"), "\n")) + "</p>\n")
-	case *markdown.ThematicBreak:
-		w.WriteString("<hr>\n")
-	case *markdown.Table:
-		w.table(b)
-	}
-}
-
-func (w *writer) element(name string, text *markdown.Text) {
-	w.WriteString("<" + name + ">")
-	w.inlines(text.Inline)
-	w.WriteString("</" + name + ">")
-}
-
-func (w *writer) list(l *markdown.List) {
-	begin, end := "<ul>\n", "</ul>\n"
-	if l.Bullet == '.' || l.Bullet == ')' {
-		begin, end = "<ol>\n", "</ol>\n"
-		if l.Start != 1 {
-			begin = fmt.Sprintf("<ol start=\"%d\">\n", l.Start)
+// RegisterFuncs says which nodes it writes.
+func (w *writer) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
+	to.Register(ast.KindHeading, func(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		level := min(n.(*ast.Heading).Level+2, 6) // lower than the page's own
+		return tag(b, entering, fmt.Sprintf("<h%d>", level), fmt.Sprintf("</h%d>\n", level))
+	})
+	to.Register(ast.KindCodeBlock, codeBlock)
+	to.Register(ast.KindFencedCodeBlock, codeBlock)
+	to.Register(ast.KindHTMLBlock, func(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		block := n.(*ast.HTMLBlock)
+		words := string(block.Lines().Value(source))
+		if block.HasClosure() {
+			words += string(block.ClosureLine.Value(source))
 		}
-	}
-	w.WriteString(begin)
-	for _, item := range l.Items {
-		w.WriteString("<li>")
-		for i, b := range item.(*markdown.Item).Blocks {
-			_, text := b.(*markdown.Text)
-			if i == 0 && !text {
-				w.WriteString("\n")
-			}
-			if w.block(b); text && i+1 < len(item.(*markdown.Item).Blocks) {
-				w.WriteString("\n")
-			}
+		return tag(b, entering, `<p class="typed">`+escaped(strings.Trim(words, "\n"))+"</p>\n", "")
+	})
+	to.Register(ast.KindRawHTML, func(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		return tag(b, entering, escaped(string(n.(*ast.RawHTML).Segments.Value(source))), "")
+	})
+	to.Register(ast.KindLink, w.link)
+	to.Register(ast.KindImage, w.image)
+	to.Register(ast.KindAutoLink, func(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		l, scheme := n.(*ast.AutoLink), ""
+		if l.AutoLinkType == ast.AutoLinkEmail {
+			scheme = "mailto:"
 		}
-		w.WriteString("</li>\n")
-	}
-	w.WriteString(end)
+		begin, end := anchor(scheme + string(l.URL(source)))
+		return tag(b, entering, begin+escaped(string(l.Label(source)))+end, "")
+	})
+	to.Register(kindElement, func(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		begin, end := "<"+n.(*element).name+">", "</"+n.(*element).name+">\n"
+		return tag(b, entering, begin, end)
+	})
 }
 
-func (w *writer) code(b *markdown.CodeBlock) {
-	lines := b.Text
-	for b.Fence == "" && len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
-		lines = lines[:len(lines)-1]
+// tag writes how a node begins or ends.
+func tag(b util.BufWriter, entering bool, begin, end string) (ast.WalkStatus, error) {
+	if !entering {
+		begin = end
 	}
-	text := strings.Join(lines, "\n")
-	if len(lines) > 0 {
-		text += "\n"
-	}
-	w.WriteString(blockOfCode(text))
+	_, err := b.WriteString(begin)
+	return ast.WalkContinue, err
 }
 
-func (w *writer) table(t *markdown.Table) {
-	if rows := w.lines[t.StartLine-1 : t.EndLine]; widest(rows) > len(t.Header) { // the parser leaves out what is too much
-		w.WriteString(`<p class="typed">` + escaped(strings.Join(rows, "\n")) + "</p>\n")
-		return
-	}
-	w.WriteString("<table>\n<thead>\n")
-	w.row("th", t.Header, t.Align)
-	w.WriteString("</thead>\n")
-	if len(t.Rows) > 0 {
-		w.WriteString("<tbody>\n")
-		for _, row := range t.Rows {
-			w.row("td", row, t.Align)
-		}
-		w.WriteString("</tbody>\n")
-	}
-	w.WriteString("</table>\n")
+func codeBlock(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	return tag(b, entering, blockOfCode(string(n.Lines().Value(source))), "")
 }
 
-// widest is how many cells the rows of a table have at most.
-func widest(rows []string) (most int) {
-	for _, row := range rows {
-		row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimLeft(strings.TrimSpace(row), "> \t"), "|"), "|")
-		most = max(most, strings.Count(row, "|")-strings.Count(row, `\|`)+1)
-	}
-	return most
-}
-
-func (w *writer) row(cell string, texts []*markdown.Text, align []string) {
-	w.WriteString("<tr>\n")
-	for i, text := range texts {
-		w.WriteString("<" + cell)
-		if i < len(align) && align[i] != "" {
-			w.WriteString(` align="` + escaped(align[i]) + `"`)
-		}
-		w.WriteString(">")
-		w.inlines(text.Inline)
-		w.WriteString("</" + cell + ">\n")
-	}
-	w.WriteString("</tr>\n")
-}
-
-func (w *writer) inlines(list []markdown.Inline) {
-	for _, x := range list {
-		if w.Len() <= w.limit {
-			w.inline(x)
-		}
-	}
-}
-
-func (w *writer) inline(x markdown.Inline) {
-	within := func(name string, inner []markdown.Inline) {
-		w.WriteString("<" + name + ">")
-		w.inlines(inner)
-		w.WriteString("</" + name + ">")
-	}
-	switch x := x.(type) {
-	case *markdown.Code:
-		w.WriteString("<code>" + escaped(x.Text) + "</code>")
-	case *markdown.Strong:
-		within("strong", x.Inner)
-	case *markdown.Emph:
-		within("em", x.Inner)
-	case *markdown.Del:
-		within("del", x.Inner)
-	case *markdown.HTMLTag: // the text that it is
-		w.WriteString(escaped(x.Text))
-	case *markdown.HardBreak:
-		w.WriteString("<br>\n")
-	case *markdown.SoftBreak:
-		w.WriteString("\n")
-	case *markdown.Task:
-		w.task(x.Checked)
-	case *markdown.Link:
-		w.link(x)
-	case *markdown.AutoLink:
-		w.anchor(address(x.URL), escaped(x.Text))
-	case *markdown.Image:
-		w.image(x)
-	default:
-		w.WriteString(escaped(plainText([]markdown.Inline{x})))
-	}
-}
-
-func (w *writer) task(done bool) {
-	sign, words := "☐", "to do"
-	if done {
-		sign, words = "☑", "done"
-	}
-	w.WriteString(`<span role="img" aria-label="` + words + `">` + sign + "</span>")
-}
-
-// address is the address of a link as it may stand in an attribute, "" for one that is
-// none to follow: only the web and mail are.
-func address(of string) string {
+// anchor begins and ends a link, and has neither for an address that is none to follow:
+// only the web and mail are.
+func anchor(of string) (begin, end string) {
 	u, err := url.Parse(strings.TrimSpace(of))
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	switch strings.ToLower(u.Scheme) {
-	case "http", "https":
-		if u.Host == "" {
-			return ""
-		}
-	case "mailto":
-	default:
-		return ""
+	switch scheme := strings.ToLower(u.Scheme); {
+	case scheme == "mailto", (scheme == "http" || scheme == "https") && u.Host != "":
+		return `<a href="` + escaped(u.String()) + `" rel="noreferrer noopener">`, "</a>"
 	}
-	return html.EscapeString(u.String())
+	return "", ""
 }
 
-// anchor writes words that are HTML, as a link if there is an address to follow.
-func (w *writer) anchor(to, words string) {
-	if to != "" {
-		words = `<a href="` + to + `" rel="noreferrer noopener">` + words + "</a>"
+// link writes a link, and the address behind words that are none.
+func (w *writer) link(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	begin, end, err := w.around(n.(*ast.Link).Destination)
+	if err != nil {
+		return ast.WalkStop, err
 	}
-	w.WriteString(words)
+	return tag(b, entering, begin, end)
 }
 
-func (w *writer) link(l *markdown.Link) {
-	words := writer{limit: w.limit}
-	words.inlines(l.Inner)
-	to := address(l.URL)
-	w.anchor(to, words.String())
-	if to == "" && l.URL != "" {
-		w.WriteString(` <span class="to">(` + escaped(l.URL) + ")</span>")
+// around is what stands around the words of a link.
+func (w *writer) around(destination []byte) (begin, end string, err error) {
+	if w.left -= len(destination); w.left < 0 {
+		return "", "", errHuge
 	}
+	to := string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(destination))))
+	if begin, end = anchor(to); begin == "" && to != "" {
+		end = ` <span class="to">(` + escaped(to) + ")</span>"
+	}
+	return begin, end, nil
 }
 
-// image shows an image whose data the text has, and the link of any other.
-func (w *writer) image(image *markdown.Image) {
+// image writes an image as a link, since a page reaches nobody.
+func (w *writer) image(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	begin, end, err := w.around(n.(*ast.Image).Destination)
+	if err != nil || !entering {
+		return ast.WalkContinue, err
+	}
 	words := "image"
-	if alt := plainText(image.Inner); alt != "" {
+	if alt := labelOf(n, source); alt != "" {
 		words = "image: " + alt
 	}
-	if mediaType, data, ok := strings.Cut(strings.TrimPrefix(image.URL, "data:"), ";base64,"); ok && strings.HasPrefix(image.URL, "data:") {
-		if src := imageURL(mediaType, data); src != "" {
-			_, _ = fmt.Fprintf(w, `<img alt="%s" src="%s">`, escaped(words), src)
-			return
-		}
-	}
-	to := address(image.URL)
-	w.anchor(to, escaped(words))
-	if to == "" {
-		w.WriteString(` <span class="to">(` + escaped(image.URL) + ")</span>")
-	}
+	_, err = b.WriteString(begin + escaped(words) + end)
+	return ast.WalkSkipChildren, err
 }
 
-// plainText is the text of what stands in a line. The parser escapes it.
-func plainText(list []markdown.Inline) string {
-	var b bytes.Buffer
-	for _, x := range list {
-		x.PrintText(&b)
+// labelOf is the words in a node.
+func labelOf(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Value(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// bare makes links of addresses of the web that stand behind a blank or a bracket.
+type bare struct{}
+
+// Trigger says where an address may begin.
+func (bare) Trigger() []byte { return []byte{' ', '('} }
+
+// sentence are signs that end a sentence or what is emphasised, and no address.
+const sentence = ".,:;!?'*_~"
+
+// Parse takes an address, without the signs of the sentence behind it.
+func (bare) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	line, at := block.PeekLine()
+	before := 1 - len(bytes.TrimLeft(line[:1], " ("))
+	found := line[before:]
+	if pc.IsInLinkLabel() || !bytes.HasPrefix(found, []byte("https://")) && !bytes.HasPrefix(found, []byte("http://")) {
+		return nil
 	}
-	return html.UnescapeString(b.String())
+	if end := bytes.IndexAny(found, " \t\r\n<>`\"|"); end >= 0 {
+		found = found[:end]
+	}
+	for found = bytes.TrimRight(found, sentence); bytes.HasSuffix(found, []byte(")")) && bytes.Count(found, []byte(")")) > bytes.Count(found, []byte("(")); {
+		found = bytes.TrimRight(found[:len(found)-1], sentence)
+	}
+	begin := at.Start + before
+	if before > 0 {
+		ast.MergeOrAppendTextSegment(parent, at.WithStop(begin))
+	}
+	block.Advance(before + len(found))
+	return ast.NewAutoLink(ast.AutoLinkURL, ast.NewTextSegment(text.NewSegment(begin, begin+len(found))))
 }

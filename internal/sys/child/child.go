@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/nowait"
 )
 
 // KillTime is how long a program may live on after it was killed. One that waits for a
@@ -128,7 +127,7 @@ func Start(c Command) (*Process, error) {
 		closeAll(ours[:])
 		return nil, err
 	}
-	p.Stdout = nowait.TakePipe(ours[1])
+	p.Stdout = TakePipe(ours[1])
 	go p.follow()
 	go p.readStderr(c.Stderr)
 	return p, nil

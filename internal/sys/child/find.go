@@ -23,5 +23,5 @@ func Find(name string) (string, error) { return look(name, exec.LookPath) }
 
 // look calls what may hang. A call that does keeps its goroutine, and so does each later one.
 func look[T any](path string, f func(path string) (T, error)) (T, error) {
-	return files.Within(context.Background(), files.NewCalls(1, lookTime), path, f)
+	return files.Within(context.Background(), files.NewCalls(1, lookTime), "look for a program", path, f)
 }

@@ -1,5 +1,4 @@
-// Package archtest holds the tests that keep the house as docs/architecture.md draws it: which
-// room may import which, what a pure room may not do, who may reach the disk and start
-// programs, which calls may hang, and how much state a session may have. Each rule is also
-// broken on purpose once, to see that the test would notice.
+// Package archtest holds what no compiler does of the house that docs/architecture.md draws: which wing may import
+// which, what a pure package may not do, what only some packages may reach, and which calls may hang.
+// TestSabotage breaks each rule once, to see that a test would notice.
 package archtest

@@ -2,11 +2,8 @@ package archtest
 
 import (
 	"go/ast"
-	"go/printer"
 	"regexp"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,16 +18,16 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
 // longer than a bound, and the first argument that is a text names it.
-var bounders = regexp.MustCompile(`^(bounded\.Do|bounded\.DoAtEnd|.*\.calls\.AtEnd)$`)
+var bounders = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|.*\.calls\.AtEnd|.*\.atEnd)$`)
 
-// boundedRooms are those whose calls go through a bounder.
-var boundedRooms = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/threads"}
+// bounded are the packages whose calls go through a bounder.
+var bounded = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
 
-// unbounded are functions of these rooms that make such calls without a bound of their own,
+// unbounded are functions of these packages that make such calls without a bound of their own,
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
-	"Session.apply":    "readfile.Reader has one",
+	"Session.apply": "fileReader has one", "readText": "by fileReader",
 	"editorFiles.open": "by openFiles", "New": "as Opener.Stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"Agent.authenticate": "beside, for the requests to log in alone",
@@ -44,7 +41,7 @@ var unbounded = map[string]string{
 	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 
-// TestCallsThatHang: each call of these rooms that may hang goes through a bounder, under a
+// TestCallsThatHang: each call of these packages that may hang goes through a bounder, under a
 // name for which internal/adapter has a test in which it does hang; and no such test is left
 // over.
 func TestCallsThatHang(t *testing.T) {
@@ -54,72 +51,55 @@ func TestCallsThatHang(t *testing.T) {
 		require.Contains(t, loose, where, "it makes no such call any more")
 		delete(loose, where)
 	}
-	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through internal/sys/bounded")
+	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through files.Within")
 	require.Greater(t, len(named), 20)
-	require.Equal(t, named, hangTests(m), "the names of these calls, and hangTests in internal/adapter/hang_test.go")
+	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/hang_test.go, and the names of these calls")
 }
 
-// hangingCalls are the names of the bounded calls of these rooms, and the others that may hang
+// hangingCalls are the names of the bounded calls of these packages, and the others that may hang
 // by the function that has them.
 func hangingCalls(m *tree) (named []string, loose map[string][]string) {
 	loose = make(map[string][]string)
-	var code []source
-	for _, room := range boundedRooms {
-		code = append(code, m.code(room)...)
-	}
-	for _, s := range code {
-		for _, d := range s.file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
+	for _, pkg := range bounded {
+		for _, file := range m.code[pkg] {
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || pkg == "internal/droid/store" && !strings.HasPrefix(nameOf(m, f), "Threads.") {
+					continue // of the store Threads has the bounds; its other callers have theirs
+				}
+				among := make(map[ast.Node]bool) // what a select waits for beside something else
+				ast.Inspect(f, func(n ast.Node) bool {
+					switch n := n.(type) {
+					case *ast.SelectStmt:
+						for _, c := range n.Body.List {
+							among[c.(*ast.CommClause).Comm] = len(n.Body.List) > 1
+						}
+					case *ast.CallExpr:
+						if name := bounds(m, n); name != "" {
+							named = append(named, name)
+							return false
+						}
+					case *ast.SelectorExpr, *ast.UnaryExpr:
+						if text := m.text(n); mayHang.MatchString(text) {
+							loose[nameOf(m, f)] = append(loose[nameOf(m, f)], text)
+						}
+					}
+					return n == nil || !among[n]
+				})
 			}
-			among := make(map[ast.Node]bool) // what a select waits for beside something else
-			ast.Inspect(f, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectStmt); ok && len(s.Body.List) > 1 {
-					for _, c := range s.Body.List {
-						among[c.(*ast.CommClause).Comm] = true
-					}
-				}
-				if n != nil && among[n] {
-					return false
-				}
-				if call, ok := n.(*ast.CallExpr); ok {
-					if name := bounds(m, call); name != "" {
-						named = append(named, name)
-						return false
-					}
-				}
-				if text := hangs(m, n); text != "" {
-					loose[nameOf(m, f)] = append(loose[nameOf(m, f)], text)
-				}
-				return true
-			})
 		}
 	}
-	sort.Strings(named)
+	slices.Sort(named)
 	return slices.Compact(named), loose
 }
 
 // bounds is the name that a call of a bounder gives the call it bounds, "" for all else.
 func bounds(m *tree, call *ast.CallExpr) string {
-	if !bounders.MatchString(m.text(call.Fun)) {
-		return ""
-	}
-	for _, arg := range call.Args {
-		if lit, ok := arg.(*ast.BasicLit); ok {
-			name, _ := strconv.Unquote(lit.Value)
-			return name
-		}
-	}
-	return ""
-}
-
-// hangs is what of a node may hang: a function that is called or handed on, or a channel.
-func hangs(m *tree, n ast.Node) string {
-	switch n.(type) {
-	case *ast.SelectorExpr, *ast.UnaryExpr:
-		if text := m.text(n); mayHang.MatchString(text) {
-			return text
+	if bounders.MatchString(m.text(call.Fun)) {
+		for _, arg := range call.Args {
+			if lit, ok := arg.(*ast.BasicLit); ok {
+				return strings.Trim(lit.Value, `"`)
+			}
 		}
 	}
 	return ""
@@ -127,20 +107,17 @@ func hangs(m *tree, n ast.Node) string {
 
 // hangTests are the names in the table of that name.
 func hangTests(m *tree) (names []string) {
-	for _, s := range m.rooms["internal/adapter"] {
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok || spec.Names[0].Name != "hangTests" {
-				return true
+	for _, file := range m.tests["internal/adapter"] {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == "hangTests" {
+				for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
+					names = append(names, strings.Trim(m.text(e.(*ast.KeyValueExpr).Key), `"`))
+				}
 			}
-			for _, e := range spec.Values[0].(*ast.CompositeLit).Elts {
-				name, _ := strconv.Unquote(m.text(e.(*ast.KeyValueExpr).Key))
-				names = append(names, name)
-			}
-			return false
+			return true
 		})
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 
@@ -152,13 +129,6 @@ func nameOf(m *tree, f *ast.FuncDecl) string {
 	return strings.TrimPrefix(m.text(f.Recv.List[0].Type), "*") + "." + f.Name.Name
 }
 
-// text is the source of a node.
-func (m *tree) text(n ast.Node) string {
-	var b strings.Builder
-	_ = printer.Fprint(&b, m.fset, n) // a Builder takes all
-	return b.String()
-}
-
 // TestHangingCallsAreSeen: each way to make such a call is noticed.
 func TestHangingCallsAreSeen(t *testing.T) {
 	for text, seen := range map[string]bool{
@@ -168,7 +138,7 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`a.opener.Stat("x")`:    true,
 		`<-client.Exited()`:     true,
 		`select { case <-client.Exited(): case <-t.C: }`:       false,
-		`bounded.Do(ctx, a.calls, "x", path, os.Stat)`:         false,
+		`files.Within(ctx, a.calls, "x", path, os.Stat)`:       false,
 		`a.calls.AtEnd("x", limit, func() { os.Remove("x") })`: false,
 		`os.Getenv("x")`: false,
 	} {

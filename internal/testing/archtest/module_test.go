@@ -3,14 +3,16 @@ package archtest
 import (
 	"go/ast"
 	"go/parser"
+	"go/printer"
 	"go/token"
 	"io/fs"
 	"os"
 	"path"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,87 +23,50 @@ import (
 // module is the module's name, which may change (make rename).
 var module = strings.TrimSuffix(reflect.TypeFor[protocol.ClientCapabilities]().PkgPath(), "/internal/acp/protocol")
 
-// source is one Go file.
-type source struct {
-	name string // from the module's root, with slashes
-	file *ast.File
-	test bool
-}
-
-// tree is the source of a module, or of an invented one.
+// A tree is the source of a module, or of an invented one: the files of each package that are no
+// tests, and those that are, by the package's path without the module's name.
 type tree struct {
-	fset  *token.FileSet
-	rooms map[string][]source // by the import path without the module's name
+	fset        *token.FileSet
+	code, tests map[string][]*ast.File
 }
 
 // parse reads files, by their names from the module's root.
 func parse(t *testing.T, files map[string]string) *tree {
 	t.Helper()
-	m, err := parseFiles(files)
-	require.NoError(t, err)
+	m := &tree{token.NewFileSet(), make(map[string][]*ast.File), make(map[string][]*ast.File)}
+	for name, text := range files {
+		file, err := parser.ParseFile(m.fset, name, text, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		into := m.code
+		if strings.HasSuffix(name, "_test.go") {
+			into = m.tests
+		}
+		into[path.Dir(name)] = append(into[path.Dir(name)], file)
+	}
 	return m
 }
 
-func parseFiles(files map[string]string) (*tree, error) {
-	all := &tree{token.NewFileSet(), make(map[string][]source)}
-	for name, text := range files {
-		file, err := parser.ParseFile(all.fset, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		room := path.Dir(name)
-		all.rooms[room] = append(all.rooms[room], source{name, file, strings.HasSuffix(name, "_test.go")})
-	}
-	return all, nil
-}
-
-// readModule reads the module's own files, internal and cmd, once for all tests.
+// readModule reads the module's own files.
 func readModule(t *testing.T) *tree {
 	t.Helper()
-	m, err := readOnce()
-	require.NoError(t, err)
-	require.Greater(t, len(m.rooms), 20)
-	return m
-}
-
-var readOnce = sync.OnceValues(func() (*tree, error) {
-	files := make(map[string]string)
-	for _, dir := range []string{"internal", "cmd"} {
-		err := fs.WalkDir(os.DirFS("../../.."), dir, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() && d.Name() == "testdata" {
-				if err == nil {
-					err = fs.SkipDir
-				}
-				return err
-			}
-			if d.IsDir() || !strings.HasSuffix(name, ".go") {
-				return nil
-			}
-			text, err := os.ReadFile("../../../" + name)
+	files, root := make(map[string]string), os.DirFS("../../..")
+	for _, pattern := range []string{"cmd/*/*.go", "internal/*/*.go", "internal/*/*/*.go", "internal/*/*/*/*.go", "internal/*/*/*/*/*.go"} {
+		names, err := fs.Glob(root, pattern)
+		require.NoError(t, err)
+		for _, name := range names {
+			text, err := fs.ReadFile(root, name)
+			require.NoError(t, err)
 			files[name] = string(text)
-			return err
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
-	return parseFiles(files)
-})
-
-// code are the files of a room that are no tests.
-func (m *tree) code(room string) (files []source) {
-	for _, s := range m.rooms[room] {
-		if !s.test {
-			files = append(files, s)
-		}
-	}
-	return files
+	require.Greater(t, len(files), 500)
+	return parse(t, files)
 }
 
-// imports are what a file imports, by the names it has there.
-func (s source) imports() map[string]string {
+// imports are what a file imports, by the names that it has there.
+func imports(file *ast.File) map[string]string {
 	byName := make(map[string]string)
-	for _, spec := range s.file.Imports {
+	for _, spec := range file.Imports {
 		of, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
 		name := path.Base(of)
 		if spec.Name != nil {
@@ -112,15 +77,58 @@ func (s source) imports() map[string]string {
 	return byName
 }
 
-// ownImports are the rooms that a room imports.
-func (m *tree) ownImports(room string) map[string]bool {
-	rooms := make(map[string]bool)
-	for _, s := range m.code(room) {
-		for _, of := range s.imports() {
-			if own, ok := strings.CutPrefix(of, module+"/"); ok {
-				rooms[own] = true
+// uses are what a node of a file names of other packages ("os.Open"), and what it does by Go's own
+// means: "go", "chan", "select", and "connect" for a call that may reach another machine.
+func uses(file *ast.File, node ast.Node) map[string]bool {
+	known, found := imports(file), make(map[string]bool)
+	ast.Inspect(node, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found["go"] = true
+		case *ast.ChanType:
+			found["chan"] = true
+		case *ast.SelectStmt:
+			found["select"] = true
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && known["net"] == "net" && connects.MatchString(f.Sel.Name) && !slices.ContainsFunc(n.Args, isSocketFile) {
+				found["connect"] = true
+			}
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && known[x.Name] != "" {
+				found[known[x.Name]+"."+n.Sel.Name] = true
 			}
 		}
+		return true
+	})
+	return found
+}
+
+var connects = regexp.MustCompile(`^(Dial|Listen)`)
+
+// isSocketFile reports whether an argument names a network that is a file of this machine.
+func isSocketFile(arg ast.Expr) bool {
+	lit, ok := arg.(*ast.BasicLit)
+	return ok && lit.Value == `"unix"`
+}
+
+// all are the imports and uses of a package.
+func (m *tree) all(pkg string) map[string]bool {
+	found := make(map[string]bool)
+	for _, file := range m.code[pkg] {
+		for use := range uses(file, file) {
+			found[use] = true
+		}
+		for _, of := range imports(file) {
+			found[of] = true
+		}
 	}
-	return rooms
+	return found
+}
+
+// text is the source of a node.
+func (m *tree) text(n ast.Node) string {
+	var b strings.Builder
+	_ = printer.Fprint(&b, m.fset, n) // a Builder takes all
+	return b.String()
 }

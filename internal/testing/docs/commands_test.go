@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,36 +17,29 @@ import (
 
 // command is one command of a code block, or of code within a line.
 type command struct {
-	document string
-	line     int
-	fenced   bool
-	text     string // as the shell's printer writes it
-	words    [][]string
-	printed  []string // the lines below it in a block of console
+	at      string // document:line
+	fenced  bool
+	text    string // as the shell's printer writes it
+	words   [][]string
+	printed []string // the lines below it in a block of console
 }
 
-func (c command) String() string { return fmt.Sprintf("%s:%d: %s", c.document, c.line, c.text) }
+// calledPattern matches code within a line that is a command of this project.
+var calledPattern = regexp.MustCompile(`^(?:[A-Z_]+=\S+ |sh )*(?:make|(?:\S*/)?droid-acp|\.?/?scripts/\S+)(?: |$)`)
 
 // readCommands returns the commands of a document's code blocks, and those within its lines
 // that call make, this program or a script.
 func readCommands(d *document) (found []command, wrong []string) {
 	for _, b := range d.blocks {
-		text, language, printed := b.text, syntax.LangPOSIX, map[int][]string(nil)
+		text, printed := b.text, map[uint][]string(nil)
 		switch b.lang {
 		case "sh":
-		case "bash", "zsh":
-			language = syntax.LangBash
 		case "console":
 			text, printed = promptedLines(text)
-		case "fish", "powershell": // other grammars: each line is a command that nobody runs
-			for line := range strings.Lines(text) {
-				found = append(found, command{document: d.path, line: b.line, fenced: true, text: strings.TrimSpace(line)})
-			}
-			continue
 		default:
 			continue
 		}
-		commands, err := parseCommands(text, language)
+		commands, err := parseCommands(text, d.path, b.line, printed)
 		if err == nil && len(commands) == 0 {
 			err = fmt.Errorf("a block of %s without a command (console: behind %q)", b.lang, "$ ")
 		}
@@ -53,53 +47,39 @@ func readCommands(d *document) (found []command, wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", d.path, b.line, err))
 		}
 		for _, c := range commands {
-			c.printed = printed[c.line]
-			c.document, c.line, c.fenced = d.path, b.line+c.line-1, true
+			c.fenced = true
 			found = append(found, c)
 		}
 	}
 	for _, span := range d.spans {
-		if !calledPattern.MatchString(span.text) {
-			continue
-		}
-		if commands, err := parseCommands(span.text, syntax.LangBash); err == nil {
-			for _, c := range commands {
-				c.document, c.line = d.path, span.line
-				found = append(found, c)
-			}
+		if calledPattern.MatchString(span.text) {
+			commands, _ := parseCommands(span.text, d.path, span.line, nil) // with a "…" in it, it is none
+			found = append(found, commands...)
 		}
 	}
 	return found, wrong
 }
 
-// calledPattern matches code within a line that is a command of this project.
-var calledPattern = regexp.MustCompile(`^(?:[A-Z_]+=\S+ |sh )*(?:make|(?:\S*/)?droid-acp|\.?/?scripts/\S+)(?: |$)`)
-
-// promptedLines are the lines behind a prompt, and those that continue them, each at its
-// place. All others are output, by the line of the command above.
-func promptedLines(text string) (commands string, printed map[int][]string) {
-	var b strings.Builder
-	printed = map[int][]string{}
-	continues, above, n := false, 0, 0
-	for line := range strings.Lines(text) {
-		n++
+// promptedLines are the lines behind a prompt, each at its place. All others are output, by the
+// line of the command above.
+func promptedLines(text string) (commands string, printed map[uint][]string) {
+	printed = map[uint][]string{}
+	above := uint(0)
+	for i, line := range strings.Split(text, "\n") {
 		line, isCommand := strings.CutPrefix(line, "$ ")
 		if isCommand {
-			above = n
+			above = uint(i + 1)
+			commands += line
+		} else if line != "" {
+			printed[above] = append(printed[above], line)
 		}
-		if isCommand || continues {
-			b.WriteString(strings.TrimPrefix(line, "> "))
-		} else {
-			b.WriteByte('\n')
-			printed[above] = append(printed[above], strings.TrimSuffix(line, "\n"))
-		}
-		continues = (isCommand || continues) && strings.HasSuffix(line, "\\\n")
+		commands += "\n"
 	}
-	return b.String(), printed
+	return commands, printed
 }
 
-func parseCommands(text string, language syntax.LangVariant) (found []command, err error) {
-	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(text), "")
+func parseCommands(text, document string, line int, printed map[uint][]string) (found []command, err error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +88,15 @@ func parseCommands(text string, language syntax.LangVariant) (found []command, e
 		if err := syntax.NewPrinter(syntax.SingleLine(true)).Print(&b, stmt); err != nil {
 			return nil, err
 		}
-		c := command{line: int(stmt.Pos().Line()), text: strings.TrimSpace(b.String())}
+		at := stmt.Pos().Line()
+		c := command{at: fmt.Sprintf("%s:%d", document, line+int(at)-1), text: strings.TrimSpace(b.String()), printed: printed[at]}
 		syntax.Walk(stmt, func(n syntax.Node) bool {
 			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-				c.words = append(c.words, literals(call.Args))
+				var words []string
+				for _, arg := range call.Args {
+					words = append(words, literal(arg))
+				}
+				c.words = append(c.words, words)
 			}
 			return true
 		})
@@ -120,73 +105,11 @@ func parseCommands(text string, language syntax.LangVariant) (found []command, e
 	return found, nil
 }
 
-// literals are words without their quotes; one that holds a variable is "$".
-func literals(args []*syntax.Word) (words []string) {
-	for _, arg := range args {
-		word := ""
-		syntax.Walk(arg, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.Lit:
-				word += n.Value
-			case *syntax.SglQuoted:
-				word += n.Value
-			case *syntax.ParamExp, *syntax.CmdSubst:
-				word = "$"
-				return false
-			}
-			return true
-		})
-		words = append(words, word)
-	}
-	return words
-}
-
-// world is what commands may name.
-type world struct {
-	root    string
-	targets []string // of the Makefile
-	// help is what droid-acp prints when it is asked for help with a command, "" for all of
-	// it, and whether it knows the command.
-	help func(command string) (text string, known bool)
-}
-
-func newWorld(t *testing.T, help func(string) (string, bool)) world {
-	t.Helper()
-	w := world{root: root, help: help}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(read(t, filepath.Join(root, "Makefile")), -1) {
-		w.targets = append(w.targets, m[1])
-	}
-	return w
-}
-
-// check returns what a command names and what does not exist.
-func (w world) check(c command) (wrong []string) {
-	complain := func(what string) { wrong = append(wrong, c.String()+": "+what) }
-	for _, words := range c.words {
-		for len(words) > 1 && slices.Contains([]string{"sudo", "env", "sh", "bash", "time", "exec"}, words[0]) {
-			words = words[1:]
-		}
-		first := words[0]
-		switch {
-		case first == "make":
-			w.checkMake(words[1:], complain)
-		case first == "droid-acp" || strings.HasSuffix(first, "/droid-acp"):
-			w.checkOwn(words[1:], complain)
-		case strings.HasPrefix(strings.TrimPrefix(first, "./"), "scripts/") || strings.HasPrefix(first, ".ci/"):
-			if _, err := os.Stat(filepath.Join(w.root, first)); err != nil {
-				complain("there is no file " + first)
-			}
-		}
-	}
-	return wrong
-}
-
-func (w world) checkMake(args []string, complain func(string)) {
-	for _, arg := range args {
-		if !strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, "=…$") && arg != "TARGET" && !slices.Contains(w.targets, arg) {
-			complain("make has no target " + arg)
-		}
-	}
+// literal is a word without its quotes.
+func literal(arg *syntax.Word) string {
+	var b strings.Builder
+	_ = syntax.NewPrinter().Print(&b, arg) // a Builder takes all
+	return strings.Trim(b.String(), `'"`)
 }
 
 var (
@@ -194,25 +117,49 @@ var (
 	commandNamePattern = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// checkOwn checks a command of this program and its flags.
-func (w world) checkOwn(args []string, complain func(string)) {
-	name := ""
-	if len(args) > 0 && commandNamePattern.MatchString(args[0]) {
-		name = args[0]
-	}
-	text, known := w.help(name)
-	if !known {
-		complain("droid-acp has no command " + name)
-		return
-	}
-	for _, arg := range args {
-		if arg == "--" {
-			return
+// check returns what a command names and what does not exist. The helps are what droid-acp prints
+// when it is asked for help with a command, "" for all of it.
+func (c command) check(makefile string, helps map[string]string) (wrong []string) {
+	for _, words := range c.words {
+		for len(words) > 1 && slices.Contains([]string{"sudo", "env", "sh", "bash", "time", "exec"}, words[0]) {
+			words = words[1:]
 		}
-		if flag := flagPattern.FindString(arg); flag != "" && !hasFlag(text, flag) {
-			complain("droid-acp " + name + " has no flag " + flag)
+		first, args := words[0], words[1:]
+		switch {
+		case first == "make":
+			for _, arg := range args {
+				if commandNamePattern.MatchString(arg) && !strings.Contains(makefile, "\n"+arg+":") {
+					wrong = append(wrong, "make has no target "+arg)
+				}
+			}
+		case first == "droid-acp" || strings.HasSuffix(first, "/droid-acp"):
+			name := ""
+			if len(args) > 0 && commandNamePattern.MatchString(args[0]) {
+				name = args[0]
+			}
+			text, known := helps[name]
+			if !known {
+				wrong = append(wrong, "droid-acp has no command "+name)
+				continue
+			}
+			if end := slices.Index(args, "--"); end >= 0 {
+				args = args[:end]
+			}
+			for _, arg := range args {
+				if flag := flagPattern.FindString(arg); flag != "" && !hasFlag(text, flag) {
+					wrong = append(wrong, "droid-acp "+name+" has no flag "+flag)
+				}
+			}
+		case strings.HasPrefix(strings.TrimPrefix(first, "./"), "scripts/") || strings.HasPrefix(first, ".ci/"):
+			if _, err := os.Stat(filepath.Join(root, first)); err != nil {
+				wrong = append(wrong, "there is no file "+first)
+			}
 		}
 	}
+	for i := range wrong {
+		wrong[i] = c.at + ": " + c.text + ": " + wrong[i]
+	}
+	return wrong
 }
 
 // hasFlag reports whether a help text has a flag, written with one or two hyphens.
@@ -220,41 +167,69 @@ func hasFlag(text, flag string) bool {
 	return regexp.MustCompile(`(^|[^\w-])--?` + strings.TrimLeft(flag, "-") + `($|[^\w-])`).MatchString(text)
 }
 
+// fate is what becomes of a command of the list: it is run, with this exit code, or not.
+type fate struct {
+	run  bool
+	exit int
+}
+
+// readList reads testdata/commands.txt: headings in brackets, below each its commands.
+func readList(text string) map[string]fate {
+	list, current := map[string]fate{}, fate{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		heading, isHeading := strings.CutPrefix(line, "[")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case isHeading:
+			code, runs := strings.CutPrefix(strings.TrimSuffix(heading, "]"), "run")
+			current = fate{run: runs}
+			current.exit, _ = strconv.Atoi(strings.TrimPrefix(code, ", exit "))
+		default:
+			list[line] = current
+		}
+	}
+	return list
+}
+
+// checkList returns which commands the list does not have, and which no document has.
+func checkList(list map[string]fate, commands []command) (wrong []string) {
+	used := map[string]bool{}
+	for _, c := range commands {
+		used[c.text] = used[c.text] || c.fenced
+		if _, known := list[c.text]; c.fenced && !known {
+			wrong = append(wrong, c.at+": "+c.text+": it is not in internal/testing/docs/testdata/commands.txt: say there what becomes of it")
+		}
+	}
+	for text := range list {
+		if !used[text] {
+			wrong = append(wrong, "testdata/commands.txt: "+text+": no document has it")
+		}
+	}
+	return wrong
+}
+
 func TestWrongCommandsAreFound(t *testing.T) {
-	w := newWorld(t, func(command string) (string, bool) {
-		return map[string]string{"": "--mode MODE, -v, --files-too", "smoke": "--demo --mode"}[command], command == "" || command == "smoke"
-	})
+	helps := map[string]string{"": "--mode MODE, -v, --files-too", "smoke": "--demo --mode"}
 	for text, wants := range map[string]int{
-		"make demo": 0, "make -k demo PKG=./x": 0, "make -s test VERSION=1": 0, "make demos": 1, "cd x && make demos": 1, "if true; then make demos; fi": 1,
-		"bin/droid-acp smoke --demo": 0, "droid-acp --mode spec": 0, "./bin/droid-acp -v": 0, "droid-acp 'a b'": 0, "droid-acp smoke -- --x": 0,
+		"make demo": 0, "make -k demo PKG=./x": 0, "make demos": 1, "cd x && make demos": 1, "if true; then make demos; fi": 1,
+		"bin/droid-acp smoke --demo": 0, "droid-acp --mode spec": 0, "droid-acp 'a b'": 0, "droid-acp smoke -- --x": 0, "./bin/droid-acp -v": 0,
 		"bin/droid-acp smok --demo": 1, "droid-acp smoke --demos": 1, "droid-acp --files x": 1, "echo | droid-acp --dem": 1, "A=b droid-acp --mod=x": 1,
-		"sh scripts/fuzz.sh 10x": 0, "scripts/fuzz.sh": 0, "sh scripts/fuss.sh": 1, "./scripts/fuss.sh": 1, ".ci/run": 0, ".ci/walk": 1,
+		"sh scripts/fuzz.sh 10x": 0, "sh scripts/fuss.sh": 1, "./scripts/fuss.sh": 1, ".ci/run": 0, ".ci/walk": 1,
 	} {
 		found, wrong := readCommands(parseDocument("a.md", "```sh\n"+text+"\n```\n"))
 		require.Empty(t, wrong, text)
 		require.Len(t, found, 1, text)
-		require.Len(t, w.check(found[0]), wants, text)
-		if calledPattern.MatchString(text) {
-			found, _ := readCommands(parseDocument("a.md", "Run `"+text+"`.\n"))
-			require.Len(t, w.check(found[0]), wants, "inline %s", text)
-		}
+		require.Len(t, found[0].check("\ndemo:", helps), wants, text)
+		require.Len(t, checkList(map[string]fate{"stale": {}}, found), 2)
+		require.Empty(t, checkList(map[string]fate{found[0].text: {}}, found))
 	}
-}
-
-func TestCommandsAreRead(t *testing.T) {
-	texts := func(markdown string) (texts []string, wrong []string) {
-		found, wrong := readCommands(parseDocument("a.md", markdown))
-		for _, c := range found {
-			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%d %s %s", c.line, c.text, strings.Join(c.printed, "/"))))
-		}
-		return texts, wrong
-	}
-	found, wrong := texts("```sh\n# why\nmake   demo # here\ncat > a <<'END'\nmake x\nEND\na \\\n  b\n```\n`make x`, `makes`, `A=b make y`, `droid exec`\n\n" +
-		"```console\n$ make demo\nmake: what?\n$ make \\\n> test\nok\nall\n```\n\n```fish\nset a b\n```\n")
-	require.Empty(t, wrong)
-	require.Equal(t, []string{"3 make demo", "4 cat >a <<'END'\nmake x\nEND", "7 a b", "13 make demo make: what?", "15 make test ok/all", "22 set a b", "10 make x", "10 A=b make y"}, found)
-	for _, bad := range []string{"```sh\nif true\n```\n", "```console\nmake demo\n```\n", "```sh\n# nothing\n```\n", "```sh\ncat <(echo)\n```\n"} {
-		_, wrong := texts(bad)
+	for _, bad := range []string{"```sh\nif true\n```\n", "```console\nmake demo\n```\n", "```sh\n# nothing\n```\n"} {
+		_, wrong := readCommands(parseDocument("a.md", bad))
 		require.Len(t, wrong, 1, bad)
 	}
+	found, _ := readCommands(parseDocument("a.md", "```console\n$ make demo\nmake: what?\n$ make test\nok\nall\n```\n`make x`, `makes`\n"))
+	require.Len(t, found, 3)
+	require.Equal(t, command{at: "a.md:4", fenced: true, text: "make test", words: [][]string{{"make", "test"}}, printed: []string{"ok", "all"}}, found[1])
+	require.Equal(t, map[string]fate{"a": {run: true}, "b": {run: true, exit: 2}, "c d": {}}, readList("# x\n[run]\na\n[run, exit 2]\nb\n[why not]\n\nc d\n"))
 }

@@ -2,12 +2,9 @@ package docs
 
 import (
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +29,7 @@ type document struct {
 	anchors map[string]bool
 }
 
-// block is a code block. One that is indented and not fenced has the language "indented".
+// block is a fenced code block.
 type block struct {
 	line int // of its first line
 	lang string
@@ -46,7 +43,7 @@ type place struct {
 }
 
 // readDocuments reads all Markdown of the repository but that in testdata.
-func readDocuments(t *testing.T, root string) map[string]*document {
+func readDocuments(t *testing.T) map[string]*document {
 	t.Helper()
 	found := map[string]*document{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -85,45 +82,25 @@ func parseDocument(path, content string) *document {
 	return d
 }
 
-var (
-	attributePattern = regexp.MustCompile(`\b(?:src|srcset|href)="([^"]*)"`)
-	targetPattern    = regexp.MustCompile(`\b(?:id|name)="([^"]*)"`)
-)
-
 func (d *document) add(n ast.Node, source []byte) {
 	at := func(text string) place { return place{lineOf(n, source), text} }
 	switch n := n.(type) {
 	case *ast.FencedCodeBlock:
 		d.blocks = append(d.blocks, block{lineOf(n, source), string(n.Language(source)), string(n.Lines().Value(source))})
-	case *ast.CodeBlock:
-		d.blocks = append(d.blocks, block{lineOf(n, source), "indented", string(n.Lines().Value(source))})
 	case *ast.Heading:
-		d.addAnchor(slug(plain(n, source)))
+		d.addAnchor(slug(plain(n, source, true)))
 	case *ast.Link:
 		d.links = append(d.links, at(string(n.Destination)))
 	case *ast.Image:
 		d.links = append(d.links, at(string(n.Destination)))
 	case *ast.AutoLink:
 		d.links = append(d.links, at(string(n.URL(source))))
-	case *ast.HTMLBlock:
-		d.addHTML(at(string(n.Lines().Value(source))))
-	case *ast.RawHTML:
-		d.addHTML(at(string(n.Segments.Value(source))))
 	case *ast.CodeSpan:
-		d.spans = append(d.spans, at(plain(n, source)))
+		d.spans = append(d.spans, at(plain(n, source, true)))
 	case *ast.Paragraph, *ast.TextBlock:
-		if words := plainText(n, source); strings.Contains(words, "](") || strings.Contains(words, "][") {
+		if words := plain(n, source, false); strings.Contains(words, "](") || strings.Contains(words, "][") {
 			d.loose = append(d.loose, at(words))
 		}
-	}
-}
-
-func (d *document) addHTML(html place) {
-	for _, m := range attributePattern.FindAllStringSubmatch(html.text, -1) {
-		d.links = append(d.links, place{html.line, m[1]})
-	}
-	for _, m := range targetPattern.FindAllStringSubmatch(html.text, -1) {
-		d.anchors[m[1]] = true
 	}
 }
 
@@ -151,8 +128,8 @@ func slug(heading string) string {
 	}, heading)
 }
 
-// plain is the text of a node, code included.
-func plain(n ast.Node, source []byte) string {
+// plain is the text that stands in a node; with all, also that of its code and links.
+func plain(n ast.Node, source []byte, all bool) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -160,19 +137,8 @@ func plain(n ast.Node, source []byte) string {
 			if t.SoftLineBreak() {
 				b.WriteByte(' ')
 			}
-			continue
-		}
-		b.WriteString(plain(c, source))
-	}
-	return b.String()
-}
-
-// plainText is the text that stands in a node itself: no code, no links.
-func plainText(n ast.Node, source []byte) string {
-	var b strings.Builder
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
-			b.Write(t.Value(source))
+		} else if all {
+			b.WriteString(plain(c, source, true))
 		}
 	}
 	return b.String()
@@ -190,20 +156,12 @@ func lineOf(n ast.Node, source []byte) int {
 
 func TestDocumentsAreRead(t *testing.T) {
 	d := parseDocument("a.md", "# A `b`, c!\n\n## A b c\n\ntext `code x`\n[l](to.md#x), [r]\n\n[r]: other.md\n\n```sh\nmake\n```\n\n"+
-		"<img src=\"p.svg\"><a id=\"here\"></a>\n\n    old\n\n- a [b](c d)\n\n| x |\n|---|\n| `y` [l](in.md) |\n\nhttps://example.org/a\n")
-	require.Equal(t, []block{{11, "sh", "make\n"}, {16, "indented", "old\n"}}, d.blocks)
-	require.Equal(t, []place{{5, "to.md#x"}, {5, "other.md"}, {14, "p.svg"}, {22, "in.md"}, {24, "https://example.org/a"}}, d.links)
-	require.Equal(t, []place{{1, "b"}, {5, "code x"}, {22, "y"}}, d.spans)
-	require.Equal(t, []place{{18, "a [b](c d)"}}, d.loose)
-	require.Equal(t, []string{"a-b-c", "a-b-c-1", "here"}, sorted(d.anchors))
-}
-
-func sorted(set map[string]bool) (words []string) {
-	for word := range set {
-		words = append(words, word)
-	}
-	slices.Sort(words)
-	return words
+		"![p](p.svg)\n\n- a [b](c d)\n\n| x |\n|---|\n| `y` [l](in.md) |\n\nhttps://example.org/a\n")
+	require.Equal(t, []block{{11, "sh", "make\n"}}, d.blocks)
+	require.Equal(t, []place{{5, "to.md#x"}, {5, "other.md"}, {14, "p.svg"}, {20, "in.md"}, {22, "https://example.org/a"}}, d.links)
+	require.Equal(t, []place{{1, "b"}, {5, "code x"}, {20, "y"}}, d.spans)
+	require.Equal(t, []place{{16, "a [b](c d)"}}, d.loose)
+	require.Equal(t, map[string]bool{"a-b-c": true, "a-b-c-1": true}, d.anchors)
 }
 
 // readBlock reads a code block of a language that this test knows. Editors take comments in
@@ -221,19 +179,17 @@ func readBlock(b block) error {
 		}
 	case "yaml":
 		return yaml.Unmarshal([]byte(b.text), new(any))
-	case "", "indented":
-		return fmt.Errorf("it says no language; that of pictures and transcripts is text")
 	}
 	return nil
 }
 
 func TestBlocks(t *testing.T) {
-	for _, d := range readDocuments(t, root) {
+	for _, d := range readDocuments(t) {
 		for _, b := range d.blocks {
 			require.NoError(t, readBlock(b), "%s:%d", d.path, b.line)
 		}
 	}
-	for _, bad := range []string{"```json\n{\"a\": [1}\n```\n", "```jsonl\n{}\n[\n```\n", "```yaml\na:\n  - b: c\n d: e\n```\n", "```\nmake\n```\n", "a\n\n    make\n"} {
+	for _, bad := range []string{"```json\n{\"a\": [1}\n```\n", "```jsonl\n{}\n[\n```\n", "```yaml\na:\n  - b: c\n d: e\n```\n"} {
 		require.Error(t, readBlock(parseDocument("a.md", bad).blocks[0]), bad)
 	}
 }

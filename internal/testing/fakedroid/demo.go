@@ -24,7 +24,7 @@ func Greet(name string) string {
 }
 `
 
-// Demo plays a droid that plans and writes one small file, without a model and
+// Demo plays the conversation of "smoke --demo" in the ways of each version: a droid that plans and writes one small file, without a model and
 // without touching the disk. In spec mode a turn has thinking, text, a command
 // with permission, a plan to approve and, once approved, the file. In other
 // modes it goes straight to the file. It obeys what the user answers: a refusal

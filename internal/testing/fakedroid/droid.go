@@ -1,5 +1,5 @@
-// Package fakedroid plays Factory's droid CLI in stream-jsonrpc mode, for tests
-// and for the demo: it writes what the real droid writes (0.225.2, and on
+// Package fakedroid plays Factory's droid CLI in stream-jsonrpc mode, for tests:
+// it writes what the real droid writes (0.225.2, and on
 // request 0.99.0 or a version that tells no protocol version), without a model,
 // and without touching the machine unless a script has tools that work (Tool.Works).
 //

@@ -22,8 +22,9 @@ type Options struct {
 	// Root is the project's directory, absolute. Other paths are refused with a
 	// *NotFoundError. What a link in it points to does not matter.
 	Root string
-	// Delay is the time from the change of a file on the disk, which is noticed within
-	// 5 ms, until the editor looks at it.
+	// Poll is how often the editor looks at its files on the disk; 0 is every 5 ms.
+	Poll time.Duration
+	// Delay is the time from when a change of a file on the disk is noticed until the editor reads it.
 	Delay func() time.Duration
 	// Load is the time from when the editor has read a file, to open or to reload it,
 	// until the text is in the buffer. What the buffer became in between is overwritten.

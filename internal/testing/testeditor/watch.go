@@ -1,17 +1,18 @@
 package testeditor
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"time"
 )
 
-// poll is how often the editor looks at the files on the disk.
+// poll is how often the editor looks at the files on the disk, if Options do not say.
 const poll = 5 * time.Millisecond
 
 // watch notices what changes on the disk, until the editor is closed.
 func (e *Editor) watch() {
-	tick := time.NewTicker(poll)
+	tick := time.NewTicker(cmp.Or(e.o.Poll, poll))
 	defer tick.Stop()
 	for {
 		select {

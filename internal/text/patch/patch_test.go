@@ -210,13 +210,6 @@ func TestApplyIsTheNaiveWay(t *testing.T) {
 	require.Greater(t, fits, 5_000)
 }
 
-func BenchmarkEqualLines(b *testing.B) {
-	file, text := equalLines(b)
-	for b.Loop() {
-		_, _ = file.Apply(text)
-	}
-}
-
 // manyHunks is a patch of 20,000 hunks for a file of a million bytes, each of which
 // fits but for space.
 func manyHunks(t testing.TB) (File, string) {
@@ -229,11 +222,4 @@ func manyHunks(t testing.TB) (File, string) {
 	files, err := Parse("*** Begin Patch\n*** Update File: a\n" + patch.String() + "*** End Patch")
 	require.NoError(t, err)
 	return files[0], text.String()
-}
-
-func BenchmarkManyHunks(b *testing.B) {
-	file, text := manyHunks(b)
-	for b.Loop() {
-		_, _ = file.Apply(text)
-	}
 }

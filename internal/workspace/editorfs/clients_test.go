@@ -391,3 +391,15 @@ func TestReloadBehindAWrite(t *testing.T) {
 	}
 	require.Positive(t, again, "this editor does it")
 }
+
+// instant is an editor that answers at once.
+type instant struct{}
+
+func (instant) ReadTextFile(_ context.Context, path string) (string, error) {
+	data, err := os.ReadFile(path)
+	return string(data), err
+}
+
+func (instant) WriteTextFile(_ context.Context, path, text string) error {
+	return os.WriteFile(path, []byte(text), 0o644)
+}

@@ -84,10 +84,10 @@ func (d *Dialog) IsFor(requestID string) bool { return d.open != nil && d.open.R
 // Waits reports whether the user has q in front of them.
 func (d *Dialog) Waits(q *Question) bool { return d.open == q && q.asked != nil }
 
-// End closes the dialog for this request. It reports false when that dialog is not open
-// any more: the answer came after a withdrawal, too late.
-func (d *Dialog) End(requestID string) bool {
-	if !d.IsFor(requestID) {
+// End closes the dialog in which q is asked. It reports false when that is not open any more: q was
+// withdrawn, and another one may have been asked since.
+func (d *Dialog) End(q *Question) bool {
+	if d.open != q {
 		return false
 	}
 	d.take()

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show/transcript"
+	"droid-acp/internal/show/export"
 )
 
 // Usage is what a session has used of the model. The zero value is for a new one.
@@ -17,8 +17,8 @@ type Usage struct {
 	told       quirks.UsageChanged // last
 	used, size int64               // of the context window, in tokens; zero where droid has not told
 
-	running map[string]*turn           // turns that run, by the ids of their requests
-	turns   map[string]transcript.Turn // turns that this agent has seen, by the id of the user's message
+	running map[string]*turn       // turns that run, by the ids of their requests
+	turns   map[string]export.Turn // turns that this agent has seen, by the id of the user's message
 
 	due time.Time // when droid is to be asked, zero for never
 }
@@ -39,15 +39,15 @@ func (u *Usage) NotDue() { u.due = time.Time{} }
 // turn is a turn with the user's message that it answers.
 type turn struct {
 	message string
-	transcript.Turn
+	export.Turn
 }
 
 // Began notes which message a turn answers, and with which model it began.
 func (u *Usage) Began(ev quirks.TurnStarted, model string) {
 	if u.running == nil {
-		u.running, u.turns = make(map[string]*turn), make(map[string]transcript.Turn)
+		u.running, u.turns = make(map[string]*turn), make(map[string]export.Turn)
 	}
-	u.running[ev.RequestID] = &turn{ev.MessageID, transcript.Turn{Model: model}}
+	u.running[ev.RequestID] = &turn{ev.MessageID, export.Turn{Model: model}}
 }
 
 // Finished notes what a turn took, where droid tells (since 0.215).
@@ -65,7 +65,7 @@ func (u *Usage) Finished(ev quirks.TurnEnded) {
 
 // Past are the turns that this agent has seen, by the id of the user's message. The
 // map is the caller's.
-func (u *Usage) Past() map[string]transcript.Turn { return maps.Clone(u.turns) }
+func (u *Usage) Past() map[string]export.Turn { return maps.Clone(u.turns) }
 
 // Changed takes what droid tells.
 func (u *Usage) Changed(ev quirks.UsageChanged) { u.told = ev }

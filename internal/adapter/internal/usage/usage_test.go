@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show/transcript"
+	"droid-acp/internal/show/export"
 )
 
 // What a usage is made of: droid's input is without the cache, and no number is invented.
@@ -36,7 +36,7 @@ func TestTurnsSeen(t *testing.T) {
 	u.Finished(quirks.TurnEnded{RequestID: "2", Used: stream.TokenUsage{InputTokens: -1}})
 	u.Finished(quirks.TurnEnded{RequestID: "never"})
 	turns := u.Past()
-	require.Equal(t, map[string]transcript.Turn{"m1": {Model: "model-a", Used: used}, "m2": {Model: "model-b"}}, turns)
+	require.Equal(t, map[string]export.Turn{"m1": {Model: "model-a", Used: used}, "m2": {Model: "model-b"}}, turns)
 	clear(turns)
 	require.Len(t, u.Past(), 2)
 	require.Empty(t, u.running)

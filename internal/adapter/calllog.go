@@ -1,0 +1,92 @@
+// What the log says, at the level info, of a client and its calls: who speaks with this agent, which sessions are open, how turns ended, what was refused. It has no words of anybody's: of
+// an error its code, and the kind that programs know it by.
+
+package adapter
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/text/visible"
+)
+
+// logClient notes who the client says that it is, in its clientInfo.
+func logClient(log *zap.Logger, info json.RawMessage) {
+	var client struct{ Name, Version string }
+	_ = json.Unmarshal(info, &client) // it need not say
+	log.Info("a client has connected", zap.String("client", briefly(client.Name)), zap.String("version", briefly(client.Version)))
+}
+
+// briefly is the beginning of what a client calls something, in one line.
+func briefly(name string) string {
+	letters := []rune(visible.Line(name))
+	return string(letters[:min(len(letters), 80)])
+}
+
+// logCall notes how a call ended that began then, if it was a prompt, opened a session or failed.
+func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.RequestError) {
+	text, fields := "", []zap.Field(nil)
+	switch c.Method {
+	case acp.AgentMethodSessionPrompt:
+		text = turnEndedText
+	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
+		text = "session opened"
+	}
+	if err != nil && text != turnEndedText {
+		text, fields = "a request was refused", []zap.Field{zap.String("method", briefly(c.Method))}
+	}
+	if text == "" || !log.Core().Enabled(zapcore.InfoLevel) {
+		return
+	}
+	var about struct{ SessionID string }
+	_ = json.Unmarshal(c.Params, &about) // it need not name one
+	var stop acp.StopReason
+	switch r := result.(type) {
+	case protocol.PromptResult:
+		stop = r.StopReason
+	case protocol.SessionResult:
+		about.SessionID = cmp.Or(r.SessionID, about.SessionID)
+	}
+	if stream.ValidSessionID(about.SessionID) {
+		fields = append(fields, zap.String("session", about.SessionID))
+	}
+	log.Info(text, append(fields, endingFields(began, stop, err)...)...)
+}
+
+// turnEndedText is what the log says of each turn.
+const turnEndedText = "turn ended"
+
+// logTurn notes how a turn ended that began then.
+func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *acp.RequestError) {
+	log.Info(turnEndedText, endingFields(began, stop, err)...)
+}
+
+// endingFields is what the log says of how something ended that began then.
+func endingFields(began time.Time, stop acp.StopReason, err *acp.RequestError) []zap.Field {
+	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
+	if stop != "" {
+		fields = append(fields, zap.String("stopReason", string(stop)))
+	}
+	return fields
+}
+
+// errorFields is what a log says of an error.
+func errorFields(err *acp.RequestError) []zap.Field {
+	if err == nil {
+		return nil
+	}
+	fields := []zap.Field{zap.Int("code", err.Code)}
+	if kind := problem.KindOf(err); kind != "" {
+		fields = append(fields, zap.String("kind", kind))
+	}
+	return fields
+}

@@ -1,0 +1,74 @@
+// Files are read to show how they change, within bounds of time, size and number. A change is shown without the text of a file that cannot be read in time, such
+// as one on a dead mount.
+
+package adapter
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+	"unicode/utf8"
+
+	"droid-acp/internal/show"
+	"droid-acp/internal/sys/files"
+)
+
+const (
+	// maxShownFile bounds one file that is read to show a change, in bytes.
+	maxShownFile = 1 << 20
+	// maxReadAtOnce ends the reading for one event once more than that was read, in bytes.
+	maxReadAtOnce = 16 << 20
+	// shownFilesTime is how long what is to be shown waits for the files that belong to it.
+	shownFilesTime = 500 * time.Millisecond
+	// maxReadings bounds the files that are being read at once.
+	maxReadings = 16
+	// reading names the reading of such a file; TestReadingsThatHangAreBounded has it hang.
+	reading files.Call = "a file to show"
+)
+
+// fileReader reads files beside those who want them, within bounds of time and number.
+type fileReader struct {
+	readText func(path string) show.File // may hang
+	readings *files.Calls
+}
+
+// newFileReader makes a fileReader that reads each file by readText, which may hang.
+func newFileReader(readText func(path string) show.File) *fileReader {
+	return &fileReader{readText: readText, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
+}
+
+// Read returns the texts of files as far as they could be read within half a second.
+func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
+	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
+	defer cancel()
+	texts, size := make(show.Files), 0
+	for _, path := range paths {
+		if _, again := texts[path]; again {
+			continue
+		}
+		if size > maxReadAtOnce || ctx.Err() != nil {
+			return texts
+		}
+		t, _ := files.Within(ctx, f.readings, reading, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
+		texts[path] = t
+		if t.Text != nil {
+			size += len(*t.Text)
+		}
+	}
+	return texts
+}
+
+// readText reads a file to show how it changes. It returns nothing for a file that is too
+// large, not regular, or not text.
+func readText(path string) show.File {
+	data, err := files.Read(path, maxShownFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !files.IsKernels(path):
+		return show.File{Known: true}
+	case err != nil || !utf8.Valid(data):
+		return show.File{}
+	}
+	text := string(data)
+	return show.File{Text: &text, Known: true}
+}

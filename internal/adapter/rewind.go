@@ -1,0 +1,72 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
+)
+
+// rewindPoint is a prompt that the user can go back to.
+type rewindPoint struct{ MessageID, Text string }
+
+// rewindPoints are the user's prompts in a history, oldest first.
+func rewindPoints(messages []stream.Message) (points []rewindPoint) {
+	for _, ev := range quirks.History(messages) {
+		said, ok := ev.(quirks.UserText)
+		if !ok || said.MessageID == "" {
+			continue
+		}
+		if n := len(points); n > 0 && points[n-1].MessageID == said.MessageID {
+			points[n-1].Text += show.UserWords(said, "")
+			continue
+		}
+		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
+	}
+	return points
+}
+
+// listRewindPoints tells the user which points there are.
+func listRewindPoints(points []rewindPoint) string {
+	var b strings.Builder
+	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
+	for i, p := range points {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, show.FirstLine(p.Text))
+	}
+	return b.String()
+}
+
+// rewindFiles asks what going back to before a prompt would do to files: nothing where files are not wanted.
+func rewindFiles(ctx context.Context, client *droid.Client, session string, p rewindPoint, wanted bool) (droid.RewindInfo, error) {
+	info, err := client.RewindInfo(ctx, session, p.MessageID)
+	var refused *stream.RPCError
+	if !wanted && (err == nil || errors.As(err, &refused)) {
+		// 0.99 and 0.117 know no files after they have loaded a session; the
+		// conversation can be rewound all the same.
+		return droid.RewindInfo{Evicted: info.Evicted}, nil
+	}
+	return info, err
+}
+
+// rewindBefore has droid go back in a session to before a prompt, with these files. It
+// returns what became of the files, and the new session, which gets the title, if there is one.
+func rewindBefore(ctx context.Context, client *droid.Client, session, title string, p rewindPoint, info droid.RewindInfo) (text, to string, err error) {
+	r, err := client.Rewind(ctx, session, p.MessageID, cmp.Or(title, show.FirstLine(p.Text)), info)
+	if err != nil {
+		return "", "", err
+	}
+	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
+	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
+		text += fmt.Sprintf(" %d files could not be restored or deleted.", failed)
+	}
+	if lost := len(info.Evicted); lost > 0 {
+		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)
+	}
+	return text, r.NewSessionID, nil
+}

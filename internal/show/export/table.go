@@ -1,0 +1,104 @@
+package export
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// element is a table, or what is in one.
+type element struct {
+	ast.BaseBlock
+	name string
+}
+
+var kindElement = ast.NewNodeKind("Element")
+
+// Kind is that of all elements.
+func (*element) Kind() ast.NodeKind { return kindElement }
+
+// Dump is for those who look for mistakes in goldmark.
+func (e *element) Dump(source []byte, level int) { ast.DumpHelper(e, source, level, nil, nil) }
+
+// in adds a new element to another one.
+func in(parent ast.Node, name string) *element {
+	e := &element{name: name}
+	parent.AppendChild(parent, e)
+	return e
+}
+
+// tables makes a table of the end of a paragraph, from the line on below which a line of
+// dashes says so. Rows have the cells that they have: none is left out, and none is made up.
+type tables struct{}
+
+// Transform looks at a paragraph.
+func (tables) Transform(paragraph *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	source, lines := reader.Source(), paragraph.Lines()
+	head, end := 0, lines.Len()
+	for head < end-1 && !below(cells(lines.At(head+1), source), cells(lines.At(head), source), source) {
+		head++
+	}
+	if head >= end-1 {
+		return
+	}
+	table := &element{name: "table"}
+	row(in(table, "thead"), "th", cells(lines.At(head), source))
+	if head+2 < end {
+		body := in(table, "tbody")
+		for _, line := range lines.Sliced(head+2, end) {
+			row(body, "td", cells(line, source))
+		}
+	}
+	parent := paragraph.Parent()
+	parent.InsertAfter(parent, paragraph, table)
+	if lines.SetSliced(0, head); head == 0 {
+		parent.RemoveChild(parent, paragraph)
+	}
+}
+
+func row(parent *element, name string, cells []text.Segment) {
+	r := in(parent, "tr")
+	for _, cell := range cells {
+		in(r, name).Lines().Append(cell)
+	}
+}
+
+// below reports whether cells are dashes, one for each cell of the head.
+func below(cells, head []text.Segment, source []byte) bool {
+	for _, cell := range cells {
+		word := bytes.TrimSuffix(bytes.TrimPrefix(cell.Value(source), []byte(":")), []byte(":"))
+		if len(word) == 0 || len(bytes.Trim(word, "-")) > 0 {
+			return false
+		}
+	}
+	return len(cells) > 0 && len(cells) == len(head)
+}
+
+// cells are those of a line of a table.
+func cells(line text.Segment, source []byte) (list []text.Segment) {
+	line = line.TrimLeftSpace(source)
+	line = line.TrimRightSpace(source)
+	add := func(begin, end int) {
+		cell := text.NewSegment(begin, end)
+		cell = cell.TrimLeftSpace(source)
+		list = append(list, cell.TrimRightSpace(source))
+	}
+	begin := line.Start
+	for at := begin; at < line.Stop; at++ {
+		switch {
+		case source[at] == '\\':
+			at++
+		case source[at] == '|':
+			if at > line.Start {
+				add(begin, at)
+			}
+			begin = at + 1
+		}
+	}
+	if begin < line.Stop {
+		add(begin, line.Stop)
+	}
+	return list
+}

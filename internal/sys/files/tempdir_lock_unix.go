@@ -1,0 +1,48 @@
+//go:build unix
+
+package files
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockDir locks a new directory. On a file system that has no locks there is none, and
+// nobody else can take the directory for nobody's.
+func lockDir(path string) (*os.File, error) {
+	f, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	if new(Locks).Lock(f) != nil {
+		_ = f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// removeNobodysDir removes a directory of this user's that nobody holds.
+func removeNobodysDir(path string) bool {
+	f, err := openDir(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return isPrivate(f) && new(Locks).Lock(f) == nil && At(f, path) && os.RemoveAll(path) == nil
+}
+
+// openDir opens a directory, and no link to one.
+func openDir(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// isPrivate reports whether only this user can be in a directory.
+func isPrivate(f *os.File) bool {
+	var s unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &s) == nil && int(s.Uid) == os.Geteuid() && s.Mode&0o077 == 0
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package nowait
-
-import "syscall"
-
-const has = false
-
-func writeNow(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
