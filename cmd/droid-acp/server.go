@@ -173,7 +173,7 @@ func (c *call) newServer(socket net.Listener, path string, log *zap.Logger) (*se
 	})
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
-		Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
+		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
 		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Stderr: s.words, Log: log,
 	})
 	if err != nil {

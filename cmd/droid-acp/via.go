@@ -69,7 +69,7 @@ func runVia(c *call) int {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	relay := via.New(via.Options{
-		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
 		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
 			return (*jsonrpc.Error)(problem.For(client, method == "session/prompt", (*acp.RequestError)(e)))
 		},
@@ -92,9 +92,9 @@ func (c *call) copied() (string, error) {
 	switch {
 	case c.values.Bool("copy") && binary == "":
 		self, err := os.Executable()
-		return self, errors.Join(err, via.CheckCopy(c.args))
+		return self, errors.Join(err, via.CheckCopy(servedAgent().Name, c.args))
 	case c.values.Bool("copy"):
-		return binary, via.CheckCopy(c.args)
+		return binary, via.CheckCopy(servedAgent().Name, c.args)
 	case binary != "":
 		return "", errors.New("--binary is what --copy copies, and --copy is not there")
 	}

@@ -43,6 +43,14 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	return read
 }
 
+// ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what
+// ACP has it show.
+func ReadDeclared(raw json.RawMessage) ClientCapabilities {
+	read := ReadCapabilities(raw, nil)
+	read.ClientTraits = ClientTraits{OptionNames: true, RequestContent: true, Login: read.TerminalLogin || read.TerminalLoginMeta}
+	return read
+}
+
 // Fields are the fields of a JSON object, none of anything else.
 func Fields(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage

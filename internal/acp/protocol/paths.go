@@ -34,9 +34,6 @@ var pathsOf = map[string]string{
 	"fs/write_text_file":         "path",
 	"terminal/create":            "cwd command:program",
 	"_session/steering":          block("prompt[]"),
-	"_droid/state.result":        "cwd",
-	"_droid/export":              "path",
-	"_droid/export.result":       "path",
 }
 
 var places = sync.OnceValue(func() map[string]*paths.Places {

@@ -12,6 +12,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 )
 
@@ -31,7 +32,7 @@ func (p childProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return p.Stdin, 
 
 func (p childProcess) Await() string {
 	<-p.Gone()
-	exit := p.Exit(drainTime)
+	exit := p.Exit(relay.DrainTime)
 	text := exit.Text
 	if n := len(exit.Stderr); n > 0 {
 		text += ": " + exit.Stderr[n-1]
@@ -90,7 +91,7 @@ func (s *Server) start(h Hello, c *Client) (*agent, error) {
 		return nil, err
 	}
 	stdin, stdout := proc.Pipes()
-	a := &agent{server: s, proc: proc, out: jsonrpc.NewOutbox(stdin, batch), calls: map[string]*call{}, doom: make(chan struct{})}
+	a := &agent{server: s, proc: proc, out: jsonrpc.NewOutbox(stdin, relay.Batch), calls: map[string]*call{}, doom: make(chan struct{})}
 	s.mu.Lock()
 	s.agents[a] = struct{}{}
 	s.change()
@@ -123,7 +124,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		}
 	case <-a.doom:
 	}
-	if !child.Within(a.proc.Exited(), drainTime) {
+	if !child.Within(a.proc.Exited(), relay.DrainTime) {
 		_ = a.proc.Kill() // it may have ended
 	}
 	how := a.proc.Await()
@@ -145,7 +146,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	a.ended(how)
 }
 
-// read hears lines until there are no more, or one is longer than maxLine. It reads none while the only client has no room.
+// read hears lines until there are no more, or one is too long. It reads none while the only client has no room.
 func (a *agent) read(in io.Reader) (tooLong bool) {
 	lines := jsonrpc.NewLines(in, a.server.maxLine, func([]byte) {})
 	for {

@@ -176,7 +176,7 @@ func (c *Client) greet(params []byte) {
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	var p struct{ ClientCapabilities, ClientInfo json.RawMessage }
 	_ = json.Unmarshal(paramsOf(line, h), &p) // the agent says what is wrong with it
-	c.caps = protocol.ReadCapabilities(p.ClientCapabilities, p.ClientInfo)
+	c.caps = c.server.Agent.Meet(p.ClientCapabilities, p.ClientInfo)
 	c.name = cmp.Or(textAt(p.ClientInfo, "title"), textAt(p.ClientInfo, "name"))
 	c.starting = true
 	s, hello := c.server, c.hello

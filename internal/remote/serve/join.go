@@ -83,10 +83,10 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	}
 	o.server.work.Go(func() {
 		if partial {
-			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it.")
+			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
 		}
 		err := journal.file.read(from, end, func(lost int64) {
-			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: droid has all of it.", lost>>10))
+			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))
 		}, func(line []byte) {
 			for full := w.client.out.Full(); full != nil; full = w.client.out.Full() {
 				<-full
@@ -98,7 +98,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			}
 		})
 		if err != nil {
-			o.sayAtOnce(w.client, fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: droid has all of it.", err))
+			o.sayAtOnce(w.client, fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: %s has all of it.", err, o.server.Agent.Keeper()))
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 )
 
 // journalSize is how many bytes of what a session was told are kept. What is older goes first, half of
@@ -30,7 +31,7 @@ type journal struct {
 func newJournal(path string, size int64) *journal {
 	file := &journalFile{path: path, half: size / 2}
 	file.grown = sync.NewCond(&file.mu)
-	j := &journal{out: jsonrpc.NewOutbox(file, batch), file: file, max: int(size)}
+	j := &journal{out: jsonrpc.NewOutbox(file, relay.Batch), file: file, max: int(size)}
 	go j.out.Run()
 	return j
 }
@@ -148,7 +149,7 @@ func (f *journalFile) read(from, end int64, lost func(bytes int64), line func([]
 	}
 	left := end - begin
 	for _, file := range files {
-		lines := jsonrpc.NewLines(io.LimitReader(file, left), maxLine, func([]byte) {})
+		lines := jsonrpc.NewLines(io.LimitReader(file, left), relay.MaxLine, func([]byte) {})
 		for left > 0 {
 			text, err := lines.Next()
 			if errors.Is(err, io.EOF) {

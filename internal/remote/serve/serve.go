@@ -2,7 +2,7 @@
 // each client as a process of its own, passes ACP's messages on between them, keeps what
 // each session was told in a journal, and lets other clients join a session that runs. It
 // knows lines, requests and their answers, and where ACP's messages name a session; nothing
-// of droid or of a session's inside.
+// of one agent or of a session's inside: Options.Agent has what is to be known of that.
 //
 // One lock guards all of it: nothing that is done under it waits for a disk, a process or
 // a client.
@@ -22,6 +22,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 )
 
@@ -48,7 +49,7 @@ type ClientOptions struct {
 
 // Hello is the params of the notification HelloMethod, with which a local client begins.
 type Hello struct {
-	Program   string   `json:"program"`             // the absolute path of the droid-acp to run as its agent
+	Program   string   `json:"program"`             // the absolute path of the program to run as its agent
 	Args      []string `json:"args"`                // and its arguments
 	Env       []string `json:"env"`                 // its whole environment
 	Directory string   `json:"directory"`           // and its directory
@@ -99,7 +100,8 @@ type Status struct {
 
 // Options say how a server runs.
 type Options struct {
-	Program   string        // the droid-acp that is run for clients that say nothing of their own
+	Agent     relay.Agent   // what is known of it
+	Program   string        // its program, which is run for clients that say nothing of their own
 	Args      []string      // and its arguments
 	Journals  string        // a directory for the journals alone, private to the user; what lies there is removed
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
@@ -109,19 +111,13 @@ type Options struct {
 	Log       *zap.Logger
 
 	journalSize int64 // 0 is journalSize
-	maxLine     int   // 0 is maxLine
+	maxLine     int   // 0 is relay.MaxLine
 	start       func(h Hello, stderr io.Writer) (process, error)
 }
 
 const (
-	// maxLine is the longest message, in bytes.
-	maxLine = 256 << 20
-	// batch is how many bytes of several lines one write has.
-	batch = 256 << 10
-	// endTime is how long an agent may take to end. droid-acp takes up to 20 s.
+	// endTime is how long an agent may take to end. This program's own takes up to 20 s.
 	endTime = 25 * time.Second
-	// drainTime is how long what was said last may take to arrive.
-	drainTime = 2 * time.Second
 )
 
 // Server has the agents, sessions and clients. Make it with New, and end it with Close.
@@ -150,7 +146,7 @@ func New(o Options) (*Server, error) {
 		o.journalSize = journalSize
 	}
 	if o.maxLine == 0 {
-		o.maxLine = maxLine
+		o.maxLine = relay.MaxLine
 	}
 	if err := os.RemoveAll(o.Journals); err != nil {
 		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)
@@ -292,7 +288,7 @@ func (s *Server) Close(ctx context.Context) {
 		defer close(done)
 		s.work.Wait()
 	}()
-	if !child.Within(done, drainTime) {
+	if !child.Within(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
 	_ = os.RemoveAll(s.Journals) // the next server does it where this fails

@@ -17,6 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/remote/relay"
 )
 
 // fakeAgent is an agent of which the test has both ends.
@@ -193,7 +196,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		h := &house{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{Knows: "droid", Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(),
 			start: func(hello Hello, stderr io.Writer) (process, error) {
 				if h.fail != nil {
@@ -495,7 +498,7 @@ func TestAgentSaysTooMuch(t *testing.T) {
 		c.opens(a, "s1")
 		c.prompts(a, "s1", "go")
 		a.chunk("s1", strings.Repeat("x", 10<<10))
-		time.Sleep(drainTime)
+		time.Sleep(relay.DrainTime)
 		const ended = "The agent of this session has ended (it wrote a message of more than 256 MiB). Open the session again to go on."
 		require.Contains(t, c.take(), "p! "+ended)
 		require.Equal(t, ended, c.closed)
@@ -635,7 +638,7 @@ func TestStubbornAgent(t *testing.T) {
 		begin := time.Now()
 		c.Gone()
 		<-a.exited
-		require.Equal(t, endTime+drainTime, time.Since(begin))
+		require.Equal(t, endTime+relay.DrainTime, time.Since(begin))
 	})
 }
 

@@ -118,7 +118,7 @@ func withoutTerminals(line []byte, begin int) []byte {
 }
 
 // logins are the commands in the far side's answer to initialize by which the editor is to log in, in a
-// terminal of this machine. Those of a droid-acp there are run there, by the command of the relay; those of
+// terminal of this machine. Those of an agent that is known are run there, by the command of the relay; those of
 // another agent are left out. What the far side wants in the environment of this machine's programs is none
 // of its affairs.
 func (r *Relay) logins(line []byte, begin int, own bool) []byte {

@@ -25,10 +25,11 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// copying puts a droid-acp at the far side where the command starts it, by programs that are
+// copying puts an agent's program at the far side where the command starts it, by programs that are
 // started as the command starts it: what stands before its path in the command stands before
 // them. No shell is asked to do anything.
 type copying struct {
+	agent  relay.Agent
 	before []string // of the command, before the path
 	to     string   // the path
 	file   string   // what is copied
@@ -50,19 +51,19 @@ const maxProgram = 1 << 30
 // name of the program.
 var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/][A-Za-z0-9._/+@,:=-]*$`) })
 
-// CheckCopy says why a command does not tell where a droid-acp is to be copied to.
-func CheckCopy(command []string) error {
-	if where(command) < 0 {
-		return errors.New("--copy puts the program where the command starts it, so name it there by a path that ends in /droid-acp, such as ssh HOST .local/bin/droid-acp")
+// CheckCopy says why a command does not tell where the program of that name is to be copied to.
+func CheckCopy(name string, command []string) error {
+	if where(name, command) < 0 {
+		return fmt.Errorf("--copy puts the program where the command starts it, so name it there by a path that ends in /%s, such as ssh HOST .local/bin/%[1]s", name)
 	}
 	return nil
 }
 
-// where is the index of the first word of the command that is the path of a droid-acp, −1
-// for none. The first word of all is a program of this machine.
-func where(command []string) int {
+// where is the index of the first word of the command that is the path of a program of that name,
+// −1 for none. The first word of all is a program of this machine.
+func where(name string, command []string) int {
 	i := slices.IndexFunc(command[1:], func(word string) bool {
-		return strings.Contains(word, "/") && path.Base(word) == "droid-acp" && plainPath().MatchString(word)
+		return strings.Contains(word, "/") && path.Base(word) == name && plainPath().MatchString(word)
 	})
 	if i < 0 {
 		return -1
@@ -85,7 +86,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 	if f := c.fits(ctx); f != nil {
 		return f
 	}
-	c.log.Warn("droid-acp is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
+	c.log.Warn(c.agent.Name+" is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
 	temporary := c.to + ".new-" + rand.Text()[:8] + onlyPiece
 	if f := c.write(ctx, temporary, text, want); f != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
@@ -159,8 +160,8 @@ func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
 		if sum := sumLine().FindStringSubmatch(out); exit.Code == 0 && sum != nil {
 			return sum[1], nil
 		}
-		if known := known(exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
-			return "", known.failure(c.before, exit)
+		if known := known(c.agent, exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
+			return "", known.failure(c.agent, c.before, exit)
 		} else if exit.Code != 127 {
 			return "", nil
 		}
@@ -171,8 +172,8 @@ func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
 // fits looks whether the program is one for the far side.
 func (c *copying) fits(ctx context.Context) *Failure {
 	info, err := buildinfo.ReadFile(c.file)
-	if err != nil || path.Base(info.Path) != "droid-acp" {
-		return c.failed("%s is no droid-acp", c.file)
+	if err != nil || path.Base(info.Path) != c.agent.Name {
+		return c.failed("%s is no %s", c.file, c.agent.Name)
 	}
 	var system, processor string
 	for _, s := range info.Settings {
@@ -186,7 +187,7 @@ func (c *copying) fits(ctx context.Context) *Failure {
 	if binary, err := elf.Open(c.file); err == nil {
 		defer binary.Close()
 		if slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-			return c.failed("%s needs libraries of this system; a droid-acp of a release, or one built with CGO_ENABLED=0, does not", c.file)
+			return c.failed("%s needs libraries of this system; one of a release, or built with CGO_ENABLED=0, does not", c.file)
 		}
 	}
 	out, exit, err := c.run(ctx, nil, "uname", "-sm")
@@ -239,7 +240,7 @@ func (c *copying) run(ctx context.Context, in []byte, words ...string) (out stri
 }
 
 func (c *copying) failed(format string, a ...any) *Failure {
-	return &Failure{NotCopied, fmt.Sprintf("droid-acp was not copied to %s at the far side: "+format+". Mend that, or install it there by hand.", append([]any{c.to}, a...)...), -1}
+	return &Failure{NotCopied, fmt.Sprintf("%s was not copied to %s at the far side: "+format+". Mend that, or install it there by hand.", append([]any{c.agent.Name, c.to}, a...)...), -1}
 }
 
 // said are the last lines of a program in an error.

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"droid-acp/internal/remote/relay"
 )
 
 // program builds a small program whose name is droid-acp, for a system.
@@ -78,7 +80,7 @@ func TestCopy(t *testing.T) {
 	require.NoError(t, os.Remove(to))
 	for range 2 {
 		both.Go(func() {
-			f := (&copying{[]string{"env"}, to, one, zap.NewNop()}).put(t.Context())
+			f := (&copying{relay.Agent{Name: "droid-acp"}, []string{"env"}, to, one, zap.NewNop()}).put(t.Context())
 			if f != nil {
 				t.Error(f)
 			}
@@ -100,12 +102,12 @@ func TestCopyPastAGreeting(t *testing.T) {
 	file, to := program(t, "linux", "x"), filepath.Join(t.TempDir(), "bin", "droid-acp")
 	for _, want := range []int{1, 0} {
 		logged, logs := observer.New(zap.InfoLevel)
-		if f := (&copying{greets, to, file, zap.New(logged)}).put(t.Context()); f != nil {
+		if f := (&copying{relay.Agent{Name: "droid-acp"}, greets, to, file, zap.New(logged)}).put(t.Context()); f != nil {
 			require.NoError(t, f)
 		}
 		require.Equal(t, want, logs.Len(), "it is copied once")
 	}
-	f := (&copying{greets, to, program(t, "darwin", "x"), zap.NewNop()}).put(t.Context())
+	f := (&copying{relay.Agent{Name: "droid-acp"}, greets, to, program(t, "darwin", "x"), zap.NewNop()}).put(t.Context())
 	require.ErrorContains(t, f, "and the far side is linux/"+runtime.GOARCH)
 }
 
@@ -169,11 +171,11 @@ func TestCopyFails(t *testing.T) {
 	t.Setenv("PATH", dir) // the far side has nothing
 	env, err := exec.LookPath("/usr/bin/env")
 	require.NoError(t, err)
-	f := (&copying{[]string{env}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f := (&copying{relay.Agent{Name: "droid-acp"}, []string{env}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
 	require.ErrorContains(t, f, "neither sha256sum nor shasum")
-	f = (&copying{[]string{"ssh"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f = (&copying{relay.Agent{Name: "droid-acp"}, []string{"ssh"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
 	require.Equal(t, NoCommand, f.Kind)
-	f = (&copying{[]string{os.Args[0], "ends", "255", "ssh: connect to host h: Connection refused"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
+	f = (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "ends", "255", "ssh: connect to host h: Connection refused"}, "/x/droid-acp", file, zap.NewNop()}).put(t.Context())
 	require.Equal(t, Unreachable, f.Kind)
 }
 
@@ -184,7 +186,7 @@ func TestCopyIntoAPod(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file, to := program(t, "linux", "x"), filepath.Join(dir, "droid-acp")
-	if f := (&copying{[]string{os.Args[0], "containerd"}, to, file, zap.NewNop()}).put(t.Context()); f != nil {
+	if f := (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "containerd"}, to, file, zap.NewNop()}).put(t.Context()); f != nil {
 		require.NoError(t, f)
 	}
 	sent, err := os.ReadFile(file)
@@ -200,7 +202,7 @@ func TestCopyIntoAPod(t *testing.T) {
 func TestCopyIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	f := (&copying{[]string{os.Args[0], "far"}, "/x/droid-acp", os.Args[0], zap.NewNop()}).put(ctx)
+	f := (&copying{relay.Agent{Name: "droid-acp"}, []string{os.Args[0], "far"}, "/x/droid-acp", os.Args[0], zap.NewNop()}).put(ctx)
 	require.NotNil(t, f)
 }
 
@@ -209,8 +211,8 @@ func TestWhereToCopy(t *testing.T) {
 		"ssh host .local/bin/droid-acp --flag": 2, "docker exec -i c /tmp/droid-acp acp": 4, "ssh host droid-acp": -1, "/opt/droid-acp x": -1,
 		"ssh host ~/bin/droid-acp": -1, "ssh host $HOME/droid-acp": -1, "ssh host -o/droid-acp": -1, "ssh host a;b/droid-acp": -1, "droid-acp": -1, "wsl.exe ./droid-acp": 1,
 	} {
-		require.Equal(t, want, where(strings.Fields(command)), command)
-		require.Equal(t, want < 0, CheckCopy(strings.Fields(command)) != nil)
+		require.Equal(t, want, where("droid-acp", strings.Fields(command)), command)
+		require.Equal(t, want < 0, CheckCopy("droid-acp", strings.Fields(command)) != nil)
 	}
-	require.Equal(t, -1, where([]string{"ssh", "h", "cd x && bin/droid-acp"}))
+	require.Equal(t, -1, where("droid-acp", []string{"ssh", "h", "cd x && bin/droid-acp"}))
 }

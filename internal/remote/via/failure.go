@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/text/paths"
 )
@@ -27,8 +28,8 @@ const (
 	NoCommand    Kind = "far_no_command"    // the command's program is not on this machine
 	Unreachable  Kind = "far_unreachable"   // there is no such host, container, pod or distribution, or it does not answer
 	Refused      Kind = "far_refused"       // it is there and does not let the user in, or do this
-	NoAgent      Kind = "far_no_agent"      // there is no droid-acp
-	WrongProgram Kind = "far_wrong_program" // the droid-acp there is for another system
+	NoAgent      Kind = "far_no_agent"      // there is no such program
+	WrongProgram Kind = "far_wrong_program" // the program there is for another system
 	OtherVersion Kind = "far_version"       // it is of a version that does not fit
 	NotCopied    Kind = "far_not_copied"    // --copy did not put it there
 	Ended        Kind = "far_ended"         // it has ended, for another reason
@@ -73,11 +74,14 @@ type cause struct {
 	remedy string
 }
 
+// agentName stands in causes for Agent.Name.
+const agentName = "{agent}"
+
 // causes are those that are known, the first that fits first. The words of OpenSSH 9, of common shells and
-// of droid-acp were seen; those of Docker, kubectl and wsl.exe were not, and what fits nothing is told as it is.
+// of this program were seen; those of Docker, kubectl and wsl.exe were not, and what fits nothing is told as it is.
 var causes = []cause{
-	{OtherVersion, nil, []string{"droid-acp: unknown flag", "droid-acp: unknown command", "droid-acp: invalid argument"},
-		"The droid-acp at the far side does not know what the command asks of it, so it is probably of another version",
+	{OtherVersion, nil, []string{agentName + ": unknown flag", agentName + ": unknown command", agentName + ": invalid argument"},
+		"At the far side " + agentName + " does not know what the command asks of it, so it is probably of another version",
 		"Install there the version that is here, or have it copied with --copy."},
 	{Unreachable, nil, []string{"could not resolve hostname", "connection refused", "connection timed out", "operation timed out", "no route to host",
 		"network is unreachable", "connection closed by", "connection reset by", "host is down", "kex_exchange_identification", "banner exchange"},
@@ -92,25 +96,25 @@ var causes = []cause{
 		"unable to connect to the server", "the connection to the server", "there is no distribution with the supplied name", "dev container not found", "container not found"},
 		"There is no such container, pod or distribution that runs", "Start it, and check its name: the same command must work in a terminal."},
 	{WrongProgram, nil, []string{"exec format error", "cannot execute binary file", "bad cpu type"},
-		"The droid-acp at the far side is for another system or processor", "Install there the one for its system."},
+		"At the far side " + agentName + " is for another system or processor", "Install there the one for its system."},
 	{NoAgent, nil, []string{"command not found", "executable file not found", "no such file or directory", ": not found", "unknown command: ", "is not recognized as"},
-		"There is no such program at the far side, or not in the PATH that the command has there", "Install droid-acp there, write its whole path, or have it copied with --copy."},
+		"There is no such program at the far side, or not in the PATH that the command has there", "Install " + agentName + " there, write its whole path, or have it copied with --copy."},
 	{NoAgent, []int{127}, nil,
-		"There is no such program at the far side, or not in the PATH that the command has there", "Install droid-acp there, write its whole path, or have it copied with --copy."},
+		"There is no such program at the far side, or not in the PATH that the command has there", "Install " + agentName + " there, write its whole path, or have it copied with --copy."},
 	{Refused, []int{126}, nil,
 		"The program at the far side may not be run", "Give it the right with `chmod +x`, and see that its file system allows programs."},
 	{Refused, nil, []string{"permission denied"},
 		"Something at the far side may not be done", "Look at the rights of the program and of its directory there."},
 }
 
-func (c *cause) fits(exit child.Exit, said string) bool {
+func (c *cause) fits(agent relay.Agent, exit child.Exit, said string) bool {
 	for _, code := range c.codes {
 		if exit.Code == code {
 			return true
 		}
 	}
 	for _, words := range c.says {
-		if strings.Contains(said, words) {
+		if strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named())) {
 			return true
 		}
 	}
@@ -118,9 +122,9 @@ func (c *cause) fits(exit child.Exit, said string) bool {
 }
 
 // known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
-func known(exit child.Exit, said string) *cause {
+func known(agent relay.Agent, exit child.Exit, said string) *cause {
 	for i := range causes {
-		if causes[i].fits(exit, said) {
+		if causes[i].fits(agent, exit, said) {
 			return &causes[i]
 		}
 	}
@@ -128,8 +132,8 @@ func known(exit child.Exit, said string) *cause {
 }
 
 // failure says how the command ended, beside the cause.
-func (c *cause) failure(command []string, exit child.Exit) *Failure {
-	text := fmt.Sprintf("%s. %s %s ended (%s).", c.text, c.remedy, shown(command), exit.Text)
+func (c *cause) failure(agent relay.Agent, command []string, exit child.Exit) *Failure {
+	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.Named()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
 	if words := said(exit.Stderr); words != "" {
 		text += " It said:\n" + words
 	}
@@ -141,11 +145,11 @@ func (c *cause) failure(command []string, exit child.Exit) *Failure {
 func (r *Relay) explain(exit child.Exit) *Failure {
 	noise, _ := r.noise.Last()
 	exit.Stderr = append(noise, exit.Stderr...)
-	c := known(exit, strings.ToLower(said(exit.Stderr)))
+	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))
 	if c == nil || r.near.Worked() && c.kind != Unreachable {
 		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
 	}
-	return c.failure(r.Command, exit)
+	return c.failure(r.Agent, r.Command, exit)
 }
 
 // maxSaid is how many of the last lines an error has.

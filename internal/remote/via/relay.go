@@ -1,7 +1,8 @@
 // Package via passes ACP's messages on between an editor here and an agent at the far side
 // of a command (ssh, docker exec, wsl.exe), where the same files lie under other paths. It
 // rewrites paths and file URIs where ACP's types have them, and leaves all other bytes as
-// they are. It knows lines, requests and their answers, and nothing of droid or of sessions.
+// they are. It knows lines, requests and their answers, and nothing of one agent (Options.Agent has
+// what is to be known of it) or of sessions.
 package via
 
 import (
@@ -32,10 +33,11 @@ type Options struct {
 	In           io.Reader // what the editor says; who made it closes it
 	Out          io.Writer // what the editor is told
 	Stderr       io.Writer // gets the far side's words beside the protocol, and must not block
-	Copy         string    // the droid-acp that is put where Command starts it, "" for none
-	FarTerminals bool      // the far side may run commands in terminals of the editor, and have it log in by them
-	ByHand       bool      // a person runs it, in a terminal, who sends no requests
-	Version      string    // of this program
+	Agent        relay.Agent
+	Copy         string // the program of the agent that is put where Command starts it, "" for none
+	FarTerminals bool   // the far side may run commands in terminals of the editor, and have it log in by them
+	ByHand       bool   // a person runs it, in a terminal, who sends no requests
+	Version      string // of this program
 	Log          *zap.Logger
 
 	// Shown makes of an error what this client shows of it; method is that of the request that it answers.
@@ -44,8 +46,8 @@ type Options struct {
 }
 
 const (
-	// endTime is how long the agent may take to end when the editor has gone. droid-acp
-	// takes up to 20 s.
+	// endTime is how long the agent may take to end when the editor has gone. This program's
+	// own takes up to 20 s.
 	endTime = 25 * time.Second
 )
 
@@ -53,13 +55,14 @@ const (
 type Relay struct {
 	Options
 	near  *relay.Editor
-	far   *jsonrpc.Outbox // to the agent
-	noise child.Tail      // what the far side wrote to stdout that is no message
-	texts *paths.Places   // of the text of an update
-	plain shapes          // of updates that have a text and no path to rewrite
-	looks *files.Calls    // at where a path leads here
-	doom  chan struct{}   // closed by Kill
-	max   int             // relay.MaxLine, but in tests
+	far   *jsonrpc.Outbox          // to the agent
+	noise child.Tail               // what the far side wrote to stdout that is no message
+	own   map[string]*paths.Places // of paths in the agent's own methods
+	texts *paths.Places            // of the text of an update
+	plain shapes                   // of updates that have a text and no path to rewrite
+	looks *files.Calls             // at where a path leads here
+	doom  chan struct{}            // closed by Kill
+	max   int                      // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
@@ -95,10 +98,13 @@ func New(o Options) *Relay {
 		out = child.NewWriter(f)
 	}
 	r := &Relay{
-		Options: o, near: relay.New(out), texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime,
 	}
-	unknown := protocol.ReadCapabilities(nil, nil)
+	unknown := o.Agent.Meet(nil, nil)
+	for method, of := range o.Agent.Places {
+		r.own[method] = paths.NewPlaces(of)
+	}
 	r.client.Store(&unknown)
 	r.near.ByHand = o.ByHand
 	if o.Shown != nil {
@@ -186,8 +192,8 @@ func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failur
 		case <-ctx.Done():
 		}
 	}()
-	i := where(r.Command)
-	return (&copying{r.Command[:i], r.Command[i], r.Copy, r.Log}).put(ctx)
+	i := where(r.Agent.Name, r.Command)
+	return (&copying{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).put(ctx)
 }
 
 // unreached is the end of a relay whose command does not run.
@@ -256,7 +262,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 	to := line
 	if m.Method != "" && m.Params > 0 {
 		var outside *outside
-		if to, outside = r.Maps.rewrite(far, line, m.Params, protocol.Places(m.Method)); outside != nil {
+		if to, outside = r.Maps.rewrite(far, line, m.Params, r.places(m.Method)); outside != nil {
 			if e := outside.ofNear(r.Maps); m.IsRequest() {
 				r.near.Refuse(m.ID, m.Method, e)
 			} else {
@@ -281,8 +287,16 @@ func (r *Relay) fromNear(line []byte) []byte {
 func (r *Relay) meet(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
 	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
-	client := protocol.ReadCapabilities(p.ClientCapabilities, p.ClientInfo)
+	client := r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)
 	r.client.Store(&client)
+}
+
+// places are those of paths in a method's params, or in its result.
+func (r *Relay) places(method string) *paths.Places {
+	if own := r.own[method]; own != nil {
+		return own
+	}
+	return protocol.Places(method)
 }
 
 // drop does not pass a notification on.
@@ -310,7 +324,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	to := line
 	var outside *outside
 	if m.Params > 0 {
-		to, outside = r.Maps.rewrite(near, line, m.Params, protocol.Places(m.Method))
+		to, outside = r.Maps.rewrite(near, line, m.Params, r.places(m.Method))
 	}
 	if refused := r.mayNot(m, to, outside); refused != nil {
 		if m.IsRequest() {
@@ -337,18 +351,19 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	if m.Result == 0 || method == "" {
 		return line
 	}
-	to, _ := r.Maps.rewrite(near, line, m.Result, protocol.Places(method+".result"))
+	to, _ := r.Maps.rewrite(near, line, m.Result, r.places(method+".result"))
 	if method != "initialize" {
 		return to
 	}
 	agent := readAgent(to[m.Result:])
-	to = r.logins(to, m.Result, agent.Info.Name == "droid-acp")
+	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
+	to = r.logins(to, m.Result, known)
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
 		r.near.Refuse(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
 		return nil
 	}
-	if agent.Info.Name == "droid-acp" && agent.Info.Version != r.Version {
-		r.Log.Warn("the far side runs another version of droid-acp; --copy puts this one there",
+	if known && agent.Info.Version != r.Version {
+		r.Log.Warn("the far side runs another version of "+r.Agent.Name+"; --copy puts this one there",
 			zap.String("there", agent.Info.Version), zap.String("here", r.Version))
 	}
 	return to

@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/remote/relay"
 )
 
 func TestMain(m *testing.M) {
@@ -112,7 +115,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 	in, editor := io.Pipe()
 	told, out := io.Pipe()
 	r := &rig{t: t, editor: editor, told: bufio.NewReaderSize(told, 1<<20), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
-	r.relay = New(Options{Command: command, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
+	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ReadCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
 	t.Cleanup(func() {
 		_ = editor.Close()
 		_ = told.Close()
@@ -214,6 +217,8 @@ func TestPathsOfBothWays(t *testing.T) {
 		{false, `{"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"/l"}}}`},
 		{false, `{"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":null}}`},
 		{true, `{"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"a","cwd":"«/r/a»","title":"/r"},{"cwd":"/elsewhere"},{"cwd":"«/r2»"}]}}`},
+		{false, `{"jsonrpc":"2.0","id":4,"method":"_own/export","params":{"path":"«/l/a»"}}`},
+		{true, `{"jsonrpc":"2.0","id":4,"result":{"path":"«/r/a»"}}`},
 		{false, `{"jsonrpc":"2.0","id":3,"method":"_other/method","params":{"cwd":"/l","path":"/l"}}`},
 		{true, `{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"/r/a","data":{"path":"/r"}}}`},
 		{false, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`},

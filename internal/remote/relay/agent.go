@@ -1,0 +1,34 @@
+package relay
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"droid-acp/internal/acp/protocol"
+)
+
+// Agent is what is known of the agent at the other end. The zero value is one of which only that is known that ACP says.
+type Agent struct {
+	Name  string // of its program, and what it calls itself in agentInfo
+	Knows string // who keeps all that was said in a session, in words
+
+	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
+	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
+
+	// Places are those of paths in methods of its own, as in paths.NewPlaces, that of a result with ".result" behind the method.
+	Places map[string]string
+}
+
+// Named is its name in a sentence.
+func (a Agent) Named() string { return cmp.Or(a.Name, "the agent") }
+
+// Keeper is Knows in a sentence.
+func (a Agent) Keeper() string { return cmp.Or(a.Knows, "the agent") }
+
+// Meet reads what a client declares.
+func (a Agent) Meet(capabilities, info json.RawMessage) protocol.ClientCapabilities {
+	if a.Client == nil {
+		return protocol.ReadDeclared(capabilities)
+	}
+	return a.Client(capabilities, info)
+}
