@@ -3,7 +3,7 @@ package quirks
 // What droid does: it passes the model's tool ids on. Some models give the same
 // id to a call of every message, or to two calls of one message; droid then
 // treats those two as one.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 10.
 // Fixtures: same_tool_ids_0.99.txtar, same_tool_ids_0.225.txtar.
 
