@@ -9,6 +9,8 @@ package quirks
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -54,4 +56,13 @@ func (t *tools) uniqueID(raw string) string {
 		}
 		id = fmt.Sprintf("%s~%d", raw, i)
 	}
+}
+
+// RawID is the id that droid has for a call that uniqueID gave this one.
+func RawID(id string) string {
+	at := strings.LastIndexByte(id, '~')
+	if _, err := strconv.Atoi(id[at+1:]); err != nil || at < 0 {
+		return id
+	}
+	return id[:at]
 }
