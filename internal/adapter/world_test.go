@@ -231,6 +231,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	}
 	w.goroutines = runtime.NumGoroutine()
 	for n := range w.wins {
+		synctest.Wait()
 		before := runtime.NumGoroutine()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
