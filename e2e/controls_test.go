@@ -478,7 +478,7 @@ func TestCommands(t *testing.T) {
 		model.On("after", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h, "--mode", "auto-high").open(h)
 		require.Subset(t, s.commands(), []string{"compact", "rename", "fork", "rewind", "model", "mode", "effort", "context", "usage", "mcp", "sessions", "export", "status", "help"})
-		limited := h.version == oldestDroid // 0.117 can more
+		limited := h.version == oldestDroid
 		require.Equal(t, "One. \n\nMade.", s.say("first"))
 		require.Equal(t, "Two.", s.say("zweitens"))
 		if h.version == newDroid {
@@ -500,7 +500,7 @@ func TestCommands(t *testing.T) {
 		require.NotEmpty(t, s.say("/sessions"))
 		require.Contains(t, s.say("/fork"), "The copy is the session")
 		if limited {
-			require.Contains(t, s.say("/rename A new name"), "cannot rename a session; droid 0.117 and newer can. Update droid")
+			require.Contains(t, s.say("/rename A new name"), "cannot rename a session; droid 0.215 and newer can. Update droid")
 		} else {
 			require.Contains(t, s.say("/rename A new name"), "called “A new name” now")
 		}

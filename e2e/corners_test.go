@@ -120,7 +120,7 @@ func TestSetTitle(t *testing.T) {
 			require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
 			for range 2 { // open, and then closed
 				_, err := c.call("session/set_title", map[string]any{"sessionId": s.id, "title": "x"})
-				require.ErrorContains(t, err, "This droid (protocol 1.15.0) cannot rename a session; droid 0.117 and newer can. Update droid")
+				require.ErrorContains(t, err, "This droid (protocol 1.15.0) cannot rename a session; droid 0.215 and newer can. Update droid")
 				_, _ = c.call("session/close", map[string]any{"sessionId": s.id}) // the second time it is
 			}
 			require.NotEqual(t, "x", c.titleOf(h, s.id))

@@ -163,9 +163,6 @@ func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-				if c.patch && h.version == "0.117.0" {
-					t.Skip("it takes patches in another form than the tests write")
-				}
 				path := filepath.Join(h.work, "a.txt")
 				require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o644))
 				past := time.Now().Add(-time.Hour)

@@ -303,7 +303,7 @@ func TestDiffsWithEditorFiles(t *testing.T) {
 	}
 }
 
-// Large files are edited through the editor as well, as far as droid runs its hooks: 0.99 (not 0.117) starts
+// Large files are edited through the editor as well, as far as droid runs its hooks: 0.99 starts
 // none after an edit of a file above some 125 kB. What is unsaved is in the edit either way.
 func TestLargeEditsAreTheAgents(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

@@ -154,8 +154,8 @@ func TestNoLogin(t *testing.T) {
 	})
 }
 
-// providers are the APIs that droid has for custom models.
-var providers = []modelserver.Provider{modelserver.ChatCompletions, modelserver.Responses, modelserver.Messages}
+// providers are those APIs for custom models that differ in what droid does.
+var providers = []modelserver.Provider{modelserver.ChatCompletions, modelserver.Responses}
 
 // eachProvider runs a test with both droids and a model of each provider.
 func eachProvider(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home, provider modelserver.Provider)) {

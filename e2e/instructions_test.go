@@ -48,7 +48,7 @@ func appends(text string) map[string]any {
 
 // storesSystemPrompt reports whether droid keeps a session's system prompt: since 0.215.
 func (h home) storesSystemPrompt() bool {
-	return h.version != "0.99.0" && h.version != "0.117.0"
+	return h.version != "0.99.0"
 }
 
 // TestInstructionsReachTheModel: what the client adds to the system prompt, and the

@@ -29,7 +29,7 @@ func windowCalls(h home, id string) []windowCall {
 	}
 	elsewhere, titled := filepath.Join(h.work, "elsewhere"), "ok" // the one agent that has it can
 	if h.version == oldDroid {
-		titled = "refused: This droid (protocol 1.15.0) cannot rename a session; droid 0.117 and newer can. Update droid: `droid update`, or `npm install -g droid`."
+		titled = "refused: This droid (protocol 1.15.0) cannot rename a session; droid 0.215 and newer can. Update droid: `droid update`, or `npm install -g droid`."
 	}
 	return []windowCall{
 		{"initialize", map[string]any{"protocolVersion": 1}, ""},

@@ -36,7 +36,7 @@ var npmClients = []struct{ name, version string }{
 func nodePackage() string { return "node-linux-" + npmArch() }
 
 // oldDroid and newDroid are the droids that the tests run, before and since 0.215.
-// $DROID_ACP_E2E_DROIDS may name two others, as "0.117.0 0.215.0".
+// $DROID_ACP_E2E_DROIDS may name two others, as "0.99.0 0.215.0".
 var oldDroid, newDroid = droidVersions(os.Getenv("DROID_ACP_E2E_DROIDS"))
 
 func droidVersions(chosen string) (before, since string) {

@@ -155,7 +155,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 func TestCompactedElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == oldDroid {
-			t.Skip("0.99 needs a login to compact, and 0.117's file could be a fork's")
+			t.Skip("it needs a login to compact")
 		}
 		for _, w := range []string{"first", "second", "third"} {
 			model.On("say "+w, modelserver.Step{Text: "SAID-" + strings.ToUpper(w) + "."})

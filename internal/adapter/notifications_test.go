@@ -150,5 +150,8 @@ func TestFailedEditSaysWhy(t *testing.T) {
 		require.Contains(t, e.lastContent("e1"), `"text":"Error: File \"/workspace/a.txt\" has been modified externally since it was last read."`)
 		require.NotContains(t, e.lastContent("e1"), "Failed to edit")
 		require.Contains(t, e.lastContent("e2"), "Failed to edit file", "of which droid has stored no reason")
+		require.Equal(t, "end_turn", e.run("edit"))
+		e.settle()
+		require.Contains(t, e.lastContent("e1~2"), "modified externally", "the model used the id again")
 	})
 }

@@ -33,7 +33,7 @@ type asked struct {
 	line   string                 // what the line has in it by which droid gets it; "" for none
 	prompt bool                   // droid works on it
 	rests  bool                   // it is refused while a prompt runs or waits
-	new    bool                   // droid has it since 0.215, or 0.117
+	new    bool                   // droid has it since 0.215
 }
 
 // everything are the methods that change something, or that tell what others change.

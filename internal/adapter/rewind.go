@@ -47,7 +47,7 @@ func rewindFiles(ctx context.Context, client *droid.Client, session string, p re
 	info, err := client.RewindInfo(ctx, session, p.MessageID)
 	var refused *stream.RPCError
 	if !wanted && (err == nil || errors.As(err, &refused)) {
-		// 0.99 and 0.117 know no files after they have loaded a session; the
+		// 0.99 knows no files after it has loaded a session; the
 		// conversation can be rewound all the same.
 		return droid.RewindInfo{Evicted: info.Evicted}, nil
 	}

@@ -105,7 +105,7 @@ func TestSetTitleOfOpenSession(t *testing.T) {
 // A droid that cannot rename (0.99) is not asked, whether the session is open or not. Who asks
 // is told why and what to do, and the session goes on.
 func TestSetTitleOfADroidThatIsTooOld(t *testing.T) {
-	const why = "cannot rename a session; droid 0.117 and newer can. Update droid: `droid update`"
+	const why = "cannot rename a session; droid 0.215 and newer can. Update droid: `droid update`"
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := openTitles(t, root, fakedroid.V099, says("hi"))

@@ -84,7 +84,7 @@ func compactFailed(r *slashRun, err error) {
 }
 
 // endCompaction ends a compaction that the user cancelled or that takes too long.
-// droid ignores interrupts while it compacts and has the model go on (0.117 to
+// droid ignores interrupts while it compacts and has the model go on (0.215,
 // 0.225), so the process is ended, unless that would end something else of the user's.
 func (r *slashRun) endCompaction(client *droid.Client) {
 	s := r.s

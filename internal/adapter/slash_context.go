@@ -12,8 +12,8 @@ import (
 // contextCommand shows what fills the context window.
 func contextCommand(r *slashRun, _ string) {
 	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
-		if version := client.Version(); !version.Has(stream.TellsContextParts) {
-			return version.Lacks(stream.TellsContextParts), nil
+		if version := client.Version(); !version.Has(stream.TellsContextUse) {
+			return version.Lacks(stream.TellsContextUse), nil
 		}
 		b, err := client.ContextBreakdown(ctx)
 		var out strings.Builder

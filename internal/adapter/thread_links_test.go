@@ -479,7 +479,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 	})
 }
 
-// 0.99 and 0.117 know no files after they have loaded a session: the conversation is
+// 0.99 knows no files after it has loaded a session: the conversation is
 // rewound all the same, unless files are to be restored.
 func TestRewindWithoutFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -42,12 +42,12 @@ func explain(s *Session, failed []show.FailedEdit) {
 	s.Do(func(ctx context.Context) {
 		var calls []string
 		for _, e := range failed {
-			calls = append(calls, e.ID)
+			calls = append(calls, quirks.RawID(e.ID))
 		}
 		results := s.agent.threads.Results(ctx, session, calls)
 		s.Post(func() {
 			for _, e := range failed {
-				if why := results[e.ID]; why != "" {
+				if why := results[quirks.RawID(e.ID)]; why != "" {
 					s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
-// tellUsage reports how full the context window is, where droid tells (since 0.117). The
+// tellUsage reports how full the context window is, where droid tells (since 0.215). The
 // response to a prompt does not wait for it, that to a load does.
 func (s *Session) tellUsage() {
 	s.usage.NotDue()

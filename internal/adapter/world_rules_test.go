@@ -23,6 +23,8 @@ import (
 //   - each request has one answer, and each question of droid's, which is a yes only where a user said so
 //   - no question stays whose subject is gone
 //   - a prompt runs in no mode that is freer than the last one asked for
+//   - nor does a load make a session freer that is open
+//   - what was asked behind a load comes behind its answer
 //   - a stricter mode takes effect soon
 //   - what a user has taken the trust from does not run for a later prompt
 //   - a command in the background does not end without a word
@@ -130,6 +132,9 @@ func (win *window) isTold(params json.RawMessage) {
 			}
 		}
 		t.words = append(t.words, n)
+		if of := w.speaks[n]; load != nil && of != nil && of.win == win && of.session == p.SessionID && of.n > load.n {
+			w.breaks("a prompt overtakes a load: w%d, which was said for p%d, came before the answer to %d", n, of.n, load.n)
+		}
 	}
 	if all := modelWord.FindAllStringIndex(t.shown[t.parsed:], -1); all != nil {
 		t.parsed += all[len(all)-1][1]
@@ -175,11 +180,16 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 		if m.Error == nil {
 			w.ids = append(w.ids, result.SessionID)
 			n := win.thread(result.SessionID)
-			n.at, n.bound = result.SessionID, result.Modes.CurrentModeID
+			n.open, n.at, n.bound = true, result.SessionID, result.Modes.CurrentModeID
 		}
 	case "session/load", "session/resume":
 		if m.Error == nil {
+			before := t.wanted(win.muted, a.n)
 			t.at, t.replayed, t.bound = "", a.replayed, result.Modes.CurrentModeID
+			if t.open && !t.bound.AsksAsMuchAs(before) {
+				t.bound = before // a droid that does not take it back gets no prompt
+			}
+			t.open = a.n > t.closed
 			t.modes = slices.DeleteFunc(t.modes, func(m *modeAsked) bool { return m.n < a.n })
 		}
 	}
@@ -261,11 +271,14 @@ func (w *world) trust(word string) {
 	}
 }
 
-// wanted is the freest mode in which a prompt may run that is sent now. A change of the mode may have failed, and
+// wanted is the freest mode in which a prompt may run that is sent as this request. A change of the mode may have failed, and
 // a window that is muted has not heard of it.
-func (t *threadOf) wanted(muted bool) stream.Mode {
+func (t *threadOf) wanted(muted bool, before int) stream.Mode {
 	mode := t.bound
 	for _, m := range t.modes {
+		if m.n >= before {
+			break
+		}
 		if m.failed || muted {
 			mode = freer(mode, m.mode)
 		} else {

@@ -49,7 +49,8 @@ type world struct {
 	asks      []*request   // all that was asked, in order
 	words     int          // that droid's model has said
 	starts    map[int]bool // the words that begin what it says
-	allowed   int          // answers of users that allow something, less those that droid got
+	speaks    map[int]*request
+	allowed   int // answers of users that allow something, less those that droid got
 	made      []madeSession
 	titles    map[string]*titleOf
 	armed     []trap
@@ -105,6 +106,8 @@ type questionOf struct {
 
 // threadOf is a session as a window's user knows it.
 type threadOf struct {
+	open     bool     // in this window's agent
+	closed   int      // when it was last asked to close
 	at       string   // the session of droid's in which the thread goes on, "" when that was not told
 	replayed []string // prompts that the last load has shown
 	shown    string   // what was said by the model or this agent
@@ -219,7 +222,7 @@ func (w *world) lag(most time.Duration) time.Duration {
 func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, seed: seed, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, clock: bubbleClock{seen: map[[3]int64]time.Time{}}, began: time.Now(), logs: logs}
+	w := &world{t: t, seed: seed, root: filepath.Join(base, "sessions"), dir: filepath.Join(base, "project"), rng: rand.New(rand.NewSource(seed)), titles: map[string]*titleOf{}, starts: map[int]bool{}, speaks: map[int]*request{}, clock: bubbleClock{seen: map[[3]int64]time.Time{}}, began: time.Now(), logs: logs}
 	require.NoError(t, os.MkdirAll(filepath.Join(w.root, "-p"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".git"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(w.dir, ".factory"), 0o755))
@@ -228,6 +231,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	}
 	w.goroutines = runtime.NumGoroutine()
 	for n := range w.wins {
+		synctest.Wait()
 		before := runtime.NumGoroutine()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
@@ -475,6 +479,7 @@ func (p *worldDroid) speak(n int, of *request) error {
 	w.starts[from] = true
 	for range n {
 		fmt.Fprintf(&text, "w%d. ", w.words)
+		w.speaks[w.words] = of
 		w.words++
 	}
 	to := w.words
@@ -547,16 +552,20 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 	w.asks = append(w.asks, a)
 	if session != "" {
 		params = fmt.Sprintf(`"sessionId":%q,`, session) + params
-		a.bound, a.shown, a.distrusted = win.thread(session).wanted(win.muted), len(win.thread(session).shown), w.distrusts
+		a.bound, a.shown, a.distrusted = win.thread(session).wanted(win.muted, a.n), len(win.thread(session).shown), w.distrusts
 	}
 	if w.pending(win, session, "session/load") != nil || w.pending(win, session, "session/resume") != nil {
 		a.bound = stream.ModeAutoHigh // as the answer will tell
+	}
+	if method == "session/close" {
+		t := win.thread(session)
+		t.open, t.closed = false, a.n
 	}
 	if mode != nil {
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
 		changes := func(b *request) bool { return b.session == session && !b.answered && (b.mode != nil || b.title != "") }
-		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted(false))
+		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted(false, a.n))
 		t.modes = append(t.modes, mode)
 	}
 	win.editor.mu.Lock()

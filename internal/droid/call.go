@@ -232,7 +232,7 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 // ownerOfNullID returns the id of the call that an error without id belongs to: of the
 // calls that droid may not have read yet the first. droid reads in order, so it has read
 // those before one that it answered, and it refuses what it does not understand as soon as
-// it reads it (0.99, 0.117). It returns "" when there is none, or when more than one
+// it reads it (0.99). It returns "" when there is none, or when more than one
 // caller waits. The caller holds mu.
 func (c *Client) ownerOfNullID() string {
 	owner, interrupt := "", ""

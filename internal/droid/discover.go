@@ -19,7 +19,7 @@ type ContextStats struct {
 	Accuracy string `json:"accuracy"` // "estimated" was seen
 }
 
-// ContextStats asks how full the context window is (since 0.117).
+// ContextStats asks how full the context window is (since 0.215).
 func (c *Client) ContextStats(ctx context.Context) (s ContextStats, err error) {
 	err = c.Call(ctx, "droid.get_context_stats", nil, &s)
 	return s, err
@@ -43,7 +43,7 @@ func (c *Client) ContextBreakdown(ctx context.Context) (b ContextBreakdown, err 
 	return b, err
 }
 
-// Rename gives the session a title (since 0.117). droid first lets a model make
+// Rename gives the session a title (since 0.215). droid first lets a model make
 // a title of its own and answers after 6 to 14 s when it has no network.
 func (c *Client) Rename(ctx context.Context, title string) error {
 	return c.Call(ctx, "droid.rename_session", map[string]string{"title": title}, nil)

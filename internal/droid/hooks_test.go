@@ -65,7 +65,7 @@ func TestHooksBesideTheUsers(t *testing.T) {
 func TestHooksWithTheUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("lint")+`,"Stop":`+hooksOf("bell")+`}}`)
-	c := startVersion(t, "1.32.0", envHome+"="+home)
+	c := startVersion(t, "1.15.0", envHome+"="+home)
 	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, CWD: home}))
 	require.JSONEq(t, `{`+noMCP+`,"hooks":{"PreToolUse":[
 		{"matcher":"Read","hooks":[{"type":"command","command":"lint"}]},`+oursPre+`],"PostToolUse":[`+oursPost+`]}}`,
@@ -109,15 +109,15 @@ func TestSettingsThatCannotBeWritten(t *testing.T) {
 // A droid that has said nothing is asked, and its refusal has the version.
 func TestAwaitVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, p := newPeer(t, "1.32.0")
+		c, p := newPeer(t, "1.15.0")
 		told := make(chan stream.Version, 1)
 		go func() { told <- c.AwaitVersion(t.Context()) }()
 		p.expect(methodVersion)
 		synctest.Wait()
 		require.Empty(t, told, "it waits")
 		p.refuse("null", -32600, "Invalid request format")
-		require.Equal(t, stream.Version{Major: 1, Minor: 32}, <-told)
-		require.Equal(t, stream.Version{Major: 1, Minor: 32}, c.AwaitVersion(t.Context()), "it is not asked again")
+		require.Equal(t, stream.Version{Major: 1, Minor: 15}, <-told)
+		require.Equal(t, stream.Version{Major: 1, Minor: 15}, c.AwaitVersion(t.Context()), "it is not asked again")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, "1.220.0")
@@ -132,7 +132,7 @@ func TestAwaitVersion(t *testing.T) {
 // Settings that a droid 0.99 gets while it looks for MCP servers at its start are read by
 // half, so it is left alone until then; no other droid is waited for.
 func TestAwaitStart(t *testing.T) {
-	for version, waits := range map[string]bool{"1.15.0": true, "1.32.0": false, "1.220.0": false} {
+	for version, waits := range map[string]bool{"1.15.0": true, "1.220.0": false} {
 		synctest.Test(t, func(t *testing.T) {
 			c, p := newPeer(t, version)
 			started := time.Now()

@@ -196,7 +196,7 @@ func (c *Client) AnswerPermission(requestID, option string) error {
 // with a plan that the user has edited, where stream.TakesEditedPlan says that droid
 // takes one; droid does not offer it among the options. droid saves the text as
 // the specification, tells the model to read it, and sets the mode to normal. An
-// empty text is an error in 0.225 and an approval in 0.117, so it is refused here.
+// empty text is an error in 0.225 and was an approval before 0.215, so it is refused here.
 func (c *Client) ApproveEditedPlan(requestID, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("an empty plan cannot be approved")

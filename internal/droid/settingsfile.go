@@ -139,7 +139,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 const methodVersion = "droid.get_version"
 
 // AwaitVersion returns the version of droid's protocol. A droid that has not said a line
-// yet is asked something: 0.117 says none of its own before it is. It returns the zero
+// yet is asked something: some say none before they are. It returns the zero
 // Version when ctx ends or droid does before it answers, 0.3 s (0.225) to 1 s (0.99)
 // after its start.
 func (c *Client) AwaitVersion(ctx context.Context) stream.Version {

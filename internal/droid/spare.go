@@ -13,7 +13,7 @@ import (
 // or ends when none comes or that one is elsewhere; it is only started again by Next and Renew.
 //
 // A process has read the project of the directory that it was started in: its MCP
-// servers run, in a session elsewhere too (0.99 to 0.225), 0.99 and 0.117 offer its
+// servers run, in a session elsewhere too (0.99 to 0.225), 0.99 offers its
 // subagents there, and a hook for the start of a session is the one that was there when
 // the process began. So the spare serves a session in that directory alone, while the
 // project is as it was.

@@ -15,7 +15,7 @@ import (
 
 // userHooks returns the user's own hooks for these events in a session in the directory
 // cwd, as a droid has them that takes the settings file of one process in their place
-// (0.99, 0.117): for each event the list of the first file that has one which is not
+// (0.99): for each event the list of the first file that has one which is not
 // empty. In one directory hooks/hooks.json, which has nothing but the lists, comes before
 // settings.json. hooks.json beside them and settings.local.json are not read for hooks by
 // these versions.

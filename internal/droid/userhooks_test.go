@@ -16,7 +16,7 @@ func hooksOf(command string) string {
 	return `[{"matcher":"Read","hooks":[{"type":"command","command":"` + command + `"}]}]`
 }
 
-// Which of several files counts was seen on 0.99 and 0.117, which agree.
+// Which of several files counts was seen on 0.99.
 func TestUserHooks(t *testing.T) {
 	both := func(name string) string {
 		return `{"hooks":{"PreToolUse":` + hooksOf(name+"Pre") + `,"PostToolUse":` + hooksOf(name+"Post") + `}}`

@@ -16,7 +16,7 @@ import (
 // A process can be started without what a project brings to run. droid has no switch for
 // that: its headless modes take all of a project's files (0.99 to 0.225). What it does
 // have are settings of one process, which win over the project's (measured on 0.99.0,
-// 0.117.0, 0.215.0 and 0.225.2):
+// 0.215.0 and 0.225.2):
 //
 //   - mcpPolicy refuses each MCP server whose command, arguments or host have none of the
 //     texts of a list in them. It also refuses servers that a file names later on.

@@ -4,7 +4,7 @@ package quirks
 // the provider's words and as a system message with advice for the user; the
 // reason in agent_turn_completed is a third version since 0.215. An error does
 // not always end the turn.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 29.
 // Fixtures: llm_401_0.99.txtar, llm_401_0.225.txtar, no_login_0.225.txtar.
 

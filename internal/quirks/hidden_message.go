@@ -8,7 +8,7 @@ import "droid-acp/internal/droid/stream"
 // the user may see are notices and no answer of the model. An interrupt leaves
 // "Request interrupted by user", "Request cancelled by user" and "Error:
 // Request was aborted." behind, hidden on some versions and shown on others.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 11.
 // Fixtures: finish_length_0.225.txtar, interrupt_midstream_0.99.txtar.
 

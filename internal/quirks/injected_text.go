@@ -1,7 +1,7 @@
 package quirks
 
 // What droid does: it adds text for the model to what the user says. 0.99 puts
-// it into the user's message, before and after the user's words; since 0.117 it
+// it into the user's message, before and after the user's words; since 0.215 it
 // is a message of its own, hidden and with an id that begins with "context-";
 // only the paths of images still stand in the user's message. Such text is in
 // <system-reminder> tags. Of a custom command, 0.225 keeps what it expands to, in

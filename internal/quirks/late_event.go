@@ -2,7 +2,7 @@ package quirks
 
 // What droid does: after an interrupt the idle may come before the results and
 // system messages of the turn it ends, and deltas that were under way.
-// Seen on: 0.117 (permission pending).
+// Seen on: a release between 0.99 and 0.215 (permission pending).
 // Quirk: 1, last sentence.
 // Fixtures: none recorded; TestQuirk01_LateEventsOfCancelledTurn.
 

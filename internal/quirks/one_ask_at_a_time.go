@@ -4,7 +4,7 @@ package quirks
 // requests may be open at once. droid takes a request back without a word to
 // the request itself: permission_resolved names it when an interrupt resolved
 // it, and nothing does for ask_user.
-// Seen on: 0.99, 0.117 (one request for all tools), 0.215, 0.225 (one for each
+// Seen on: 0.99 (one request for all tools), 0.215, 0.225 (one for each
 // run of tools of one kind).
 // Quirk: 18, 19.
 // Fixtures: parallel_permissions_0.99.txtar, parallel_permissions_0.225.txtar,

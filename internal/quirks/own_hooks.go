@@ -7,7 +7,7 @@ package quirks
 // is in the message of the model, which keeps the input. A history has a message for each
 // hook that ran, "Hook execution started: PreToolUse" where the process that ran it loads
 // the session.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 33.
 // Fixtures: own_hooks_0.99.txtar, own_hooks_0.225.txtar.
 

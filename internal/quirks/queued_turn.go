@@ -4,9 +4,9 @@ package quirks
 // idle droid takes it up by itself as a turn of its own. A message sent while
 // a tool runs or a permission is pending goes into the running turn instead
 // and gets no idle of its own. An interrupt throws waiting messages away, and
-// says so once for all of them: their texts with an empty line between (0.99,
-// 0.117) or none (0.215, 0.225), and, of one alone since 0.215, its request id.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// says so once for all of them: their texts with an empty line between (0.99) or
+// none (0.215, 0.225), and, of one alone since 0.215, its request id.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 2, 11.
 // Fixtures: message_while_tool_0.225.txtar, message_while_streaming_0.225.txtar.
 

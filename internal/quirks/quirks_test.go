@@ -19,7 +19,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var (
 	v057  = stream.Version{}
 	v099  = stream.Version{Major: 1, Minor: 15}
-	v117  = stream.Version{Major: 1, Minor: 32}
 	v215  = stream.Version{Major: 1, Minor: 206}
 	v225  = stream.Version{Major: 1, Minor: 220}
 	epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -244,7 +243,7 @@ func TestQuirk01_PrematureIdle(t *testing.T) {
 }
 
 func TestQuirk01_LateEventsOfCancelledTurn(t *testing.T) {
-	started(t, v117).push(delta("a", "x"), toolCall("c", abc), permission("r", "c")).
+	started(t, v099).push(delta("a", "x"), toolCall("c", abc), permission("r", "c")).
 		says(`text a "x"`, `tool c started: Execute {"command":"abc"}`, `permission r asked for c Execute (exec); options `).
 		interrupt().push(stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel}, idle).
 		says("ask withdrawn r", "tool c ended unfinished", `turn ended, prompt "p1", cancelled, reason ""`).
@@ -633,11 +632,11 @@ func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
 	}
 }
 
-// A turn whose call has no result did not complete: 0.117 says idle and leaves when
+// A turn whose call has no result did not complete: one before 0.215 says idle and leaves when
 // its stdin ends while a permission waits.
 func TestQuirk03_IdleWithAnOpenCall(t *testing.T) {
 	asked := func(t *testing.T) *talk {
-		return started(t, v117).push(assistant("a", use("c", abc)), permission("r", "c")).
+		return started(t, v099).push(assistant("a", use("c", abc)), permission("r", "c")).
 			says(`tool c started: Execute {"command":"abc"}`, "permission r asked for c Execute (exec); options ")
 	}
 	withdrawn := stream.PermissionResolved{RequestID: "r", SelectedOption: stream.OptionCancel}

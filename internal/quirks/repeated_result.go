@@ -4,7 +4,7 @@ import "droid-acp/internal/droid/stream"
 
 // What droid does: an interrupt makes it send the result of a tool twice, on
 // 0.225 with different texts while a permission was pending.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 7.
 // Fixtures: interrupt_midtool_0.99.txtar, interrupt_permission_0.225.txtar.
 

@@ -2,8 +2,8 @@ package quirks
 
 // What droid does: settings_updated comes several times with the same values
 // and may hold a part of them only; a change that changes nothing brings none
-// on 0.99 and one since 0.117. Token usage is repeated too.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// on 0.99 and one since 0.215. Token usage is repeated too.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 16, 23.
 // Fixtures: spec_low_0.225.txtar.
 

@@ -6,7 +6,7 @@ import "droid-acp/internal/droid/stream"
 // empty input, then with what the model has spelled out so far, and on 0.99
 // once more before the result. Only the snapshot and the permission request
 // are sure to have the whole input.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 8.
 // Fixtures: split_tool_args_0.99.txtar, exec_allowed_0.225.txtar.
 

@@ -3,9 +3,9 @@ package quirks
 // What droid does: when a model call breaks off, droid repeats it, and the
 // deltas of the second answer come under the same message id, after those of
 // the first. 0.225 says assistant_message_retracted in between, after an
-// llm_retry that 0.215 has alone; 0.99 and 0.117 say nothing at all. The
+// llm_retry that 0.215 has alone; 0.99 says nothing at all. The
 // snapshot has the second answer only.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 6.
 // Fixtures: retry_midstream_0.99.txtar, retry_midstream_0.225.txtar.
 
@@ -28,7 +28,7 @@ func (n *Normalizer) retract(m *message) {
 
 // restarted reports whether the text that was sent of m ends with the text of its
 // snapshot. Then the answer broke off, which droid did not say, and came again in
-// full (0.99, 0.117), so that only the beginning is void.
+// full (0.99), so that only the beginning is void.
 func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	text, thinking := readable(content)
 	if len(text) == 0 {

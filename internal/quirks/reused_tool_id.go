@@ -3,12 +3,14 @@ package quirks
 // What droid does: it passes the model's tool ids on. Some models give the same
 // id to a call of every message, or to two calls of one message; droid then
 // treats those two as one.
-// Seen on: 0.99, 0.117, 0.215, 0.225.
+// Seen on: 0.99, 0.215, 0.225.
 // Quirk: 10.
 // Fixtures: same_tool_ids_0.99.txtar, same_tool_ids_0.225.txtar.
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -54,4 +56,13 @@ func (t *tools) uniqueID(raw string) string {
 		}
 		id = fmt.Sprintf("%s~%d", raw, i)
 	}
+}
+
+// RawID is the id that droid has for a call that uniqueID gave this one.
+func RawID(id string) string {
+	at := strings.LastIndexByte(id, '~')
+	if _, err := strconv.Atoi(id[at+1:]); err != nil || at < 0 {
+		return id
+	}
+	return id[:at]
 }

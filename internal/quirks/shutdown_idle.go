@@ -2,10 +2,10 @@ package quirks
 
 // What droid does: when its stdin ends or SIGTERM arrives it says idle at once,
 // and then goes on with the turn, even with another model call. The turn's own
-// end follows with agent_turn_completed and a second idle. 0.117, asked to leave
+// end follows with agent_turn_completed and a second idle. Before 0.215, asked to leave
 // while a permission waits, withdraws the request half a minute later, says idle
 // and leaves, without a result for the call.
-// Seen on: 0.117 (permission), 0.215, 0.225.
+// Seen on: 0.117 (permission; the one recording of it), 0.215, 0.225.
 // Quirk: 3.
 // Fixtures: eof_midstream_0.225.txtar, eof_permission_0.117.txtar.
 //

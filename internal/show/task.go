@@ -22,7 +22,7 @@ type task struct {
 
 func newTask(c *shownCall) toolView { return &task{shownCall: c} }
 
-// progress shows a step of the subagent under its call (0.99, 0.117).
+// progress shows a step of the subagent under its call (0.99).
 func (t *task) progress(_ Moment, u stream.ProgressUpdate) {
 	if t.add(u) {
 		t.sendContent(protocol.TextContent(t.text()))

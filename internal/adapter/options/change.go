@@ -40,7 +40,7 @@ func (o *State) Patch(version stream.Version, id, value string) (stream.Settings
 	case SpecModel:
 		return specModelPatch(model, value), nil
 	default:
-		// Without the model 0.99 and 0.117 ignore the effort.
+		// Without the model 0.99 ignores the effort.
 		return stream.SettingsPatch{SpecModeModelID: o.settings.SpecModeModelID, SpecModeReasoningEffort: &value}, nil
 	}
 }

@@ -86,7 +86,7 @@ func tooLarge(message string) bool {
 }
 
 // reasonFromMessage finds the reason of a failed turn in the message of a droid that
-// gives none (0.99, 0.117). Such a message begins with the HTTP
+// gives none (0.99). Such a message begins with the HTTP
 // status of the model's server.
 func reasonFromMessage(message string) string {
 	status, _, _ := strings.Cut(message, " ")

@@ -2,7 +2,7 @@ package turns
 
 import "time"
 
-// A droid that is asked to stop is asked again, since 0.99 and 0.117 lose an
+// A droid that is asked to stop is asked again, since 0.99 loses an
 // interrupt that follows its prompt at once (quirk 5). One that does not stop at all,
 // as 0.99 does on huge lines (quirk 25), is killed.
 const (

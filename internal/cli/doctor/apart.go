@@ -19,8 +19,8 @@ import (
 // A droid looks up Factory's hosts as soon as it starts, sends its session there where it
 // has a login, and leaves some dozen files in ~/.factory. The doctor's has a directory of
 // its own in the place of ~/.factory, no login, and addresses at which nobody listens.
-// Whatever else it asks for goes to a proxy that is not there: 0.117 wants docs.factory.ai.
-// Measured with 0.99.0, 0.117.0, 0.215.0 and 0.225.2 on Linux: it looks up no name and
+// Whatever else it asks for goes to a proxy that is not there.
+// Measured with 0.99.0, 0.215.0 and 0.225.2 on Linux: it looks up no name and
 // connects to nobody. It leaves nothing either, but that 0.99 writes lines to ~/.factory/logs/console.log all the
 // same. HOME stays: programs that choose a version of Node read it.
 

@@ -12,7 +12,7 @@ import (
 // Kind is what sort of thing an Item is.
 type Kind string
 
-// The kinds. What is said of droid was seen on 0.99.0, 0.117.0, 0.215.0 and 0.225.2.
+// The kinds. What is said of droid was seen on 0.99.0, 0.215.0 and 0.225.2.
 const (
 	MCPServer Kind = "MCP server" // droid starts it with the process
 	Hook      Kind = "hook"       // droid runs it at an event, such as the start of a session

@@ -14,7 +14,7 @@ import (
 const maxSummaryAt = 1 << 20
 
 // Summary is the text that a conversation became when droid compacted it into the
-// session of this id (0.117 and 0.225: the line compaction_state behind the first one).
+// session of this id (0.215 and 0.225: the line compaction_state behind the first one).
 // It is "" for a session that does not begin with one. The error is that of reading the
 // store, or a *NotFoundError.
 func (s *Store) Summary(id string) (string, error) {

@@ -286,7 +286,7 @@ const compactionSlack = 2 * time.Second
 // two threads.
 //
 // The new session begins with a line of type compaction_state, and names its parent
-// (0.117 to 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
+// (0.215, 0.225). A fork or rewind of it begins alike; 0.215 and later say where it was
 // forked. What an older droid wrote may be either, so it is a thread of its own.
 func (h head) compactionOf(parent candidate) bool {
 	return h.compaction != "" && h.Host != "" && len(h.ForkedAt) == 0 && !parent.updated.After(h.compactedAt.Add(compactionSlack))

@@ -153,29 +153,29 @@ func TestCompactedAndUsedAgain(t *testing.T) {
 }
 
 // Forks, rewinds and subagents are no part of a thread, also those of a compacted session, which
-// begin with its summary: 0.225 says where they were forked, 0.117 does not.
+// begin with its summary: 0.225 says where they were forked, older ones do not.
 func TestForksStayApart(t *testing.T) {
 	s := newStore(t)
 	w := abs("/w")
 	s.session("a", w, 1)
 	s.compacted("b", "a", w, 2)
 	s.write(project(w), "fork225"+transcript, start225("fork225", w, "T", fields{"parent": "b", "forkedAtMessageId": "m"})+compaction("summary-b", 2)+turn225("x"), sometime.Add(4*time.Second))
-	s.write(project(w), "fork117"+transcript, start99("fork117", w, "[Fork] T", fields{"parent": "b"})+compaction("summary-b", 2)+turn99("x"), sometime.Add(5*time.Second))
+	s.write(project(w), "forkOld"+transcript, start99("forkOld", w, "[Fork] T", fields{"parent": "b"})+compaction("summary-b", 2)+turn99("x"), sometime.Add(5*time.Second))
 	s.write(project(w), "fork99"+transcript, start99("fork99", w, "[Fork] T", fields{"parent": "a"})+turn99("x"), sometime.Add(6*time.Second))
 	empty := `{"forkedAtMessageId":null,` + start225("empty225", w, placeholder, fields{"parent": "b"})[1:]
 	s.write(project(w), "empty225"+transcript, empty+compaction("summary-b", 2), sometime.Add(3*time.Second)) // of a session without a message
 	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
-	for _, id := range []string{"empty225", "fork225", "fork117", "fork99"} {
+	for _, id := range []string{"empty225", "fork225", "forkOld", "fork99"} {
 		require.Equal(t, []string{id}, s.Thread(id))
 	}
-	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225", "a"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "forkOld", "fork225", "empty225", "a"}, ids(s.list("", 0)))
 	require.NoError(t, s.Delete(s.Thread("a")...))
-	require.Equal(t, []string{"fork99", "fork117", "fork225", "empty225"}, ids(s.list("", 0)))
+	require.Equal(t, []string{"fork99", "forkOld", "fork225", "empty225"}, ids(s.list("", 0)))
 
-	// What 0.117 compacted could be a fork as well.
-	s.write(project(w), "c117"+transcript, start99("c117", w, placeholder, fields{"parent": "fork117"})+compaction("summary-c117", 7), sometime.Add(7*time.Second))
-	require.Equal(t, []string{"fork117"}, s.Thread("fork117"))
-	require.Equal(t, []string{"c117", "fork99", "fork117", "fork225", "empty225"}, ids(s.list("", 0)))
+	// What an older one compacted could be a fork as well.
+	s.write(project(w), "cOld"+transcript, start99("cOld", w, placeholder, fields{"parent": "forkOld"})+compaction("summary-cOld", 7), sometime.Add(7*time.Second))
+	require.Equal(t, []string{"forkOld"}, s.Thread("forkOld"))
+	require.Equal(t, []string{"cOld", "fork99", "forkOld", "fork225", "empty225"}, ids(s.list("", 0)))
 }
 
 // Sessions that name each other as parents.

@@ -140,7 +140,7 @@ type ToolResult struct {
 }
 
 // SettingsUpdated is settings_updated. Settings may be partial. RequestID is
-// set since 0.117 when a request of ours caused it.
+// set since 0.215 when a request of ours caused it.
 type SettingsUpdated struct {
 	Settings  Settings `json:"settings"`
 	RequestID string   `json:"requestId"`

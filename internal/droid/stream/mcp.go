@@ -78,7 +78,7 @@ type MCPStatusChanged struct {
 
 // MCPAuthRequired is mcp_auth_required: a login has begun and waits for the user
 // to open AuthURL, which ends at a port of droid's own on loopback. 0.225 sends it
-// after droid.Client.AuthenticateMCP alone. 0.99 and 0.117 also send it when a server
+// after droid.Client.AuthenticateMCP alone. 0.99 also sends it when a server
 // refuses, and then that port only answers "No matching authorization flow found".
 type MCPAuthRequired struct {
 	ServerName string `json:"serverName"`

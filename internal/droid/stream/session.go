@@ -9,7 +9,7 @@ import (
 // SessionInfo is what droid answers when a session is opened.
 type SessionInfo struct {
 	SessionID        string
-	Title            string // of a loaded session, since 0.117
+	Title            string // of a loaded session, since 0.215
 	CWD              string // of a loaded session
 	Messages         []Message
 	Unreadable       int  // messages that did not decode and are left out

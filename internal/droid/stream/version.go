@@ -53,7 +53,7 @@ func (v Version) String() string {
 // has, such as "0.215", or "" for one that is older than all of them.
 func (v Version) Generation() string {
 	name := ""
-	for _, r := range []release{release099, release117, release215} {
+	for _, r := range []release{release099, release215} {
 		if v.AtLeast(r.protocol) {
 			name = r.name
 		}
@@ -96,7 +96,7 @@ const Update = "Update droid: `droid update`, or `npm install -g droid`."
 
 // missed are the facts that users miss in an old droid, since this program does not do
 // in droid's place what it says.
-var missed = []Fact{RenamesSessions, ExpandsCommands, StoresSystemPrompt, TakesEditedPlan, TellsContextUse, TellsContextParts, SwitchesAutoCompaction}
+var missed = []Fact{RenamesSessions, ExpandsCommands, StoresSystemPrompt, TakesEditedPlan, TellsContextUse, SwitchesAutoCompaction}
 
 // Missing names what users of this version miss, "" for nothing.
 func (v Version) Missing() string {
@@ -123,8 +123,8 @@ type Fact struct {
 }
 
 // release is the name of a release of droid, and the version of the protocol from
-// which on it is assumed. No release between 0.117 and 0.215 was recorded, so what
-// is there since 0.215 may be older.
+// which on it is assumed. What lies between 0.99 and 0.215 is taken for 0.99, though some
+// of what is there since 0.215 may be older.
 type release struct {
 	name     string
 	protocol Version
@@ -134,7 +134,6 @@ type release struct {
 // 0.99 tells 1.15.0; whatever tells one at all is taken for 0.99.
 var (
 	release099 = release{"0.99", Version{0, 0, 1}}
-	release117 = release{"0.117", Version{1, 32, 0}}
 	release215 = release{"0.215", Version{1, 206, 0}}
 )
 
@@ -150,16 +149,15 @@ var (
 	// Else it is not known which settings of one process win over a project's.
 	LeavesLayerOut = Fact{release099, "be started without what a project brings to run"}
 
-	RenamesSessions      = Fact{release117, "rename a session"}
-	CompactsWithoutLogin = Fact{release117, "compact a conversation without a login to Factory"}
-	TellsContextUse      = Fact{release117, "tell what fills the context window"}
+	RenamesSessions      = Fact{release215, "rename a session"}
+	CompactsWithoutLogin = Fact{release215, "compact a conversation without a login to Factory"}
+	TellsContextUse      = Fact{release215, "tell what fills the context window"}
 	// Else the answer proceed_edit opens a program of the desktop.
-	TakesEditedPlan = Fact{release117, "take a plan that was edited before it was approved"}
+	TakesEditedPlan = Fact{release215, "take a plan that was edited before it was approved"}
 	// Else it looks for MCP servers as it starts, and never starts those that it finds then
 	// although they are a session's: of its settings it has read a part before they had them.
-	LooksForServersLate = Fact{release117, "leave its settings alone until a session is opened"}
-	OffersToolsEarly    = Fact{release117, "offer the tools of an MCP server while others still connect"}
-
+	LooksForServersLate = Fact{release215, "leave its settings alone until a session is opened"}
+	OffersToolsEarly    = Fact{release215, "offer the tools of an MCP server while others still connect"}
 	// Else some errors have the id null.
 	NamesRequestOfErrors = Fact{release215, "name the request in every error"}
 	// Else idle is the only sign.
@@ -176,7 +174,6 @@ var (
 	// Else what is to be added to the system prompt is given to each process anew.
 	StoresSystemPrompt  = Fact{release215, "store an addition to the system prompt with a session"}
 	ExpandsCommands     = Fact{release215, "list custom commands and skills and expand them in a prompt"}
-	TellsContextParts   = Fact{release215, "tell the parts of what fills the context window"}
 	GoesOverAfterRewind = Fact{release215, "go on with a rewound session in the process that rewound it"}
 	// Else it goes on in the copy.
 	StaysAfterFork         = Fact{release215, "stay in the session that it has copied"}

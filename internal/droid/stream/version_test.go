@@ -14,20 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the recorded versions do: 0.57, 0.99, 0.117, 0.215 and 0.225.
+// What the recorded versions do: 0.57, 0.99, 0.215 and 0.225.
 func TestFactsOfVersions(t *testing.T) {
-	v057, v099, v117, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
+	v057, v099, between, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
 	for _, tc := range []struct {
 		fact  Fact
 		since string
 		lack  []Version
 		have  []Version
 	}{
-		{TakesAutonomyMode, "0.99", []Version{v057}, []Version{{0, 0, 1}, v099, v117, v215, v225}},
-		{RenamesSessions, "0.117", []Version{v057, v099, {1, 31, 9}}, []Version{v117, v215, v225}},
-		{GoesOverAfterRewind, "0.215", []Version{v057, v099, v117, {1, 205, 99}}, []Version{v215, v225}},
-		{StaysAfterFork, "0.215", []Version{v057, v099, v117}, []Version{v215, v225}},
-		{ClosesSessions, "0.215", []Version{v057, v099, v117}, []Version{v215, v225}},
+		{TakesAutonomyMode, "0.99", []Version{v057}, []Version{{0, 0, 1}, v099, between, v215, v225}},
+		{RenamesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
+		{GoesOverAfterRewind, "0.215", []Version{v057, v099, between, {1, 205, 99}}, []Version{v215, v225}},
+		{StaysAfterFork, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
+		{ClosesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 	} {
 		for _, v := range tc.lack {
 			require.False(t, v.Has(tc.fact), "%v %v", v, tc.fact)
@@ -42,8 +42,7 @@ func TestFactsOfVersions(t *testing.T) {
 // What users miss is told with the release that has all of it, and nothing of the newest.
 func TestMissing(t *testing.T) {
 	require.Equal(t, "cannot rename a session, "+strings.Join([]string{ExpandsCommands.can, StoresSystemPrompt.can, TakesEditedPlan.can, TellsContextUse.can,
-		TellsContextParts.can, SwitchesAutoCompaction.can}, ", ")+"; droid 0.215 and newer can", Version{1, 15, 0}.Missing())
-	require.NotContains(t, Version{1, 32, 0}.Missing(), RenamesSessions.can)
+		SwitchesAutoCompaction.can}, ", ")+"; droid 0.215 and newer can", Version{1, 15, 0}.Missing())
 	require.Empty(t, Version{1, 206, 0}.Missing())
 }
 

@@ -424,7 +424,7 @@ func (d *Droid) updateSettings(id string, params map[string]any) error {
 			return err
 		}
 	}
-	if d.version.minor() >= 32 { // 0.117 and later: always, with the request's id (quirk 16)
+	if d.version.modern() { // always, with the request's id (quirk 16)
 		if err := d.notifySettings(id); err != nil {
 			return err
 		}

@@ -56,13 +56,6 @@ var dialects = []dialect{
 		failure: `{"error":{"code":"scripted","message":"scripted 401","param":null,"type":"scripted_error"}}`,
 		finish:  [2]string{"completed", "completed"},
 	},
-	{
-		provider: Messages, path: "/v1/messages", request: messagesRequest, read: readMessages,
-		tools:   []object{{"name": "Execute", "input_schema": object{"type": "object"}}, {"name": "ApplyPatch", "input_schema": object{"type": "object"}}},
-		whole:   `"content":[{"text":"A scripted title","type":"text"}]`,
-		failure: `{"error":{"message":"scripted 401","type":"authentication_error"},"type":"error"}`,
-		finish:  [2]string{"end_turn", "tool_use"},
-	},
 }
 
 // eachFormat runs a test with a server and a client of each API.
@@ -215,50 +208,6 @@ func readResponses(t *testing.T, a *answer, name string, data []byte) {
 	}
 }
 
-// messagesRequest has the results of tools in messages of the user.
-func messagesRequest(conversation []entry) object {
-	messages := []object{}
-	for _, e := range conversation {
-		switch e.who {
-		case "tool":
-			messages = append(messages, object{"role": "user", "content": []object{
-				{"type": "tool_result", "tool_use_id": "a", "content": []object{{"type": "text", "text": e.text}}}}})
-		case "user":
-			messages = append(messages, object{"role": "user", "content": []object{{"type": "text", "text": e.text}}})
-		default:
-			messages = append(messages, object{"role": e.who, "content": []object{{"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": e.text}}})
-		}
-	}
-	return object{"system": []object{{"type": "text", "text": "You are droid."}}, "messages": messages, "max_tokens": 4096}
-}
-
-func readMessages(t *testing.T, a *answer, name string, data []byte) {
-	e := decode[struct {
-		Type  string
-		Block struct{ Name string } `json:"content_block"`
-		Delta struct {
-			Text, Thinking string
-			JSON           string `json:"partial_json"`
-			Stop           string `json:"stop_reason"`
-		}
-	}](t, data)
-	require.Equal(t, name, e.Type)
-	require.False(t, a.Done, "an event after the end")
-	switch e.Type {
-	case "content_block_start":
-		a.Name += e.Block.Name
-	case "content_block_delta":
-		a.Pieces++
-		a.Text += e.Delta.Text
-		a.Thinking += e.Delta.Thinking
-		a.Args += e.Delta.JSON
-	case "message_delta":
-		a.Finish = e.Delta.Stop
-	case "message_stop":
-		a.Done = true
-	}
-}
-
 // All that a conversation consists of is the same Message in every API.
 func TestMessagesOfEveryFormat(t *testing.T) {
 	eachFormat(t, func(t *testing.T, s *Server, c client) {
@@ -272,17 +221,6 @@ func TestMessagesOfEveryFormat(t *testing.T) {
 		}
 		require.Equal(t, []entry{{"system", "You are droid."}, user("go"), assistant("I run it."), result("one"), result("two"), assistant("Done."), user("and now?")}, got)
 	})
-}
-
-// What stands beside the results of tools in a message of the user is the user's.
-func TestResultsBesideWords(t *testing.T) {
-	c, err := messages{}.decode([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"user","content":[` +
-		`{"type":"tool_result","tool_use_id":"a","content":"ok"},{"type":"text","text":"and more"}]}]}`))
-	require.NoError(t, err)
-	require.Len(t, c.messages, 3)
-	require.Equal(t, "ok", c.messages[1].Text())
-	require.Equal(t, "user", c.messages[2].Role)
-	require.Equal(t, "and more", c.messages[2].Text())
 }
 
 // A prompt may be a bare string.
@@ -326,7 +264,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, format := range []format{chatCompletions{}, responses{}, messages{}} {
+		for _, format := range []format{chatCompletions{}, responses{}} {
 			c, err := format.decode(body)
 			if err != nil {
 				continue

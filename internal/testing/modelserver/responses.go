@@ -37,6 +37,10 @@ func (responses) decode(body []byte) (call, error) {
 	return c, nil
 }
 
+// Signature stands for what lets the provider trust its own thinking when it
+// gets it back.
+const Signature = "c2NyaXB0ZWQ="
+
 // inputMessages are the messages that the items of a request make. Items of the
 // model that follow each other are one answer.
 func inputMessages(input json.RawMessage) ([]Message, error) {

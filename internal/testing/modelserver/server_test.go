@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -184,9 +183,6 @@ func TestSettings(t *testing.T) {
 	require.Contains(t, read(home), `"baseUrl": "`+s.URL()+`"`)
 	require.Contains(t, read(home), `"model": "gpt-5"`)
 	require.Contains(t, read(home), `"provider": "openai"`)
-
-	require.NoError(t, WriteSettingsFor(home, Model{URL: s.URL(), Provider: Messages}))
-	require.Contains(t, read(home), `"baseUrl": "`+strings.TrimSuffix(s.URL(), "/v1")+`"`, "droid adds the version")
 }
 
 func TestRefusedURL(t *testing.T) {

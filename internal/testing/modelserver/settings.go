@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // ModelName is the model that the settings name to droid; droid calls it
@@ -20,11 +19,10 @@ const (
 // Provider is droid's word for the API of a custom model (0.99 to 0.225).
 type Provider string
 
-// The APIs that droid has for a custom model.
+// Two of the APIs that droid has for a custom model; the third is "anthropic".
 const (
 	ChatCompletions Provider = "generic-chat-completion-api" // POST {base}/chat/completions
 	Responses       Provider = "openai"                      // POST {base}/responses
-	Messages        Provider = "anthropic"                   // POST {base}/v1/messages
 )
 
 // Model is a custom model of droid's settings. droid chooses the tools that it
@@ -34,14 +32,6 @@ type Model struct {
 	URL      string   // Server.URL or RefusedURL
 	Name     string   // "" for ModelName
 	Provider Provider // "" for ChatCompletions
-}
-
-// base is the model's URL as droid wants it: for Messages it adds the version.
-func (m Model) base() string {
-	if m.Provider == Messages {
-		return strings.TrimSuffix(m.URL, version)
-	}
-	return m.URL
 }
 
 // version ends the URL of a server.
@@ -56,7 +46,7 @@ func WriteSettings(home, url string) error { return WriteSettingsFor(home, Model
 func WriteSettingsFor(home string, m Model) error {
 	settings := map[string]any{
 		"customModels": []map[string]any{{
-			"model": cmp.Or(m.Name, ModelName), "displayName": "Scripted", "baseUrl": m.base(), "apiKey": "none",
+			"model": cmp.Or(m.Name, ModelName), "displayName": "Scripted", "baseUrl": m.URL, "apiKey": "none",
 			"provider": cmp.Or(m.Provider, ChatCompletions), "maxOutputTokens": 4096, "noImageSupport": false,
 		}},
 		"sessionDefaultSettings": map[string]any{"model": ModelID},
