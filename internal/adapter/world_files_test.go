@@ -118,7 +118,7 @@ func (w *world) lookAtFiles() {
 			if !strings.HasPrefix(buffer, f.typed) {
 				w.breaks("what the user has typed is lost: of %s, which has %q", f.path, buffer)
 			}
-			if unsaved := win.files.Dirty(f.path); buffer != disk && (!unsaved || !w.faulty && len(f.worked) > 0) {
+			if unsaved := win.files.Dirty(f.path); buffer != disk && (!unsaved || !win.late && len(f.worked) > 0) {
 				w.breaks("the editor shows another text: %q, and %s has %q", buffer, f.path, disk)
 			}
 		}
