@@ -25,6 +25,8 @@ type worldFile struct {
 	path   string
 	typed  string // what the user has not saved in the beginning
 	worked []int  // the prompts whose edits droid was told to have made
+	edited int    // how many droids edit it now
+	raced  bool   // two did so at a time, and no agent stood between them
 }
 
 // hasFiles gives a window files in the project, on the disk alone or in buffers.
@@ -77,7 +79,10 @@ func (p *worldDroid) changes(text string, of *request) error {
 	}
 	p.w.mu.Lock()
 	p.edits, p.edit = f, of.n
+	f.edited++
+	f.raced = f.raced || f.edited > 1 && p.win.files == nil
 	p.w.mu.Unlock()
+	defer func() { p.w.mu.Lock(); f.edited--; p.w.mu.Unlock() }()
 	tool := editOf(f.path, "end\n", fmt.Sprintf("e%d\nend\n", of.n))
 	if of.n%4 > 0 { // mostly nobody is asked, and more happens
 		tool.Confirmation = ""
@@ -98,6 +103,9 @@ var editedText = regexp.MustCompile(`^(typed\n)?start\n(?:e\d+\n)*end\n$`)
 func (w *world) lookAtFiles() {
 	for _, win := range w.wins {
 		for _, f := range win.edited {
+			if f.raced {
+				continue
+			}
 			data, err := os.ReadFile(f.path)
 			if err != nil {
 				w.breaks("a file is gone: %v", err)
@@ -118,7 +126,7 @@ func (w *world) lookAtFiles() {
 			if !strings.HasPrefix(buffer, f.typed) {
 				w.breaks("what the user has typed is lost: of %s, which has %q", f.path, buffer)
 			}
-			if unsaved := win.files.Dirty(f.path); buffer != disk && (!unsaved || !w.faulty && len(f.worked) > 0) {
+			if unsaved := win.files.Dirty(f.path); buffer != disk && (!unsaved || !win.late && len(f.worked) > 0) {
 				w.breaks("the editor shows another text: %q, and %s has %q", buffer, f.path, disk)
 			}
 		}

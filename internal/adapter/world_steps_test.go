@@ -185,7 +185,7 @@ func (w *world) strike(s step, win *window, session string, a *request) {
 	case "mute":
 		w.mu.Lock()
 		muted := win.muted
-		win.muted = true
+		win.muted, win.late = true, true
 		w.mu.Unlock()
 		if !muted {
 			win.out.pause()

@@ -94,6 +94,7 @@ type window struct {
 	order   []string             // the same, as they came
 	threads map[string]*threadOf // by the id of the session
 	muted   bool
+	late    bool // it was muted, so what it was asked may not have been answered in time
 	pipe    hookPipe
 	edited  []*worldFile
 }
