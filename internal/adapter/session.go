@@ -244,7 +244,7 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellNow tells a Notice though no turn runs.
 func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...) }
 
-// tellKept tells what waits for a prompt that will not come.
+// tellKept tells what waits for a prompt, which begins or will not come.
 func tellKept(s *Session) {
 	if s.out.Known() {
 		for _, notice := range s.out.Kept() {

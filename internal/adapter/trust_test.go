@@ -312,6 +312,18 @@ func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 	}
 }
 
+// What waits for a prompt comes with a command, too: after its yes, that nobody has said yes is no longer so.
+func TestWhatWaitsComesWithACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProjectAs(t, asNamed("CodeCompanion.nvim"), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.Regexp(t, `(?s)so it was left out.*Trusted, and remembered`, r.messages())
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, 1, strings.Count(r.messages(), "so it was left out"), r.messages())
+	})
+}
+
 // A prompt that is cancelled while its user is asked has given no answer. One who never
 // answers is waited for until trustTime.
 func TestTrustIsNotAnswered(t *testing.T) {

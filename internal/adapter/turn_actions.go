@@ -30,6 +30,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
 		s.out.Use(p.session)
+		tellKept(s)
 		p.command.begin(p)
 	case turns.Send:
 		s.prompts.Get(a.ID).send(a.Request)
@@ -58,9 +59,7 @@ func (s *Session) act(a turns.Action) {
 func (p *userPrompt) begin() {
 	s := p.s
 	s.out.Use(p.session)
-	for _, notice := range s.out.Kept() {
-		s.tell(show.Notice(notice))
-	}
+	tellKept(s)
 	s.proc.Stay()
 	s.usage.NotDue()
 	s.commands.NotDue()
