@@ -33,8 +33,8 @@ var unbounded = map[string]string{
 	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
-	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Agent.begin": "beside", "Session.start": "beside",
-	"Session.started": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
+	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Session.launch": "beside",
+	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
 	"Process.Background": "in the owner",
