@@ -4,6 +4,7 @@
 package udiff
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -65,4 +66,21 @@ func split(diff string) (lines []Line) {
 		}
 	}
 	return lines
+}
+
+// Merge makes two changes of a text in one. It reports false where they touch each other: then
+// nobody can tell which lines stand first, or which of them are wanted.
+func Merge(base, one, other string) (both string, ok bool) {
+	ours, theirs := udiff.Lines(base, one), udiff.Lines(base, other)
+	for _, x := range ours {
+		if slices.ContainsFunc(theirs, func(y udiff.Edit) bool { return x != y && x.Start <= y.End && y.Start <= x.End }) {
+			return "", false
+		}
+	}
+	edits, ok := udiff.Merge(ours, theirs)
+	if !ok {
+		return "", false
+	}
+	both, err := udiff.Apply(base, edits)
+	return both, err == nil
 }

@@ -76,3 +76,23 @@ func linesOf(text string) (lines []string) {
 	}
 	return lines
 }
+
+// Two changes become one where they do not touch, in whichever order they are given.
+func TestMerge(t *testing.T) {
+	const base = "1\n2\n3\n4\n5\n"
+	for name, c := range map[string]struct{ one, other, both string }{
+		"apart":           {"0\n1\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n", "0\n1\n2\n3\n4\nfive\n"},
+		"the same":        {"1\n2\nx\n4\n5\n", "1\n2\nx\n4\n5\n", "1\n2\nx\n4\n5\n"},
+		"one of them":     {base, "1\n5\n", "1\n5\n"},
+		"at one place":    {"a\n1\n2\n3\n4\n5\n", "b\n1\n2\n3\n4\n5\n", ""},
+		"the same lines":  {"1\n2\nx\n4\n5\n", "1\n2\ny\n4\n5\n", ""},
+		"one in another":  {"1\n2\nx\n4\n5\n", "1\n5\n", ""},
+		"next each other": {"1\n2\nx\n4\n5\n", "1\n2\n3\ny\n5\n", ""},
+	} {
+		for _, texts := range [][2]string{{c.one, c.other}, {c.other, c.one}} {
+			both, ok := Merge(base, texts[0], texts[1])
+			require.Equal(t, c.both != "", ok, name)
+			require.Equal(t, c.both, both, name)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 	d.files.step(stepSave)
 	answered, err := d.writeEditor(ctx, h.path, buffer)
 	if errors.Is(err, errLate) {
-		d.awaitLate(h.location, answered, &late{text: before.text})
+		d.awaitLate(h.location, answered, &late{text: before.text, saves: &before.text})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("saving it: %w", err)

@@ -101,6 +101,42 @@ func TestLateWriteIsMended(t *testing.T) {
 	})
 }
 
+// TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
+// without it. Both changes stay where they do not meet; else the user's does, and they are told.
+func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
+	for typed, droid := range map[string]struct{ change, disk string }{
+		"apart": {"one\ntwo\nthree\ndroid\n", "user\none\ntwo\nthree\ndroid\n"},
+		"met":   {"droid\none\ntwo\nthree\n", "user\none\ntwo\nthree\n"},
+	} {
+		t.Run(typed, func(t *testing.T) {
+			var slow atomic.Int64
+			bubble(t, func(o *testeditor.Options) {
+				o.Slow = func(method, _ string) time.Duration {
+					if method == testeditor.WriteMethod {
+						return time.Duration(slow.Swap(0))
+					}
+					return 0
+				}
+			}, func(r *room) {
+				path := r.has("a.txt", three)
+				r.opened(path)
+				r.types(path, "user\n")
+				slow.Store(int64(6 * time.Second))
+				r.edits("1", path, func(string) string { return droid.change })
+				time.Sleep(20 * time.Second)
+				require.Equal(r, droid.disk, r.disk(path))
+				text, _ := r.editor.Buffer(path)
+				require.Equal(r, droid.disk, text)
+				if told := r.overlay.Missed(); typed == "met" {
+					require.Equal(r, []string{"Your editor saved " + path + " late, with what you had typed. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
+				} else {
+					require.Empty(r, told)
+				}
+			})
+		})
+	}
+}
+
 // TestUserSavesBeforeALateAnswer: what the user has saved long before the late answer stays.
 func TestUserSavesBeforeALateAnswer(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) {

@@ -2,9 +2,12 @@ package editorfs
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/text/udiff"
 )
 
 // maxTries is how often a text is put back that late writes spoil.
@@ -17,9 +20,10 @@ const lateSave = time.Second
 // buffer that has been reloaded since, and then the edit is there twice. As long as it is
 // open no edit of the file passes through the editor.
 type late struct {
-	text  string // what the disk has to have when it is answered
-	wrote bool   // droid has written that text, rather than found it
-	tries int    // how many late writes came before, to mend what one had done
+	text  string  // what the disk has to have when it is answered
+	wrote bool    // droid has written that text, rather than found it
+	tries int     // how many late writes came before, to mend what one had done
+	saves *string // for a save of what the user has typed: the disk's text before
 }
 
 // awaitLate waits for the answer to a write beside the caller. If the file is then
@@ -56,12 +60,13 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 }
 
 // mendLate looks whether a late write, answered at this time, has spoiled the file, and
-// mends that. The file is held. What the user or a command saved in the same second cannot be
+// mends that. What the user had typed stays: droid's edit is made in it, or, where the two meet,
+// the user is told. The file is held. What the user or a command saved in the same second cannot be
 // told from it; the editor can undo what is written here.
 func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 	f := d.files
 	f.mu.Lock()
-	text, wrote := l.text, l.wrote
+	text, wrote, before := l.text, l.wrote, l.saves
 	f.mu.Unlock()
 	if !wrote || l.tries >= maxTries {
 		return
@@ -78,6 +83,16 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 		f.log.Info("a write that the editor has answered late is not what is on disk", zap.String("path", at.path))
 		return
 	}
+	if before != nil {
+		both, apart := udiff.Merge(*before, c.text, text)
+		if !apart {
+			d.keepTyped(at)
+		}
+		if !apart || both == c.text {
+			return
+		}
+		text = both
+	}
 	f.log.Warn("the editor has done a write late; the file gets droid's text again", zap.String("path", at.path))
 	_, has, err := readable([]byte(text))
 	if err != nil {
@@ -91,4 +106,12 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 		defer cancel()
 		return e.writeOver(ctx, c.text)
 	})
+}
+
+// keepTyped tells the user that droid's edit of a file gave way to what they had typed.
+func (d *Overlay) keepTyped(at location) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.untold = append(d.untold, fmt.Sprintf("Your editor saved %s late, with what you had typed. That stays: an edit of droid's is not in it, "+
+		"as it changed the same lines. Ask droid to make it again.", at.path))
 }
