@@ -249,15 +249,6 @@ func TestFileThatHangs(t *testing.T) {
 	})
 }
 
-// calling has a task hold the calls to droid.
-func calling(s *Session, f func(release func())) {
-	s.Go(func(t *owner.Task) {
-		if release, err := s.call(s.Context, t); err == nil {
-			f(release)
-		}
-	})
-}
-
 // What waits is told by /status: who, for what, and since when.
 func TestStatusTellsWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -307,3 +307,12 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 		require.Contains(t, e.updates(), "agent: said")
 	})
 }
+
+// calling has a task hold the calls to droid.
+func calling(s *Session, f func(release func())) {
+	s.Go(func(t *owner.Task) {
+		if release, err := s.call(s.Context, t); err == nil {
+			f(release)
+		}
+	})
+}
