@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/filecalls"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -131,13 +132,21 @@ func (s *Session) apply(events []quirks.Event) {
 		}
 		overlay, jobs, held := s.fileCalls.overlay, s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
 		files := s.agent.files
-		s.Do(func(ctx context.Context) {
-			for _, job := range jobs {
-				overlay.do(ctx, job)
-			}
-			texts := files.Read(ctx, paths)
-			s.Post(func() { s.filesRead(held, texts) })
-		}, s.readNoMore)
+		s.Go(func(t *owner.Task) {
+			texts := show.Files(nil)
+			defer func() {
+				if texts == nil { // a panic: nothing waits for them any more
+					s.readNoMore()
+				}
+			}()
+			t.Beside(func(ctx context.Context) {
+				for _, job := range jobs {
+					overlay.do(ctx, job)
+				}
+				texts = files.Read(ctx, paths)
+			})
+			s.filesRead(held, texts)
+		})
 	}
 }
 

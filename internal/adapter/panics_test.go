@@ -170,7 +170,10 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
-			s.Do(func(context.Context) { panic("test") }, func() { s.prompts.Do(s.prompts.InterruptDone()) })
+			s.Go(func(t *owner.Task) {
+				defer func() { s.prompts.Do(s.prompts.InterruptDone()) }()
+				t.Beside(func(context.Context) { panic("test") })
+			})
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
 		require.Equal(t, "end_turn", e.run("next"))

@@ -88,10 +88,11 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) *acp.RequestError
 				return nil // it was trusted again meanwhile
 			}
 			continue
-		case project.Trusted || p.asksTrust(ctx, t, project):
-			return p.takeLayer(ctx, t)
 		}
-		return nil
+		if !project.Trusted && !p.asksTrust(ctx, t, project) {
+			return nil
+		}
+		return p.takeLayer(ctx, t)
 	}
 }
 

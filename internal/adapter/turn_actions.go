@@ -122,10 +122,10 @@ func (p *userPrompt) send(request string) {
 		p.addShellNotes()
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
-	client, message := s.proc.Client(), p.message
-	s.Do(func(ctx context.Context) {
-		err := client.AddUserMessage(ctx, message)
-		s.Post(func() { p.sent(request, err) })
+	s.Go(func(t *owner.Task) {
+		client, message, err := s.proc.Client(), p.message, error(nil)
+		t.Beside(func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
+		p.sent(request, err)
 	})
 }
 
@@ -162,20 +162,20 @@ func (s *Session) refusedLate(ev stream.LateError) {
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
 	s.apply(s.proc.Norm().Interrupted(time.Now()))
-	done := func() { s.prompts.Do(s.prompts.InterruptDone()) }
-	client := s.proc.Client()
-	if client == nil {
-		done()
-		return
-	}
-	s.Do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, interruptTime)
-		defer cancel()
-		if err := client.Interrupt(ctx); err != nil {
-			s.log.Debug("interrupt", zap.Error(err))
+	s.Go(func(t *owner.Task) {
+		defer func() { s.prompts.Do(s.prompts.InterruptDone()) }() // also after a panic: prompts wait for it
+		client := s.proc.Client()
+		if client == nil {
+			return
 		}
-		s.Post(done)
-	}, done)
+		t.Beside(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, interruptTime)
+			defer cancel()
+			if err := client.Interrupt(ctx); err != nil {
+				s.log.Debug("interrupt", zap.Error(err))
+			}
+		})
+	})
 }
 
 // endPrompt answers a prompt, once. The next prompt starts when that response is

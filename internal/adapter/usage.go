@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -17,20 +19,19 @@ func (s *Session) tellUsage() {
 	if !s.proc.Has(stream.TellsContextUse) {
 		return
 	}
-	client := s.proc.Client()
-	answered := s.proc.Asking()
-	s.Do(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, askTime)
-		defer cancel()
-		stats, err := client.ContextStats(ctx)
-		s.Post(func() {
-			answered()
-			if s.ended || err != nil {
-				return
-			}
-			if update := s.usage.Fills(stats.Used, stats.Limit); update != nil {
-				s.tell(*update)
-			}
+	s.Go(func(t *owner.Task) {
+		defer s.proc.Asking()()
+		client, stats, err := s.proc.Client(), droid.ContextStats{}, error(nil)
+		t.Beside(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, askTime)
+			defer cancel()
+			stats, err = client.ContextStats(ctx)
 		})
-	}, answered)
+		if s.ended || err != nil {
+			return
+		}
+		if update := s.usage.Fills(stats.Used, stats.Limit); update != nil {
+			s.tell(*update)
+		}
+	})
 }

@@ -111,7 +111,7 @@ func (s *Session) notWaited(why error) *acp.RequestError {
 	switch {
 	case why == nil:
 		return nil
-	case s.ended:
+	case s.ended || s.Context.Err() != nil:
 		return s.EndError()
 	}
 	return problem.Cancelled()

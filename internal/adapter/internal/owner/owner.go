@@ -57,26 +57,11 @@ func (o *Owner) EndError() *acp.RequestError { return cmp.Or(o.unfit.Load(), pro
 func (o *Owner) Post(f func()) bool { return o.mail.post(f) }
 
 // Do runs a blocking call beside the owner, which waits for it before it ends. The
-// call's context ends with the owner's. If the call panics, the owner does failed.
-func (o *Owner) Do(f func(ctx context.Context), failed ...func()) {
+// call's context ends with the owner's. It is for what nobody goes on after: else see Task.Beside.
+func (o *Owner) Do(f func(ctx context.Context)) {
 	o.beside.Go(func() {
-		defer o.besidePanicked(failed)
-		f(o.Context)
-	})
-}
-
-// besidePanicked is deferred in a goroutine beside the owner. The owner deals with
-// a panic there, and then does failed.
-func (o *Owner) besidePanicked(failed []func()) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	o.logPanic("panic beside the owner", p)
-	o.Post(func() {
-		o.lose(p)
-		for _, f := range failed {
-			o.Guard(f)
+		if p := o.caught(f); p != nil {
+			o.Post(func() { o.lose(p) })
 		}
 	})
 }

@@ -173,7 +173,14 @@ func TestOwnerSurvivesPanics(t *testing.T) {
 		}})
 		o.Post(func() { panic("work") })
 		failed := false
-		o.Do(func(context.Context) { panic("beside") }, func() { panic("failed") }, func() { failed = true })
+		o.Do(func(context.Context) { panic("beside") })
+		o.Post(func() {
+			o.Go(func(t *Task) {
+				defer func() { failed = true }()
+				defer func() { panic("failed") }()
+				t.Beside(func(context.Context) { panic("in a task") })
+			})
+		})
 		synctest.Wait()
 		require.True(t, failed)
 		require.ElementsMatch(t, []any{"await", "work", "beside", "failed"}, o.lost)

@@ -95,7 +95,9 @@ func askStep[T any](q *Question, t Task, w *Way, method string, params any) (ans
 		}
 		q.wake()
 	})
-	q.wait(t)
+	for q.asked != nil {
+		q.wait(t)
+	}
 	return answer
 }
 
@@ -116,8 +118,9 @@ func (q *Question) wake() {
 // Close ends the question, and says what became of it meanwhile. The next one is asked.
 func (q *Question) Close() Outcome {
 	d := q.of
+	wasFirst := len(d.questions) > 0 && d.questions[0] == q
 	d.questions = slices.DeleteFunc(d.questions, func(other *Question) bool { return other == q })
-	if len(d.questions) > 0 {
+	if wasFirst && len(d.questions) > 0 {
 		d.questions[0].wake()
 	}
 	return q.outcome

@@ -1,0 +1,90 @@
+package telling
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/show"
+)
+
+// waiting is a dialog whose one step the editor never answers.
+type waiting struct{ show.Dialog }
+
+func (waiting) Next() (show.Step, bool) {
+	return show.Step{Choice: new(protocol.PermissionParams)}, true
+}
+
+// TestQuestionsAreAQueue: one is asked at a time; a cancel refuses droid's alone, the end of a context withdraws the one
+// that it is for, and the next is asked when the one before is closed.
+func TestQuestionsAreAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, stdin := io.Pipe()
+		stdout, out := io.Pipe()
+		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, zap.NewNop())
+		go conn.Run(t.Context())
+		go func() { _, _ = io.Copy(io.Discard, stdout) }()
+		o := owner.New(t.Context(), zap.NewNop(), func(any) {})
+		go owner.Run(o, owner.Duties[int]{
+			Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
+			End:   o.Settle, Ended: func() {},
+		})
+		defer func() {
+			o.Stop()
+			<-o.Over
+			_ = stdin.Close()
+			_ = stdout.Close()
+			conn.Close(time.Second)
+		}()
+		w := New(conn, o.Post, zap.NewNop())
+		var d Dialog
+		var did []string
+		seen := func() (all []string) {
+			o.Post(func() { all, did = did, nil })
+			synctest.Wait()
+			return all
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ask := func(ctx context.Context, id string) {
+			o.Post(func() {
+				o.Go(func(t *owner.Task) {
+					q := d.Open(id)
+					how := q.Lead(ctx, t, w, waiting{})
+					did = append(did, id+map[Outcome]string{Answered: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					q.Close()
+				})
+			})
+			synctest.Wait()
+		}
+		ask(t.Context(), "droid's")
+		ask(ctx, "")
+		ask(t.Context(), "another of droid's")
+		require.Empty(t, seen())
+		cancel()
+		synctest.Wait()
+		require.Equal(t, []string{" withdrawn"}, seen())
+		o.Post(func() { d.Withdraw("droid's") })
+		synctest.Wait()
+		require.Equal(t, []string{"droid's withdrawn"}, seen())
+		ask(t.Context(), "")
+		o.Post(d.Refuse)
+		synctest.Wait()
+		require.Equal(t, []string{"another of droid's refused"}, seen())
+		o.Post(d.DroidGone)
+		synctest.Wait()
+		require.Empty(t, seen(), "this agent's own stays")
+		o.Post(d.End)
+		synctest.Wait()
+		require.Equal(t, []string{" withdrawn"}, seen())
+		require.False(t, d.IsOpen())
+	})
+}
