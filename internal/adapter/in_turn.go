@@ -28,9 +28,12 @@ func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*tu
 	s.prompts.Do(actions)
 	its := &turn{s, c}
 	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return begun || !s.prompts.Takes(c) })
+	if err == nil {
+		err = context.Cause(ctx) // it may have been cancelled as its turn came
+	}
 	switch {
 	case err != nil:
-		its.withdraw()
+		its.takeBack(begun)
 		return nil, s.notWaited(err)
 	case !begun: // a panic has ended all that waits
 		return nil, problem.Lost()
@@ -42,11 +45,14 @@ func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*tu
 	return its, nil
 }
 
-// withdraw takes back what has not begun. It reports false when it has.
-func (t *turn) withdraw() bool {
-	ok, actions := t.s.prompts.Withdraw(t.change)
+// takeBack ends a turn in which nothing was done, whether it had begun or not.
+func (t *turn) takeBack(begun bool) {
+	if begun {
+		t.over(nil)
+		return
+	}
+	_, actions := t.s.prompts.Withdraw(t.change)
 	t.s.prompts.Do(actions)
-	return ok
 }
 
 // over ends the turn. why is nil, or why the prompts that were meant for what was asked must not be

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
@@ -293,6 +295,23 @@ func TestPromptBehindACancelledSetting(t *testing.T) {
 		require.Equal(t, "cancelled", ended(e.await(command)))
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Less(t, told.place(1, `"autonomyMode":"spec"`), told.place(1, `"text":"hello"`))
+	})
+}
+
+// A change that was cancelled before its turn could be waited for holds up nobody (TestWorlds/732).
+func TestCancelledBeforeItsTurn(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v))
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		e.inside(func(s *Session) {
+			s.Go(func(task *owner.Task) {
+				_, err := s.turn(cancelled, task, turns.Session)
+				require.Equal(t, problem.Cancelled(), err)
+			})
+			require.Zero(t, s.prompts.Changing())
+		})
+		require.Nil(t, e.set("mode", "spec").Error)
 	})
 }
 
