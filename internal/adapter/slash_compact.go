@@ -93,6 +93,6 @@ func (r *slashRun) endCompaction(client *droid.Client) {
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
-		s.retireDroid()
+		s.endDroid(replaced, "it goes on compacting")
 	}
 }

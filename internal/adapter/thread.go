@@ -77,9 +77,7 @@ func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 		_, err = s.loadInCall(s.Context, t, 1, problem.Loading)
 		return err
 	}
-	if s.proc.Client() != nil {
-		s.retireDroid()
-	}
+	s.endDroid(replaced, "it would go on with the old conversation")
 	_, err = s.droid(s.Context, t, 1)
 	return err
 }
@@ -145,7 +143,6 @@ func (s *Session) followTo(id string) {
 		s.lockStored()
 		return
 	}
-	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	tellBackground(s)
-	s.proc.Kill("it went on in a session that is open already")
+	s.log.Warn("droid went on in a session that is open already", zap.String("other", id))
+	s.endDroid(killed, "it went on in a session that is open already")
 }

@@ -528,7 +528,7 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 							return fakedroid.Fields{"success": true}, ""
 						}}, ""
 					}))
-					e.inside(func(s *Session) { s.retireDroid() }) // the next one renames
+					e.inside(func(s *Session) { s.endDroid(replaced, "test") }) // the next one renames
 					require.Equal(t, "end_turn", e.run("one"))
 					file(t, root, e.session, "Old")
 					moves := e.prompt(command)
