@@ -60,7 +60,7 @@ func (o *Owner) Post(f func()) bool { return o.mail.post(f) }
 // call's context ends with the owner's. It is for what nobody goes on after: else see Task.Beside.
 func (o *Owner) Do(f func(ctx context.Context)) {
 	o.beside.Go(func() {
-		if p := o.caught(f); p != nil {
+		if p := o.Caught(f); p != nil {
 			o.Post(func() { o.lose(p) })
 		}
 	})

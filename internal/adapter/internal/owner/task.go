@@ -64,7 +64,7 @@ func (t *Task) Beside(f func(ctx context.Context)) {
 	}
 	t.o.beside.Add(1)
 	t.gave <- struct{}{}
-	panicked := t.o.caught(f)
+	panicked := t.o.Caught(f)
 	t.o.Post(func() { t.Resume(nil) })
 	t.o.beside.Done() // the owner takes what was posted before it ends
 	<-t.woken
@@ -76,8 +76,8 @@ func (t *Task) Beside(f func(ctx context.Context)) {
 // panicBeside is a panic beside the owner, on its way through a task.
 type panicBeside struct{ value any }
 
-// caught calls f and returns what it panics with.
-func (o *Owner) caught(f func(ctx context.Context)) (panicked any) {
+// Caught calls f and returns what it panics with.
+func (o *Owner) Caught(f func(ctx context.Context)) (panicked any) {
 	defer func() {
 		if panicked = recover(); panicked != nil {
 			o.logPanic("panic beside the owner", panicked)
