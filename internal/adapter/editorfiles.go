@@ -194,7 +194,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 	if !known {
 		return answer
 	}
-	answer, _ = owner.AskTask(s.Owner, owner.Inquiry[hooks.Answer]{}, func(t *owner.Task) (hooks.Answer, *acp.RequestError) {
+	answer, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (hooks.Answer, *acp.RequestError) {
 		return s.runHook(ctx, t, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}), nil
 	})
 	return answer

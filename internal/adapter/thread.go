@@ -112,7 +112,7 @@ func (s *Session) carryTitle(t *owner.Task, title string, named int) {
 		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		if _, err := s.renameAlone(t, title); err != nil {
+		if _, err := s.renameAlone(s.Context, t, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 	}

@@ -1,10 +1,6 @@
 package owner
 
-import (
-	"context"
-
-	acp "github.com/coder/acp-go-sdk"
-)
+import "context"
 
 // Task is work of an owner's that waits for something in between: a function in a goroutine of its
 // own, which reads from top to bottom. The owner stands still while a task runs, and so do all other
@@ -85,10 +81,4 @@ func (o *Owner) Caught(f func(ctx context.Context)) (panicked any) {
 	}()
 	f(o.Context)
 	return nil
-}
-
-// AskTask is Ask for work that is a task: what f returns is the answer.
-func AskTask[T any](o *Owner, q Inquiry[T], f func(t *Task) (T, *acp.RequestError)) (T, *acp.RequestError) {
-	q.Work = func(answer func(T, *acp.RequestError)) { o.Go(func(t *Task) { answer(f(t)) }) }
-	return Ask(o, q)
 }
