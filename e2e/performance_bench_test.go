@@ -389,7 +389,7 @@ func (p party) starts(h home, f figures) {
 }
 
 // BenchmarkPerformance measures droid-acp beside its references, and writes the tables of
-// docs/performance.md where $DROID_ACP_E2E_PERFORMANCE names that file. Each round has all that
+// docs/dev/performance.md where $DROID_ACP_E2E_PERFORMANCE names that file. Each round has all that
 // is compared one after the other. `make bench` runs it.
 func BenchmarkPerformance(b *testing.B) {
 	const deltas = 20_000
