@@ -14,7 +14,7 @@ import (
 )
 
 // Close ends droid politely: it interrupts a running turn (so that 0.99 does
-// not leave tools behind), closes stdin, waits, then sends SIGTERM, waits again
+// not leave tools behind, quirk 26), closes stdin, waits, then sends SIGTERM, waits again
 // and kills. With a droid that obeys this takes 0.1 s, with one that is logged in (see
 // closeSession) to 6 s, with one that is wedged 9 s; when ctx ends, droid is killed at once. Close
 // returns with the process gone, see Exited: nil, or ctx's error when it cut the wait
