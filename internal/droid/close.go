@@ -127,6 +127,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 // its input, and at SIGTERM, it would wait 5 s for a cloud that does not know it (0.215 to 0.225). It answers
 // when the hooks of the end have run and the session's file is whole. What remains is to send the session to
 // Factory, for those who are logged in, and what runs in the background: with either, droid ends by itself.
+// The setting cloudSessionSync: false saves the 5 s as well, but has the user's model make the titles.
 func (c *Client) closeSession(until time.Time) bool {
 	c.mu.Lock()
 	session := c.state.session

@@ -80,7 +80,8 @@ func noBlocks(err error) string {
 }
 
 // Without is the prompt without the blocks of another one, where it begins with all of them, as they
-// were, and has more.
+// were, and has more. Texts are not compared one by one: avante repeats older ones on purpose, the newest
+// first (read).
 func (p Prompt) Without(other Prompt) Prompt {
 	if n := len(other.blocks); n < len(p.blocks) && reflect.DeepEqual(p.blocks[:n:n], other.blocks) {
 		return Prompt{p.blocks[n:]}
