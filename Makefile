@@ -89,7 +89,7 @@ fuzz: ## each fuzz target 100,000 times
 mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
 	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
-bench: ## a turn through the agent, and droid-acp beside droid alone: the tables of docs/dev/performance.md (30 minutes)
+bench: ## a turn through the agent, and droid-acp beside droid alone: the table of docs/dev/performance.md (30 minutes)
 	go test -run '^$$' -bench Turn -benchmem ./internal/adapter
 	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/dev/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
 
