@@ -157,8 +157,8 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	if r.replay {
 		limit = wholeHistory
 	}
-	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
-		s.retireDroid() // it has others; the next process loads the session
+	if s.servers.Use(r.Servers) {
+		s.endDroid(replaced, "it has other MCP servers")
 	}
 	s.useInstructions(r.Wanted)
 	from := s.droidID
@@ -334,8 +334,7 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 		s.restoreSettings(t, before)
 		return loaded, nil
 	case err == errLoadHangs && s.proc.Client() == client:
-		s.log.Warn("droid hangs while it loads the session; another one takes it up")
-		s.retireDroid()
+		s.endDroid(replaced, "it hangs while it loads the session")
 		return s.droid(s.Context, t, limit)
 	}
 	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())

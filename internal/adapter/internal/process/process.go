@@ -139,6 +139,13 @@ func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
 // 0.225). What droid has said of it alone does not tell that it still runs, and a process alone not what it is.
 func (p *Process) Background() bool { return p.droid != nil && p.background && p.droid.HasChildren() }
 
+// LoseBackground is Background for who ends droid and tells the user: it is true once.
+func (p *Process) LoseBackground() bool {
+	runs := p.Background()
+	p.background = false
+	return runs
+}
+
 // Asking notes that droid is asked something about itself, until the caller calls answered.
 func (p *Process) Asking() (answered func()) {
 	p.asked++
