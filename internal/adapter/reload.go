@@ -150,7 +150,8 @@ func (r *reload) run(t *owner.Task) {
 	}
 }
 
-// load has droid load the session, in the process that it has or in a new one. summary is what the
+// load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
+// is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
 func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
 	s := r.s

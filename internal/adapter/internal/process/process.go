@@ -112,7 +112,7 @@ func (p *Process) Started(info *stream.SessionInfo, failure *acp.RequestError) {
 func (p *Process) Outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
 
 // Adopt makes client the session's droid. shown are the ids of the tool calls
-// that the editor has seen; new calls do not get them.
+// that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
 	p.droid, p.background = client, false
 	p.norm = quirks.New(client.Version())

@@ -104,7 +104,8 @@ func (p Prompt) Marks() (m Marks) {
 }
 
 // Without is the prompt without the blocks of another one, where it begins with all of them, as they
-// were, and has more.
+// were, and has more. Texts are not compared one by one: avante repeats older ones on purpose, the newest
+// first (read).
 func (p Prompt) Without(other Marks) Prompt {
 	if n := len(other); n < len(p.blocks) && slices.Equal(Prompt{p.blocks[:n]}.Marks(), other) {
 		return Prompt{p.blocks[n:]}
