@@ -71,14 +71,15 @@ func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *
 		return "", err
 	}
 	defer release()
-	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		return func(sctx context.Context) (err error) {
+	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
+		t.Beside(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			id, err = client.Fork(ctx)
-			return opening.OutOfTime(ctx, err)
-		}
+			err = opening.OutOfTime(ctx, err)
+		})
+		return err
 	})
 	var none *noDroid
 	if errors.As(failed, &none) {

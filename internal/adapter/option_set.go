@@ -178,12 +178,11 @@ func (s *Session) updateSettings(ctx context.Context, t *owner.Task, patch func(
 		return &noDroid{failure}
 	}
 	defer release()
-	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		patch := patch(client.Version())
-		if patch.IsZero() {
-			return nil
+	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
+		if patch := patch(client.Version()); !patch.IsZero() {
+			t.Beside(func(ctx context.Context) { err = changeSettings(ctx, client, patch) })
 		}
-		return func(ctx context.Context) error { return changeSettings(ctx, client, patch) }
+		return err
 	})
 	s.drainEvents() // settings_updated comes before the reply
 	return err

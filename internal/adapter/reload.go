@@ -306,7 +306,7 @@ func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked
 func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	var loaded *stream.SessionInfo
 	started := false
-	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
+	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) (err error) {
 		if started = info != nil; started { // the one before had gone while the load waited
 			loaded = info
 			return nil
@@ -316,15 +316,15 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 			servers = nil // it has them
 		}
 		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		return func(sctx context.Context) (err error) {
+		t.Beside(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			if loaded, err = load(ctx, client, servers); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
-			return err
-		}
+		})
+		return err
 	})
 	var none *noDroid
 	switch {
