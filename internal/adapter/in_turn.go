@@ -61,8 +61,11 @@ func (t *turn) over(why error) { t.s.prompts.Do(t.s.prompts.Changed(t.change, wh
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.
 func (t *turn) failed(c *wire.Call, why error) {
-	c.Response.WhenWritten(func() { t.s.Post(func() { t.over(why) }) })
+	t.s.whenWritten(c.Response, func() { t.over(why) })
 }
+
+// whenWritten has the owner do f when a response is written.
+func (s *Session) whenWritten(r *wire.Response, f func()) { r.WhenWritten(func() { s.Post(f) }) }
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {

@@ -220,7 +220,7 @@ func (r *reload) end(err *acp.RequestError) {
 		s.register()
 		r.answer.Set(loaded{result: result})
 	}
-	r.call.Response.WhenWritten(func() { s.Post(r.answered) })
+	s.whenWritten(r.call.Response, r.answered)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open

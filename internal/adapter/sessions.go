@@ -101,7 +101,7 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
+	s.whenWritten(c.Response, func() { s.register(); s.tellLeftOut() })
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()

@@ -194,9 +194,7 @@ func (s *Session) endPrompt(end turns.End) {
 		tellNow(s, "The model gave an empty answer.")
 	}
 	p.answer(problem.Stop(end, s.prompts.GaveUp()))
-	p.request.WhenWritten(func() {
-		s.Post(func() { s.prompts.Do(s.prompts.Written()) })
-	})
+	s.whenWritten(p.request, func() { s.prompts.Do(s.prompts.Written()) })
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {
