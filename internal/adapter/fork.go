@@ -99,12 +99,12 @@ func (s *Session) backFromCopy(t *owner.Task, failed error) {
 	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
 		return
 	case failed != nil:
-		s.retireDroid()
+		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
 	if _, err := s.loadInCall(s.Context, t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
-		s.log.Warn("droid does not go back from a copy; another one takes the session up", errorFields(err)...)
-		s.retireDroid()
+		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
+		s.endDroid(replaced, "it does not go back from a copy")
 	}
 }
 

@@ -77,6 +77,9 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 		}
 		s.restoreSettings(t, before)
 		info, failure = told, nil
+		if s.proc.Client() == nil && s.out.Known() && !s.prompts.GaveUp() {
+			continue // it had no prompt, so none fails with it
+		}
 		if s.proc.Client() == nil && s.out.Known() {
 			failure = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
 		} else if s.proc.Client() == nil {

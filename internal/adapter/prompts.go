@@ -30,8 +30,8 @@ type userPrompt struct {
 	request *wire.Response
 	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
 
-	blocks  prompt.Prompt      // as the editor sent it
-	content prompt.Prompt      // the same without what comes again; what the session makes of it is message
+	marks   prompt.Marks       // of all that the editor sent, where it may come again
+	content prompt.Prompt      // without what came again; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
@@ -155,7 +155,7 @@ func (p *userPrompt) accept() {
 		return
 	}
 	if stopped := s.prompts.TakeStopped(); stopped != nil {
-		p.content = p.blocks.Without(stopped.blocks)
+		p.content = p.content.Without(stopped.marks)
 	}
 	if err := p.check(); err != nil {
 		p.answer("", err)
@@ -164,7 +164,11 @@ func (p *userPrompt) accept() {
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
 	p.id = s.prompts.Add(p)
+	asked := s.dialog.IsOpen()
 	s.prompts.Do(s.prompts.Accept(p.id, p.kind()))
+	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
+		tellNow(s, "Your message waits for your answer above.")
+	}
 }
 
 // linksTime bounds the look at the files that a prompt links.
@@ -177,7 +181,11 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{s: s, giveUp: func() {}, session: session, blocks: content, content: content, missing: a.missing(ctx, content)}, nil
+	p := &userPrompt{s: s, giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
+	if a.client.StoppedAgain {
+		p.marks = content.Marks()
+	}
+	return p, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.

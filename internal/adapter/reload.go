@@ -146,7 +146,8 @@ func (r *reload) run(t *owner.Task) {
 	}
 }
 
-// load has droid load the session, in the process that it has or in a new one. summary is what the
+// load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
+// is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
 func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
 	s := r.s
@@ -156,8 +157,8 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	if r.replay {
 		limit = wholeHistory
 	}
-	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
-		s.retireDroid() // it has others; the next process loads the session
+	if s.servers.Use(r.Servers) {
+		s.endDroid(replaced, "it has other MCP servers")
 	}
 	s.useInstructions(r.Wanted)
 	from := s.droidID
@@ -333,8 +334,7 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 		s.restoreSettings(t, before)
 		return loaded, nil
 	case err == errLoadHangs && s.proc.Client() == client:
-		s.log.Warn("droid hangs while it loads the session; another one takes it up")
-		s.retireDroid()
+		s.endDroid(replaced, "it hangs while it loads the session")
 		return s.droid(s.Context, t, limit)
 	}
 	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())

@@ -141,7 +141,7 @@ func (s *Session) cancelAndWait() {
 		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
 			return none, err // there is nothing to wait for
 		}
-		tellBackground(s)
+		s.tellBackground()
 		tellKept(s) // nobody else will
 		return none, nil
 	})

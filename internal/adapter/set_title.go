@@ -146,11 +146,7 @@ func (s *Session) setTitle(t *owner.Task, title string) *acp.RequestError {
 // another one meanwhile. The error is droid's, or a noDroid.
 func (s *Session) renameThread(t *owner.Task, title string) error {
 	for {
-		if _, err := s.droid(s.Context, t, 1); err != nil {
-			return &noDroid{err}
-		}
-		id := s.droidID
-		err := s.renameAlone(t, s.proc.Client(), id, title)
+		id, err := s.renameAlone(t, title)
 		if s.droidID != id {
 			continue
 		}
@@ -161,15 +157,21 @@ func (s *Session) renameThread(t *owner.Task, title string) error {
 	}
 }
 
-// renameAlone has droid rename one of the thread's sessions when the rename before is done.
-func (s *Session) renameAlone(t *owner.Task, client *droid.Client, id, title string) (err error) {
+// renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
+// The error is droid's, or a noDroid.
+func (s *Session) renameAlone(t *owner.Task, title string) (id string, err error) {
 	release, failure := s.line.Hold(s.Context, t, "a title", needTitle)
 	if failure != nil {
-		return failure
+		return s.droidID, failure
 	}
 	defer release()
+	if _, failure := s.droid(s.Context, t, 1); failure != nil {
+		return s.droidID, &noDroid{failure}
+	}
+	id = s.droidID
+	client := s.proc.Client()
 	t.Beside(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
-	return err
+	return id, err
 }
 
 // titled notes a title and tells the editor. After the user has given one, droid still

@@ -23,8 +23,7 @@ const interruptTime = 2 * time.Second
 // act does one thing that the turn machine wants.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin:
-		a.Do()
+	case turns.Begin: // who asked for it waits in the line, see Session.turn
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -37,8 +36,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
-		s.log.Warn("droid does not stop; it is killed")
-		s.doom("it did not stop when a turn was cancelled")
+		s.endDroid(killed, "it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.Get(a.ID).command.stop()
 	case turns.Forget:
