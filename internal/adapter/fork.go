@@ -35,7 +35,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := owner.AskTask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave}, func(t *owner.Task) (string, *acp.RequestError) {
+	id, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (string, *acp.RequestError) {
 		w = w.Following(*s.instructed.Load())
 		return s.fork(c.Context, t)
 	})
@@ -55,7 +55,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if s.prompts.Busy() {
 		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	its, err := s.turn(s.Context, t, turns.Session)
+	its, err := s.turn(ctx, t, turns.Session)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.call(s.Context, t)
+	release, err := s.call(ctx, t)
 	if err != nil {
 		return "", err
 	}

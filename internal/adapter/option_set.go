@@ -80,7 +80,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	if err != nil {
 		return nil, err
 	}
-	return owner.AskTask(s.Owner, owner.Inquiry[any]{Ordered: place.Leave}, func(t *owner.Task) (any, *acp.RequestError) {
+	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
 		its, err := s.turn(c.Context, t, sphereOf(s, id, value))
 		if err != nil {
 			return nil, err

@@ -28,15 +28,21 @@ type reload struct {
 	call   *wire.Call // its context ends when it is cancelled
 	ids    []string   // of the thread, the newest last
 	replay bool
-	done   func(protocol.SessionResult, *acp.RequestError) // the first call answers the request
+	answer owner.Later[loaded]
 
 	over  func() // ends its turn among what is asked of the session; nil before that has come
 	moved bool   // the thread goes on in what another window made of it
 	kept  bool   // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
+// loaded is the answer to a load.
+type loaded struct {
+	result protocol.SessionResult
+	err    *acp.RequestError
+}
+
 // refuse answers a load that did not succeed.
-func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
+func (r *reload) refuse(err *acp.RequestError) { r.answer.Set(loaded{err: err}) }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -66,15 +72,12 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if !known { // an open session has its value
 		followUp = a.threads.FollowUp(c.Context, ids)
 	}
-	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
-		Ordered: place.Leave,
-		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-			r.done = answer
-			s.useFollowUp(followUp)
-			s.Go(r.run)
-		},
-		Context:   c.Context,
-		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { r.cancel() },
+	result, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (protocol.SessionResult, *acp.RequestError) {
+		s.useFollowUp(followUp)
+		s.Go(r.run) // which goes on where the load is cancelled and others wait for the session
+		defer context.AfterFunc(c.Context, func() { s.Post(r.cancel) })()
+		answer := r.answer.Await(t)
+		return answer.result, answer.err
 	})
 	if err != nil {
 		if !known && !r.kept {
@@ -89,6 +92,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
 // prompt. Each load begins when the responses before it are written, and is over when its own is.
 func (r *reload) run(t *owner.Task) {
+	defer r.refuse(problem.Lost()) // where this panics
 	s := r.s
 	if err := s.takesNothing(); err != nil {
 		r.refuse(err)
@@ -214,7 +218,7 @@ func (r *reload) end(err *acp.RequestError) {
 		s.tellLeftOut()
 		result := s.sessionResult()
 		s.register()
-		r.done(result, nil)
+		r.answer.Set(loaded{result: result})
 	}
 	r.call.Response.WhenWritten(func() { s.Post(r.answered) })
 }

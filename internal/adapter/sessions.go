@@ -136,7 +136,7 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = owner.AskTask(s.Owner, owner.Inquiry[struct{}]{}, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
+	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
 		s.cancelPrompts()
 		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
 			return none, err // there is nothing to wait for

@@ -112,7 +112,7 @@ func (s *Session) carryTitle(t *owner.Task, title string, named int) {
 		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		if _, err := s.renameAlone(t, title); err != nil {
+		if _, err := s.renameAlone(s.Context, t, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 	}
@@ -130,19 +130,26 @@ func (s *Session) tellLateSession(id string) {
 	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
+// noteMove notes that the thread goes on in another session.
+func (s *Session) noteMove(t *owner.Task, from, to string) {
+	lost := ""
+	t.Beside(func(ctx context.Context) {
+		next := s.agent.threads.Successor(ctx, from)
+		next.Made(to, store.LinkMoved)
+		lost = next.Lost()
+	})
+	if lost != "" {
+		s.tell(show.Notice("droid went on in another session." + lost))
+	}
+}
+
 // followTo notes that droid went on in another session by itself; a restarted process
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.Do(func(ctx context.Context) {
-				next := s.agent.threads.Successor(ctx, old)
-				next.Made(id, store.LinkMoved)
-				if lost := next.Lost(); lost != "" {
-					s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
-				}
-			})
+			s.Go(func(t *owner.Task) { s.noteMove(t, old, id) })
 		}
 		s.droidID = id
 		s.lockStored()

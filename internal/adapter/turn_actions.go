@@ -180,6 +180,7 @@ func (s *Session) interrupt() {
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
+	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
 	if p.command != nil {
