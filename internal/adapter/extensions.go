@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/adapter/problem"
 )
 
-// extensions are the methods for programs, by their names. docs/rpc-parity.md says
-// what they are for.
+// extensions are the methods for programs, by their names. docs/programs.md has
+// their params, results and errors.
 func extensions() map[string]extensionMethod {
 	return map[string]extensionMethod{
 		"_droid/state":               extensionOf(stateExtension),
