@@ -106,7 +106,7 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 // Where droid gives a reason, that counts and no text; each that is known has a remedy.
 func TestReasonsThatDroidGives(t *testing.T) {
 	for reason, remedy := range map[string]string{
-		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "asks less",
+		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "Load the session again",
 		"structured_output_schema_invalid": "schema", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
 	} {
 		synctest.Test(t, func(t *testing.T) {

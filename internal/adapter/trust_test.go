@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/testing/fakedroid"
@@ -401,7 +402,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 				require.NotNil(t, answer.Error)
 				text := answer.Error.all()
 				require.Contains(t, text, tc.want)
-				require.Contains(t, text, "droid-acp trust --yes "+r.dir)
+				require.Contains(t, text, diagnosis.Command("trust", "--yes", r.dir), "as it can be typed where the PATH has no droid-acp")
 				require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
 				require.Nil(t, r.newSession().Error)
 			})

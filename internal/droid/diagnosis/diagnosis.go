@@ -143,7 +143,7 @@ var modelRemedies = map[Kind]string{
 	ProcessExit:         "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
 	PromptRejected:      "droid did not begin with this prompt. If a hook of yours for UserPromptSubmit refuses it, look at that; else send the prompt again.",
 	NotPersisted:        "droid did the work but could not write it into its session file, so a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",
-	NoApprover:          "droid wanted to ask for a permission and took nobody to be there. Load the session again and send the prompt again; if it persists, choose a mode that asks less.",
+	NoApprover:          "droid wanted to ask for a permission and took nobody to be there. Load the session again and send the prompt again, or open a new session.",
 	SchemaOfAnswers:     "A JSON schema that the answer was to follow is invalid; droid-acp asks for none, so look at what else works with this session.",
 	TurnFailed:          "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }

@@ -47,7 +47,7 @@ func TestMissing(t *testing.T) {
 	require.Equal(t, NotFound, got.Kind)
 	require.Contains(t, got.Cause, "droid not found: ")
 	require.Contains(t, got.Remedy, "`npm install -g droid`; "+Command("install-droid")+" runs that for you.")
-	require.Contains(t, got.Remedy, "set "+droid.EnvDroid)
+	require.Contains(t, got.Remedy, "set "+droid.EnvDroid+" to its path and start the agent again")
 	path(t)
 	got = find("")
 	require.Contains(t, got.Remedy, "https://app.factory.ai/cli")

@@ -57,7 +57,7 @@ func missing(err *droid.NotFoundError) *Trouble {
 		}
 	}
 	return &Trouble{NotFound, cause, install + " If it is installed, set " + droid.EnvDroid +
-		" to its path: an editor that was started from the desktop may not have the PATH of your terminal."}
+		" to its path and start the agent again: an editor that was started from the desktop may not have the PATH of your terminal."}
 }
 
 // InstallWords say how droid is installed on this system.

@@ -3,7 +3,7 @@ package trust
 import (
 	"fmt"
 
-	"droid-acp/internal/text/paths"
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // Answer is what the user is told.
@@ -43,6 +43,6 @@ func (p Project) Refusal(why string) string {
 	if len(p.Items) == 0 {
 		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)
 	}
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run `droid-acp trust --yes %s` in a terminal, or start the agent with `--trust always`.",
-		p.Place(), p.Kinds(), why, p.List(), paths.Word(p.Root))
+	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run %s in a terminal, or start the agent with `--trust always`.",
+		p.Place(), p.Kinds(), why, p.List(), diagnosis.Command("trust", "--yes", p.Root))
 }
