@@ -142,6 +142,9 @@ func (c command) check(makefile string, helps map[string]string) (wrong []string
 				wrong = append(wrong, "droid-acp has no command "+name)
 				continue
 			}
+			if name == "trust" && first == "bin/droid-acp" {
+				wrong = append(wrong, "it is run in the user's project, where "+first+" is not: write "+printedPath)
+			}
 			if end := slices.Index(args, "--"); end >= 0 {
 				args = args[:end]
 			}
@@ -210,10 +213,10 @@ func checkList(list map[string]fate, commands []command) (wrong []string) {
 }
 
 func TestWrongCommandsAreFound(t *testing.T) {
-	helps := map[string]string{"": "--mode MODE, -v, --files-too", "smoke": "--demo --mode"}
+	helps := map[string]string{"": "--mode MODE, -v, --files-too", "smoke": "--demo --mode", "trust": ""}
 	for text, wants := range map[string]int{
 		"make demo": 0, "make -k demo PKG=./x": 0, "make demos": 1, "cd x && make demos": 1, "if true; then make demos; fi": 1,
-		"bin/droid-acp smoke --demo": 0, "droid-acp --mode spec": 0, "droid-acp 'a b'": 0, "droid-acp smoke -- --x": 0, "./bin/droid-acp -v": 0,
+		"bin/droid-acp smoke --demo": 0, "droid-acp --mode spec": 0, "droid-acp 'a b'": 0, "/path/to/droid-acp trust": 0, "bin/droid-acp trust": 1, "droid-acp smoke -- --x": 0, "./bin/droid-acp -v": 0,
 		"bin/droid-acp smok --demo": 1, "droid-acp smoke --demos": 1, "droid-acp --files x": 1, "echo | droid-acp --dem": 1, "A=b droid-acp --mod=x": 1,
 		"sh scripts/fuzz.sh 10x": 0, "sh scripts/fuss.sh": 1, "./scripts/fuss.sh": 1, ".ci/run": 0, ".ci/walk": 1,
 	} {

@@ -22,9 +22,13 @@ import (
 // newcomer is the source and an empty home, as somebody has them who begins to read, without
 // droid and without a way into a network.
 type newcomer struct {
-	dir string
-	env []string
+	dir     string
+	project string // of their own, in which they use the program
+	env     []string
 }
+
+// printedPath stands on pages for the path of the program, in commands that are run in a project.
+const printedPath = "/path/to/droid-acp"
 
 // newNewcomer copies the files as they are now, those not committed included.
 func newNewcomer(t *testing.T) *newcomer {
@@ -60,10 +64,10 @@ func newNewcomer(t *testing.T) *newcomer {
 		require.NoError(t, err)
 		env = append(env, name+"="+strings.TrimSpace(string(value)))
 	}
-	return &newcomer{dir, env}
+	return &newcomer{dir, t.TempDir(), env}
 }
 
-// run runs a command in the copy and returns what it printed and its exit code.
+// run runs a command, in the copy or in the project, and returns what it printed and its exit code.
 func (n *newcomer) run(t *testing.T, command string) (string, int) {
 	t.Helper()
 	ctx := t.Context()
@@ -72,8 +76,12 @@ func (n *newcomer) run(t *testing.T, command string) (string, int) {
 		ctx, cancel = context.WithDeadline(ctx, end.Add(-20*time.Second))
 		defer cancel()
 	}
+	dir := n.dir
+	if strings.Contains(command, printedPath) {
+		dir, command = n.project, strings.ReplaceAll(command, printedPath, filepath.Join(n.dir, "bin/droid-acp"))
+	}
 	shell := exec.CommandContext(ctx, "bash", "-euc", command)
-	shell.Dir, shell.Env, shell.WaitDelay = n.dir, n.env, time.Second
+	shell.Dir, shell.Env, shell.WaitDelay = dir, n.env, time.Second
 	out, err := shell.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
 		require.NoError(t, err, command)
