@@ -16,25 +16,18 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// example writes the one code block of a language in docs/programs.md to a file.
-func example(t *testing.T, language, path string) {
-	t.Helper()
-	page, err := os.ReadFile("../docs/programs.md")
-	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)\n```"+language+"\n(.*?)\n```\n").FindAllSubmatch(page, -1)
-	require.Len(t, blocks, 1, language)
-	require.NoError(t, os.WriteFile(path, append(blocks[0][1], '\n'), 0o644))
-}
-
-// TestClientExamples runs what docs/programs.md shows.
+// TestClientExamples runs what docs/programs.md shows: its block of code, and the program that it links to.
 func TestClientExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	script, source, program := filepath.Join(dir, "hello.mjs"), filepath.Join(dir, "main.go"), filepath.Join(dir, "hello")
-	example(t, "js", script)
-	example(t, "go", source)
+	script, program := filepath.Join(dir, "hello.mjs"), filepath.Join(dir, "hello")
+	page, err := os.ReadFile("../docs/programs.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)\n```js\n(.*?)\n```\n").FindAllSubmatch(page, -1)
+	require.Len(t, blocks, 1)
+	require.NoError(t, os.WriteFile(script, append(blocks[0][1], '\n'), 0o644))
 	require.NoError(t, os.Symlink(filepath.Join(programs.Clients, "node_modules"), filepath.Join(dir, "node_modules")))
-	require.NoError(t, command("..", "go", "build", "-o", program, source))
+	require.NoError(t, command("..", "go", "build", "-o", program, "./e2e/testdata/clients/hello"))
 	for name, args := range map[string][]string{"TypeScript": {programs.Node, script}, "Go": {program}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
