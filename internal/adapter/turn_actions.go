@@ -143,14 +143,14 @@ func (p *userPrompt) sent(request string, err error) {
 	if diesOf(err) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.GaveUp())))
+	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err)))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.keepShellNotes()
-		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.GaveUp())))
+		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err)))
 	}
 }
 
