@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/cli/doctor"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
 )
@@ -302,7 +303,7 @@ func TestServeOverTCP(t *testing.T) {
 
 	again := k.run("serve")
 	require.Equal(t, exitFailed, again.code)
-	require.Contains(t, again.stderr, "droid-acp serve: another server of yours runs already; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it\n")
+	require.Contains(t, again.stderr, "droid-acp serve: another server of yours runs already; "+diagnosis.Command("ps")+" shows what it keeps, "+diagnosis.Command("stop")+" ends it\n")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	for s.stderr.Scan() {
 	}
@@ -338,7 +339,7 @@ func TestServerStaysWithoutIdle(t *testing.T) {
 // A server of another version, or whose program was replaced, is told.
 func TestOtherProgram(t *testing.T) {
 	require.Empty(t, otherProgram(serve.Status{Version: version()}))
-	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". `droid-acp stop` ends it and what it runs, and the next start takes the new one.\n",
+	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". "+diagnosis.Command("stop")+" ends it and what it runs, and the next start takes the new one.\n",
 		otherProgram(serve.Status{Version: "0.0.1", Replaced: true}))
 	require.Contains(t, otherProgram(serve.Status{Version: version(), Replaced: true}), "The program on the disk is another one than the server that runs.")
 	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}), `droid-acp \x1b,`)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
@@ -123,7 +124,7 @@ func runServer(c *call) int {
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
 	case errors.Is(err, keep.ErrRuns):
-		return failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
+		return failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, diagnosis.Command("ps"), diagnosis.Command("stop")))
 	case err != nil:
 		return failed(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/cli/doctor"
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/text/visible"
@@ -95,12 +96,14 @@ func runPs(c *call) int {
 // otherProgram says that the server is not the program that would start now.
 func otherProgram(s serve.Status) string {
 	if which := otherThan(s); which != "" {
-		return "\n" + which + " " + stopsServer + "\n"
+		return "\n" + which + " " + stopsServer() + "\n"
 	}
 	return ""
 }
 
-const stopsServer = "`droid-acp stop` ends it and what it runs, and the next start takes the new one."
+func stopsServer() string {
+	return diagnosis.Command("stop") + " ends it and what it runs, and the next start takes the new one."
+}
 
 func otherThan(s serve.Status) string {
 	switch {
@@ -126,7 +129,7 @@ func lookAtServer(ctx context.Context) doctor.Kept {
 	case err != nil:
 		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
 	case otherThan(status) != "":
-		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer}
+		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer()}
 	}
 	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
