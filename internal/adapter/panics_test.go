@@ -74,7 +74,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 					panic("test")
 				}
 			})
-			s.prompts.Do(s.prompts.FailRunning(problem.Internal("x", "y")))
+			s.prompts.FailRunning(problem.Internal("x", "y"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e.posts(func(s *Session) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
 			s.Go(func(t *owner.Task) {
-				defer func() { s.prompts.Do(s.prompts.InterruptDone()) }()
+				defer func() { s.prompts.InterruptDone() }()
 				t.Beside(func(context.Context) { panic("test") })
 			})
 		})

@@ -79,7 +79,7 @@ func (s *Session) droidGone() {
 	s.log.Warn("droid has ended", zap.Error(err))
 	s.proc.Died(err)
 	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
-	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
+	defer func() { s.prompts.Buried(problem.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
 
