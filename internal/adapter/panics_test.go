@@ -188,8 +188,8 @@ func (noSteps) Next() (step show.Step, more bool) { return step, false }
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
 	s.Go(func(t *owner.Task) {
-		s.dialog.Open("before")
-		s.dialog.Open("x").Lead(s.Context, t, s.out, noSteps{})
+		s.questions.Open("before")
+		s.questions.Open("x").Lead(s.Context, t, s.out, noSteps{})
 		panic("test")
 	})
 }

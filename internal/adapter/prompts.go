@@ -168,7 +168,7 @@ func (p *userPrompt) accept() {
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
 	p.id = s.prompts.Add(p)
-	asked := s.dialog.IsOpen()
+	asked := s.questions.IsOpen()
 	s.prompts.Accept(p.id, p.kind())
 	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
 		tellNow(s, "Your message waits for your answer above.")

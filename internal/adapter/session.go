@@ -49,11 +49,11 @@ type Session struct {
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
 	load       waiting.Load[*reload]
-	dialog     telling.Dialog // what the user is asked
-	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
-	show       *show.View     // what its editor has been shown
-	fileCalls  fileCalls      // what goes through the editor's files
-	line       *waiting.Waits // what waits in it, see waits.go
+	questions  telling.Questions // what the user is asked
+	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
+	show       *show.View        // what its editor has been shown
+	fileCalls  fileCalls         // what goes through the editor's files
+	line       *waiting.Waits    // what waits in it, see waits.go
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 }
@@ -170,7 +170,7 @@ func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
 	s.prompts.Close(time.Now())
-	s.dialog.End()
+	s.questions.End()
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())

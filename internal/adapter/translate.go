@@ -72,7 +72,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.QuestionAsked:
 		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
 	case quirks.AskWithdrawn:
-		s.dialog.Withdraw(ev.RequestID)
+		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
 		s.tellState()

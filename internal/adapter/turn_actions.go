@@ -44,7 +44,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Merged:
 		s.messageEnded(a)
 	case turns.RefuseAsk:
-		s.dialog.Refuse()
+		s.questions.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
