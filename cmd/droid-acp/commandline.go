@@ -31,7 +31,7 @@ func execute(base call, args []string) int {
 	case out.err != nil:
 		return base.printed(out.err)
 	case err != nil:
-		return usageError(base.stderr, err, strings.TrimPrefix(cmd.CommandPath(), "droid-acp "))
+		return usageError(base.stderr, err, cmd)
 	}
 	return l.code
 }

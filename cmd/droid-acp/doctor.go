@@ -40,7 +40,7 @@ func doctorCommand() subcommand {
 func runDoctor(c *call) int {
 	log, closeLog, err := c.logger(io.Discard) // the report says it
 	if err != nil {
-		return usageError(c.stderr, err, "doctor")
+		return c.wrong(err)
 	}
 	defer closeLog()
 	out := &noting{to: c.stdout}
@@ -57,8 +57,7 @@ func runDoctor(c *call) int {
 	text := report.Verdict()
 	if asJSON {
 		if text, err = report.JSON(); err != nil {
-			fmt.Fprintln(c.stderr, "droid-acp doctor: "+err.Error())
-			return exitFailed
+			return c.failed(err)
 		}
 	}
 	fmt.Fprint(out, text)

@@ -42,7 +42,7 @@ func runInstallDroid(c *call) int {
 	_ = shown.Flush() // what could not be shown is no reason to fail
 	switch {
 	case errors.Is(err, errNoTerminal):
-		return usageError(c.stderr, err, "install-droid")
+		return c.wrong(err)
 	case err != nil:
 		fmt.Fprintln(c.stderr, "droid-acp install-droid: "+strings.TrimSuffix(err.Error(), ".")+".")
 		return exitFailed

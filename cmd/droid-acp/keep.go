@@ -38,14 +38,8 @@ func defaultSocket() (string, error) {
 	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
 }
 
-// runFront passes an editor's messages on to the server, which keeps what runs when the editor goes.
-func runFront(c *call) int {
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err)
-	}
-	defer closeLog()
-	c.logStart(log)
+// front passes an editor's messages on to the server, which keeps what runs when the editor goes.
+func (c *call) front(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}
@@ -58,6 +52,7 @@ func runFront(c *call) int {
 		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log,
 		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
 	}
+	var err error
 	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
 		front.Hello.Stderr = true
 		err = front.Run(c.leaving.ctx)

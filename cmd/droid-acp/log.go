@@ -194,6 +194,17 @@ func openLogFile(path string) (*os.File, error) {
 	return file, err
 }
 
+// logged runs a command that has a log, in which its start stands.
+func (c *call) logged(run func(log *zap.Logger) int) int {
+	log, closeLog, err := c.logger(c.stderr)
+	if err != nil {
+		return c.wrong(err)
+	}
+	defer closeLog()
+	c.logStart(log)
+	return run(log)
+}
+
 // logStart logs which program runs, and in which version, and the variables that nobody reads.
 func (c *call) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),

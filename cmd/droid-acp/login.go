@@ -46,7 +46,7 @@ func loginCommand() subcommand {
 func runLogin(c *call) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(c.stderr, err)
+		return c.wrong(err)
 	}
 	defer closeLog()
 	shown, start := &terminal{inTurn{to: visible.Writer(c.stdout)}}, c.startLogin(log)

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
@@ -29,6 +30,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
 
@@ -101,14 +103,13 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 
 func runServe(c *call) int {
 	if c.values.Bool(settings.Keep) {
-		return runFront(c)
+		return c.logged(c.front)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err)
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(c.serve)
+}
+
+// serve runs the agent.
+func (c *call) serve(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}
@@ -169,13 +170,21 @@ func (c *call) defaults() options.Defaults {
 }
 
 // usageError says what is wrong with the call, and where the help of the command is.
-func usageError(stderr io.Writer, err error, command ...string) int {
-	help := "droid-acp --help"
-	if len(command) > 0 && command[0] != "droid-acp" {
-		help = "droid-acp " + command[0] + " --help"
-	}
-	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
+func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
+	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s --help` for the usage.\n", err, cmd.CommandPath())
 	return exitUsage
+}
+
+// wrong is usageError for the command that runs.
+func (c *call) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
+
+// failed says why a command failed.
+func (c *call) failed(err error) int {
+	if errors.Is(err, keep.ErrNobody) {
+		err = errors.New("no server runs, so no session is kept")
+	}
+	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
+	return exitFailed
 }
 
 // memoryLimit is the size of the process, in bytes, above which Go collects garbage

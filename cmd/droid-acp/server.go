@@ -106,32 +106,27 @@ func (c *call) listenRemote() (*remote, error) {
 func runServer(c *call) int {
 	path, err := c.socket()
 	if err != nil {
-		return usageError(c.stderr, err, serverWord)
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, serverWord)
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.keep(log, path) })
+}
+
+// keep runs the server on the socket at path.
+func (c *call) keep(log *zap.Logger, path string) int {
 	limitMemory()
 	_ = os.Unsetenv(settings.EnvKeep) // its agents are kept already
-	failed := func(err error) int {
-		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
-		return exitFailed
-	}
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
 	case errors.Is(err, keep.ErrRuns):
-		return failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
+		return c.failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
 	case err != nil:
-		return failed(err)
+		return c.failed(err)
 	}
 	defer listener.Release()
 	s, err := c.newServer(listener, path, log)
 	if err != nil {
 		_ = listener.Close() // nobody was served
-		return usageError(c.stderr, err, serverWord)
+		return c.wrong(err)
 	}
 	defer s.words.close()
 	c.leaving.onHurry(s.kill)
@@ -238,8 +233,7 @@ func (s *server) run(c *call) int {
 	case <-idle:
 		s.log.Info("nothing was there for so long that the server ends")
 	case err := <-broken:
-		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
-		code = exitFailed
+		code = c.failed(err)
 	}
 	s.close()
 	cancel()

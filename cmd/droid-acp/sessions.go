@@ -48,30 +48,12 @@ func stopCommand() subcommand {
 	}
 }
 
-// server is a client of the user's server.
-func (c *call) server(command string) (client *keep.Client, code int) {
+func runPs(c *call) int {
 	path, err := c.socket()
 	if err != nil {
-		return nil, usageError(c.stderr, err, command)
+		return c.wrong(err)
 	}
-	return keep.NewClient(path), exitOK
-}
-
-// failed says why a command failed.
-func (c *call) failed(err error) int {
-	if errors.Is(err, keep.ErrNobody) {
-		err = errors.New("no server runs, so no session is kept")
-	}
-	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
-	return exitFailed
-}
-
-func runPs(c *call) int {
-	client, code := c.server("ps")
-	if client == nil {
-		return code
-	}
-	status, err := client.Status(c.leaving.ctx)
+	status, err := keep.NewClient(path).Status(c.leaving.ctx)
 	switch {
 	case err != nil && !errors.Is(err, keep.ErrNobody):
 		return c.failed(err)
@@ -144,15 +126,16 @@ func (c *call) print(text string) error {
 }
 
 func runStop(c *call) int {
-	client, code := c.server("stop")
-	if client == nil {
-		return code
+	path, err := c.socket()
+	if err != nil {
+		return c.wrong(err)
 	}
+	client := keep.NewClient(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
 		end = client.Force
 		if len(c.args) > 0 {
-			return usageError(c.stderr, errors.New("--force is for the server, so no SESSION goes with it"), "stop")
+			return c.wrong(errors.New("--force is for the server, so no SESSION goes with it"))
 		}
 	}
 	if len(c.args) == 0 {
@@ -169,6 +152,7 @@ func runStop(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
+	code := exitOK
 	for _, id := range c.args {
 		session, err := keep.Find(status, id)
 		if err == nil {

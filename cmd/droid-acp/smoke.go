@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
@@ -67,14 +68,12 @@ Exit codes:
 func runSmoke(c *call) int {
 	options, err := smokeOptions(c)
 	if err != nil {
-		return usageError(c.stderr, err, "smoke")
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, "smoke")
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
+}
+
+func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
@@ -136,20 +135,9 @@ func writeResult(c *call, result *smoke.Result) int {
 
 // converse runs the agent and the client on two pipes until the prompts have
 // ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) *smoke.Result {
-	agentIn, clientOut := io.Pipe()
-	clientIn, agentOut := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		err := agent.Serve(ctx, agentIn, agentOut)
-		_ = agentOut.Close()                         // a pipe always closes
-		_ = agentIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
-		served <- err
-	}()
-	result := smoke.Run(ctx, clientIn, clientOut, stdout, o)
-	_ = clientOut.Close()
-	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
-	<-served
+func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
+	_ = between(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
+		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }
 

@@ -8,6 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/problem"
@@ -51,18 +52,17 @@ func runVia(c *call) int {
 	home, _ := os.UserHomeDir() // without one a ~ is no path
 	maps, err := via.ReadMaps(c.values.Strings("map"), home)
 	if err != nil {
-		return usageError(c.stderr, err, "via")
+		return c.wrong(err)
 	}
 	binary, err := c.copied()
 	if err != nil {
-		return usageError(c.stderr, err, "via")
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, "via")
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.via(log, maps, binary) })
+}
+
+// via passes messages on. The program binary is copied to the far side first, "" for none.
+func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	limitMemory()
 	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
 	words := newLogWriter(c.stderr, func(n int) []byte {
@@ -75,15 +75,14 @@ func runVia(c *call) int {
 		},
 	})
 	c.leaving.onHurry(relay.Kill)
-	err = relay.Run(c.leaving.ctx)
+	err := relay.Run(c.leaving.ctx)
 	words.close()
 	var ended *via.Failure
 	switch {
 	case err == nil, errors.As(err, &ended) && ended.Code == 0 && onTerminal(c.stdin): // a login, run by hand
 		return exitOK
 	}
-	fmt.Fprintf(c.stderr, "droid-acp via: %v\n", err)
-	return exitFailed
+	return c.failed(err)
 }
 
 // copied is the droid-acp that is to be copied to the far side, "" for none.
