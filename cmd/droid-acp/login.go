@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/login"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
 )
 
@@ -135,7 +136,7 @@ func (t *terminal) ask(_ context.Context, method string, params json.RawMessage)
 		return json.RawMessage(`{"action":"accept"}`), nil
 	}
 	t.print("That cannot be answered here, and droid is told so.")
-	return nil, &login.Error{Code: -32601, Message: "a terminal cannot answer " + method}
+	return nil, &login.Error{Code: jsonrpc.CodeMethodNotFound, Message: "a terminal cannot answer " + method}
 }
 
 func (t *terminal) say(params json.RawMessage) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 const (
@@ -178,7 +179,7 @@ func TestRequestsOfDroid(t *testing.T) {
 	p.send(`"type":"request","id":"u2","method":"droid.request_permission","params":{"toolUses":"?"}`)
 	m = p.next()
 	require.Equal(t, "u2", m.ID)
-	require.Equal(t, codeInvalidParams, m.Error.Code)
+	require.Equal(t, jsonrpc.CodeInvalidParams, m.Error.Code)
 	require.Error(t, (<-c.Events()).(stream.Unknown).Err)
 
 	p.send(`"type":"request","id":"u3","method":"droid.request_permission","params":{"toolUses":[],"options":[]}`)

@@ -222,9 +222,9 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 	if line.RequestID == nil {
 		return
 	}
-	code, text := codeMethodNotFound, "Method not found"
+	code, text := jsonrpc.CodeMethodNotFound, "Method not found"
 	if line.Invalid {
-		code, text = codeInvalidParams, "Invalid params"
+		code, text = jsonrpc.CodeInvalidParams, "Invalid params"
 	}
 	if data, err := encodeError(line.RequestID, code, text); err == nil {
 		c.out.Put(data) // fails when droid is gone, and then nobody waits

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // lost deals with a line that is too long and was skipped. If the line's beginning
@@ -20,11 +21,11 @@ func (c *Client) lost(size int64, head []byte) {
 	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
 	switch {
 	case id != "" && begin.Response:
-		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: codeInternal,
+		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: jsonrpc.CodeInternalError,
 			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(size)/1e6, stream.MaxLine/1e6)}})
 		return
 	case id != "":
-		if data, err := encodeError(begin.ID, codeInvalidParams, "The request is too long"); err == nil {
+		if data, err := encodeError(begin.ID, jsonrpc.CodeInvalidParams, "The request is too long"); err == nil {
 			c.out.Put(data) // fails when droid is gone, and then nobody waits
 		}
 	}

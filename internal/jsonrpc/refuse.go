@@ -16,7 +16,7 @@ const whiteSpace = " \t\r\n"
 // request wherever that can be known.
 func judge(line []byte, long *Outline) []item {
 	if long != nil {
-		return refuse(long, NewError(codeInvalidRequest, "Invalid request",
+		return refuse(long, NewError(CodeInvalidRequest, "Invalid request",
 			"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
 	}
 	trimmed := bytes.Trim(line, whiteSpace)
@@ -87,5 +87,5 @@ func refuse(o *Outline, e *Error) []item {
 
 // hasNoMethod reports that the line is JSON, an object, and without a "method".
 func hasNoMethod(o *Outline, e *Error) bool {
-	return e.Code != codeParseError && o.object && o.complete && !o.mistaken && !o.method
+	return e.Code != CodeParseError && o.object && o.complete && !o.mistaken && !o.method
 }

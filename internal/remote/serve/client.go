@@ -53,11 +53,11 @@ func (c *Client) Receive(message []byte) {
 // headOf is whose message a text is, or why it is none.
 func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
-		return h, jsonrpc.NewError(codeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
+		return h, jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
 	}
 	h, ok := jsonrpc.ReadHead(text)
 	if !ok {
-		return h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
+		return h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
 	}
 	return h, nil
 }
@@ -81,15 +81,13 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.agent == nil:
-		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
+		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
 		c.pass(line, h)
 	}
 }
-
-const codeParseError = -32700
 
 // Gone says that the connection has ended. What runs for the client goes on.
 func (c *Client) Gone() {
@@ -237,7 +235,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	leaves := h.Method == "session/close"
 	switch {
 	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
-		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "this client only watches"))
+		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case open == nil:
 		c.forward(c.agent, line, h, nil)
 	case reopens && h.ID != nil:

@@ -136,7 +136,7 @@ func (q *question) offer() {
 		q.disk = true
 		q.agent.server.work.Go(q.fromDisk)
 	default:
-		q.refuse(codeMethodNotFound, "no client is there that can do this")
+		q.refuse(jsonrpc.CodeMethodNotFound, "no client is there that can do this")
 	}
 	if q.session != nil {
 		q.session.update()

@@ -70,7 +70,7 @@ func (o *session) cannot(wanted wants, moves bool, lacks []mcpServer) *jsonrpc.E
 	if !moves {
 		why = "without " + theServers(lacks, plain) + ", so it cannot be opened with that now"
 	}
-	return jsonrpc.PlainError(codeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
+	return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
 }
 
 // goesOn notes what a session was opened with, and tells the others where that differs.
