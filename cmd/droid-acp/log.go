@@ -153,8 +153,8 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 // withoutWords is the text of an error without what droid or the editor wrote.
 func withoutWords(err error) string {
 	text := droid.LogText(err)
-	var refused *acp.RequestError
-	if !errors.As(err, &refused) {
+	refused, is := errors.AsType[*acp.RequestError](err)
+	if !is {
 		return text
 	}
 	instead := fmt.Sprintf("error %d", refused.Code)

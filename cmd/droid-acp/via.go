@@ -77,9 +77,8 @@ func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	c.leaving.onHurry(relay.Kill)
 	err := relay.Run(c.leaving.ctx)
 	words.close()
-	var ended *via.Failure
-	switch {
-	case err == nil, errors.As(err, &ended) && ended.Code == 0 && onTerminal(c.stdin): // a login, run by hand
+	ended, is := errors.AsType[*via.Failure](err)
+	if err == nil || is && ended.Code == 0 && onTerminal(c.stdin) { // a login, run by hand
 		return exitOK
 	}
 	return c.failed(err)

@@ -43,8 +43,8 @@ func (c *Client) read(longest int) {
 		switch {
 		case err != nil:
 			c.say(&l)
-			var tooLong *jsonrpc.TooLongError
-			if !errors.As(err, &tooLong) {
+			tooLong, is := errors.AsType[*jsonrpc.TooLongError](err)
+			if !is {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 					c.log.Warn("reading from droid", zap.Error(err))
 				}
@@ -81,8 +81,7 @@ func (c *Client) malformed(err error, data []byte) {
 		text += "; further ones are only counted"
 	}
 	fields := []zap.Field{zap.Error(err), zap.Int("bytes", len(data))}
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) && len(data) > 0 {
+	if syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(json.RawMessage))); is && len(data) > 0 {
 		fields = append(fields, zap.Int64("at", syntax.Offset))
 	}
 	c.log.Warn(text, fields...)

@@ -106,9 +106,8 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	}
 	defer func() { c.settings.opened(c.Version()) }()
 	info := new(stream.SessionInfo)
-	var refused *stream.RPCError
 	if err := c.Call(ctx, method, params, info); err != nil {
-		if errors.As(err, &refused) || errors.Is(err, errNotSent) {
+		if errors.As(err, new(*stream.RPCError)) || errors.Is(err, errNotSent) {
 			undo()
 		}
 		return nil, err

@@ -180,11 +180,10 @@ func (c *Conn) read() {
 		if !lines.Owned() {
 			line = bytes.Clone(line) // what is heard keeps parts of it
 		}
-		var tooLong *TooLongError
 		switch {
 		case err == nil:
 			long = nil
-		case !errors.As(err, &tooLong):
+		case !errors.As(err, new(*TooLongError)):
 			return
 		}
 		if !c.hear(line, long) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -157,8 +158,7 @@ func (l *Listener) answer(conn *net.UnixConn, r Request) (a Answer, waits bool) 
 	_ = conn.SetReadDeadline(time.Time{}) // where it fails, the program counts as gone
 	go func() {
 		_, err := conn.Read(make([]byte, 1))
-		var timeout net.Error
-		ended := errors.As(err, &timeout) && timeout.Timeout() // by us, below
+		ended := errors.Is(err, os.ErrDeadlineExceeded) // by us, below
 		if !ended {
 			cancel()
 		}

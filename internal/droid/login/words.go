@@ -14,13 +14,12 @@ import (
 // there is nothing to do.
 func Remedy(method string, err error) string {
 	const other = "Or run `droid` in a terminal and log in there with /login."
-	var none *NoMethodError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.Is(err, ErrDeclined):
 		return "Log in again to get a new address. " + other
-	case errors.As(err, &none):
+	case errors.As(err, new(*NoMethodError)):
 		return "Update droid. " + other
 	case method == APIKey:
 		return "Set FACTORY_API_KEY in the environment in which this agent is started, and start it again."

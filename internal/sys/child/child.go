@@ -260,8 +260,7 @@ func (p *Process) ended(exit Exit) {
 }
 
 func exitOf(state *os.ProcessState, err error) Exit {
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return Exit{Code: -1, Text: err.Error(), Err: err}
 	}
 	return Exit{Code: state.ExitCode(), Signal: signalName(state), Text: state.String()}
