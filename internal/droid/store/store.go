@@ -136,19 +136,27 @@ func (e *NotFoundError) Unwrap() error { return e.Err }
 // without a message are found too. The error is a *NotFoundError, or that of
 // reading the store.
 func (s *Store) Find(id string) (Session, error) {
+	return fromCopies(s, id, func(c candidate) (Session, error) {
+		head, err := new(reader).read(c.path(), nil)
+		return head.session(id, c.updated), err
+	})
+}
+
+// fromCopies is what read finds in the file of a session; of several in the one that was used last and
+// can be read. The error is that of reading the store, or a *NotFoundError.
+func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (none T, err error) {
 	found, cause, err := s.copies(id)
 	if err != nil {
-		return Session{}, err
+		return none, err
 	}
-	var r reader
 	for _, c := range found {
-		head, err := r.read(c.path(), nil)
+		value, err := read(c)
 		if err == nil {
-			return head.session(id, c.updated), nil
+			return value, nil
 		}
 		cause = err
 	}
-	return Session{}, &NotFoundError{ID: id, Err: cause}
+	return none, &NotFoundError{ID: id, Err: cause}
 }
 
 // copies are the files of a session, which may lie in several projects, the one that was used

@@ -72,12 +72,12 @@ func promptTitle(prompt string) string {
 
 // injected are the tags of blocks in a message that the user did not write:
 // droid's own (0.99 puts them into the user's message), and attached files.
-func injected() [2]string { return [2]string{"system-reminder", "attached-file"} }
+var injected = []string{"system-reminder", "attached-file"}
 
 // clean removes injected blocks. One that does not end was cut off: all after
 // its beginning is removed.
 func clean(text string) string {
-	for _, tag := range injected() {
+	for _, tag := range injected {
 		text = without(text, tag)
 	}
 	return text
