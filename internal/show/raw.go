@@ -24,7 +24,7 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	fields := inputFields(raw)
-	if fields == nil {
+	if len(fields) == 0 {
 		return nil
 	}
 	for name, value := range fields { // one after the other: a file is in one of them
@@ -55,12 +55,8 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 // inputFields are the fields of a tool's input, which was decoded as a part of droid's message; none of an
 // input that is no object.
 func inputFields(raw json.RawMessage) map[string]rawjson.Value {
-	fields, ok := rawjson.Fields(raw)
-	if !ok {
-		return nil
-	}
 	out := map[string]rawjson.Value{}
-	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
+	for name, value := range rawjson.Fields(raw) {
 		out[rawjson.TextOf(name)] = value
 	}
 	return out

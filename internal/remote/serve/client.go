@@ -75,7 +75,7 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 		}
 		c.early = append(c.early, bytes.Clone(line))
 	case h.Method == "":
-		if q := c.server.questions[idText(h.ID)]; q != nil {
+		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			q.answer(c, line, h)
 		}
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
@@ -216,7 +216,7 @@ func (c *Client) receiveAll(lines [][]byte) {
 
 // cancel passes on that the client wants no answer any more.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
@@ -357,24 +357,8 @@ func paramsOf(line []byte, h jsonrpc.Head) []byte {
 // value is the JSON value with which raw begins.
 func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 
-// valueAt is a member of an object, nil for none.
-func valueAt(object []byte, name string) []byte {
-	fields, ok := rawjson.Fields(object)
-	if !ok {
-		return nil
-	}
-	for member, raw, more := fields.Next(); more; member, raw, more = fields.Next() {
-		if string(member) == name {
-			return raw
-		}
-	}
-	return nil
-}
-
 // textAt is a text in an object, "" for none.
-func textAt(object []byte, name string) string { return rawjson.Unquote(valueAt(object, name)) }
-
-func idText(id []byte) string { return rawjson.Unquote(id) }
+func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
 
 // notStarted is the error of a client whose agent does not start.
 func notStarted(program string, err error) *jsonrpc.Error {

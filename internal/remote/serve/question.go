@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
 )
 
@@ -41,7 +42,7 @@ func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	q.line = h.WithID(line, `"`+q.id+`"`)
 	h, _ = jsonrpc.ReadHead(q.line)
 	q.params = paramsOf(q.line, h)
-	if about := a.calls[string(valueAt(q.params, "requestId"))]; about != nil && about.id != nil {
+	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
 		q.change("requestId", about.id) // the client knows its request by its own id
 	}
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
@@ -72,7 +73,7 @@ func (q *question) forPeople() bool { return q.method == askPermission || q.meth
 // title is what it asks, in short.
 func (q *question) title() string {
 	if q.method == askPermission {
-		return textAt(valueAt(q.params, "toolCall"), "title")
+		return textAt(rawjson.Field(q.params, "toolCall"), "title")
 	}
 	return textAt(q.params, "message")
 }
@@ -240,7 +241,7 @@ func (q *question) withdraw(answered *Client) {
 // withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
 // some say nothing to that.
 func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
 			continue

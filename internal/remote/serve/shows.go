@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"
 )
@@ -21,7 +22,7 @@ func updateKind(message []byte) (kind string, update []byte) {
 	if !ok || h.Method != "session/update" {
 		return "", nil
 	}
-	update = valueAt(paramsOf(message, h), "update")
+	update = rawjson.Field(paramsOf(message, h), "update")
 	return textAt(update, "sessionUpdate"), update
 }
 
@@ -43,12 +44,12 @@ func (c *Client) asShown(message []byte) []byte {
 	if kind != "user_message_chunk" {
 		return message
 	}
-	content := valueAt(update, "content")
+	content := rawjson.Field(update, "content")
 	text := textAt(content, "text")
 	if textAt(content, "type") != "text" {
 		text = "[" + textAt(content, "type") + "]"
 	}
-	who := textAt(valueAt(valueAt(update, "_meta"), "droid-acp"), "client")
+	who := textAt(rawjson.Field(rawjson.Field(update, "_meta"), "droid-acp"), "client")
 	h, _ := jsonrpc.ReadHead(message)
 	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
 		SessionID string `json:"sessionId"`
@@ -80,7 +81,7 @@ func (q *question) put(c *Client) {
 
 // choice is what the result of a request for permission says, as its user saw it.
 func (q *question) choice(result []byte) string {
-	id := textAt(valueAt(result, "outcome"), "optionId")
+	id := textAt(rawjson.Field(result, "outcome"), "optionId")
 	for _, o := range q.options() {
 		if textAt(o, "optionId") == id {
 			return visible.Line(textAt(o, "name"))
@@ -90,14 +91,14 @@ func (q *question) choice(result []byte) string {
 }
 
 func (q *question) options() (options []json.RawMessage) {
-	_ = json.Unmarshal(valueAt(q.params, "options"), &options) // none where there are none
+	_ = json.Unmarshal(rawjson.Field(q.params, "options"), &options) // none where there are none
 	return options
 }
 
 // namesOnly is protocol.OwnMeta's.
 func (q *question) namesOnly() bool {
-	own := valueAt(valueAt(valueAt(q.params, "toolCall"), "_meta"), "droid-acp")
-	return string(valueAt(own, "namesOnly")) == "true"
+	own := rawjson.Field(rawjson.Field(rawjson.Field(q.params, "toolCall"), "_meta"), "droid-acp")
+	return string(rawjson.Field(own, "namesOnly")) == "true"
 }
 
 // byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
@@ -150,7 +151,7 @@ func (q *question) unseen(c *Client) string {
 			OldText, NewText string
 		}
 	}
-	if json.Unmarshal(valueAt(q.params, "toolCall"), &call) != nil {
+	if json.Unmarshal(rawjson.Field(q.params, "toolCall"), &call) != nil {
 		return ""
 	}
 	var parts []string

@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
 )
 
@@ -26,7 +27,7 @@ func wantsOf(params []byte) (w wants) {
 		w.directory = filepath.Clean(cwd)
 	}
 	var servers []map[string]any
-	_ = json.Unmarshal(valueAt(params, "mcpServers"), &servers) // the agent says what is wrong with it
+	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent says what is wrong with it
 	for _, s := range servers {
 		text, _ := json.Marshal(s) // what was JSON
 		name, _ := s["name"].(string)
