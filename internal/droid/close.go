@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/child"
 )
 
 // Close ends droid politely: it interrupts a running turn (so that 0.99 does
@@ -96,12 +97,12 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.KillAlone(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("killing droid", zap.Error(err))
 		}
-		if c.exitsWithin(c.bounds.term) {
+		if child.Within(c.exited, c.bounds.term) {
 			return
 		}
 	}
 	c.out.Close()
-	if c.exitsWithin(time.Until(until)) {
+	if child.Within(c.exited, time.Until(until)) {
 		return
 	}
 	c.out.abort()
@@ -110,7 +111,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
-		if c.exitsWithin(c.bounds.term) {
+		if child.Within(c.exited, c.bounds.term) {
 			return
 		}
 		c.log.Warn("droid does not obey; killing it")
@@ -120,7 +121,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		<-c.exited
 		return
 	}
-	c.exitsWithin(c.bounds.drain)
+	child.Within(c.exited, c.bounds.drain)
 }
 
 // closeSession has droid close its session, and reports whether droid is needed no more then: at the end of
@@ -179,15 +180,6 @@ func (c *Client) endTurn() {
 			continue
 		}
 		return
-	}
-}
-
-func (c *Client) exitsWithin(d time.Duration) bool {
-	select {
-	case <-c.exited:
-		return true
-	case <-time.After(d):
-		return false
 	}
 }
 

@@ -100,8 +100,8 @@ func CommonNames() (names []string) {
 }
 
 func modes() (names []string) {
-	for _, m := range []stream.Mode{stream.ModeNormal, stream.ModeSpec, stream.ModeAutoLow, stream.ModeAutoMedium, stream.ModeAutoHigh} {
-		names = append(names, string(m))
+	for _, m := range stream.Modes() {
+		names = append(names, string(m.Mode))
 	}
 	return names
 }

@@ -25,13 +25,11 @@ type SessionInfo struct {
 type Model struct {
 	ID                        string          `json:"id"`
 	DisplayName               string          `json:"displayName"`
-	ShortDisplayName          string          `json:"shortDisplayName"`
 	Provider                  string          `json:"modelProvider"`
 	SupportedReasoningEfforts []string        `json:"supportedReasoningEfforts"`
 	DefaultReasoningEffort    string          `json:"defaultReasoningEffort"`
 	IsCustom                  bool            `json:"isCustom"`
 	NoImageSupport            bool            `json:"noImageSupport"`
-	SupportsPDFs              bool            `json:"supportsPDFs"`
 	Deprecated                bool            `json:"deprecated"`
 	Disabled                  bool            `json:"disabled"` // since 0.225
 	Raw                       json.RawMessage `json:"-"`

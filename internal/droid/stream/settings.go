@@ -185,11 +185,7 @@ func levelOfMode(m Mode) string {
 
 // Valid reports whether m is one of Modes.
 func (m Mode) Valid() bool {
-	switch m {
-	case ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh:
-		return true
-	}
-	return false
+	return slices.ContainsFunc(Modes(), func(info ModeInfo) bool { return info.Mode == m })
 }
 
 // AsksAsMuchAs reports whether a session in mode m does nothing unasked that it would ask
