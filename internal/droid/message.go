@@ -15,6 +15,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/memory"
+	"droid-acp/internal/text/rawjson"
 )
 
 // apiVersion is the factoryApiVersion that every message must carry; droid
@@ -124,13 +125,10 @@ func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 	})
 }
 
-// encodeLine marshals without HTML escapes, which would inflate code by half.
 func encodeLine(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	line, err := rawjson.Line(v)
+	if err != nil {
 		return nil, fmt.Errorf("encoding a message for droid: %w", err)
 	}
-	return buf.Bytes(), nil
+	return line, nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/text/paths"
 )
 
@@ -112,7 +113,7 @@ func (l *Listener) accept() {
 // does not keep to this is closed.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
-	if err := sameUser(conn); err != nil {
+	if _, err := child.Peer(conn); err != nil {
 		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
 		return
 	}

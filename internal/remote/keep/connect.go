@@ -138,7 +138,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := checkPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
+	if _, err := child.Peer(conn.(*net.UnixConn)); err != nil { // it is one of that network
 		_ = conn.Close() // nothing was said
 		return nil, err
 	}

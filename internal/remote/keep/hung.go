@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"droid-acp/internal/sys/child"
 )
 
 // AnswerTime is how long a server that has taken a connection may take to answer.
@@ -45,7 +47,7 @@ func Answered(ctx context.Context, limit time.Duration, dial Dial, do func(conte
 		}
 		hung := &HungError{Limit: limit}
 		if local, ok := conn.(*net.UnixConn); ok {
-			hung.Process, _ = checkPeer(local) // dial has looked who it is
+			hung.Process, _ = child.Peer(local) // dial has looked who it is
 		}
 		time.AfterFunc(limit, func() { cancel(why{hung}) })
 		return conn, nil

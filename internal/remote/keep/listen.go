@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )
 
@@ -128,7 +129,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := checkPeer(conn); err != nil {
+		if _, err := child.Peer(conn); err != nil {
 			l.log.Warn("a connection was refused", zap.Error(err))
 			_ = conn.Close() // nothing was said
 			continue
@@ -139,26 +140,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 // Release lets another server listen, once this one has closed the listener and ended all it had.
 func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
-
-// checkPeer refuses a process of another user, and returns the process id, 0 where the system does not tell.
-func checkPeer(conn *net.UnixConn) (process int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var user int
-	var failed error
-	if err := raw.Control(func(fd uintptr) { user, process, failed = peerOf(int(fd)) }); err != nil {
-		return 0, err
-	}
-	switch {
-	case failed != nil:
-		return 0, fmt.Errorf("it is not known who is at the other end: %w", failed)
-	case user != os.Geteuid():
-		return 0, fmt.Errorf("the process at the other end is of user %d, and this one of %d", user, os.Geteuid())
-	}
-	return process, nil
-}
 
 // awaitRelease waits until a server that ends has let its lock go, which it does at its very end,
 // or replaced reports that another one has it by now.

@@ -231,6 +231,16 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	return 2
 }
 
+// Line is a value as JSON in a line with its end. Signs of HTML stay as they are: escaped, code or a page would be
+// several times as long.
+func Line(value any) ([]byte, error) {
+	var line bytes.Buffer
+	to := json.NewEncoder(&line)
+	to.SetEscapeHTML(false)
+	err := to.Encode(value)
+	return line.Bytes(), err
+}
+
 // AppendString appends text as a JSON string. Signs of HTML stay as they are, which encoding/json would
 // make six times as long. The two line ends of Unicode are escaped as there: some programs read lines by them.
 func AppendString(buf []byte, text string) []byte {
