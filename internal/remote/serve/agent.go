@@ -403,7 +403,7 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 		if h.Method == "session/update" {
 			open.note(params)
 		}
-		open.tell(own)
+		open.tellBut(nil, own)
 		return open.full()
 	}
 	if a.owner == nil {

@@ -138,16 +138,16 @@ func (c *Client) send(message []byte) {
 	}
 }
 
-func (c *Client) notify(method string, params any) {
-	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
+// put sends the client a line of ours, unless it could not be encoded.
+func (c *Client) put(line []byte, err error) {
+	if err == nil {
 		c.send(line[:len(line)-1])
 	}
 }
 
-func (c *Client) refuse(id []byte, e *jsonrpc.Error) {
-	line := jsonrpc.EncodeError(id, e)
-	c.send(line[:len(line)-1])
-}
+func (c *Client) notify(method string, params any) { c.put(jsonrpc.EncodeCall(nil, method, params)) }
+
+func (c *Client) refuse(id []byte, e *jsonrpc.Error) { c.put(jsonrpc.EncodeError(id, e), nil) }
 
 // reply refuses a message, if somebody waits for an answer.
 func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
@@ -249,9 +249,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
-		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
-			c.send(answer[:len(answer)-1])
-		}
+		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		c.forward(open.agent, line, h, open)
 	}

@@ -166,10 +166,7 @@ func (o *session) detach(c *Client) {
 	o.agent.rest()
 }
 
-// tell shows a message, with its line's end, to all who are there, and keeps it.
-func (o *session) tell(line []byte) { o.tellBut(nil, line) }
-
-// tellBut is tell for all but one.
+// tellBut shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
 func (o *session) tellBut(not *Client, line []byte) {
 	from := o.journal.put
 	o.journal.write(line)
@@ -357,12 +354,17 @@ func (o *session) updates(not *Client, update any) {
 }
 
 func (o *session) encode(update any) ([]byte, error) {
-	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
-		SessionID string `json:"sessionId"`
-		Update    any    `json:"update"`
-	}{o.id, update})
+	line, err := encodeUpdate(o.id, update)
 	if err != nil {
 		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
 	}
 	return line, err
+}
+
+// encodeUpdate is the line of an update of the session with this id.
+func encodeUpdate(id string, update any) ([]byte, error) {
+	return jsonrpc.EncodeCall(nil, "session/update", struct {
+		SessionID string `json:"sessionId"`
+		Update    any    `json:"update"`
+	}{id, update})
 }

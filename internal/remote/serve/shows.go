@@ -51,10 +51,7 @@ func (c *Client) asShown(message []byte) []byte {
 	}
 	who := textAt(rawjson.Field(rawjson.Field(update, "_meta"), "droid-acp"), "client")
 	h, _ := jsonrpc.ReadHead(message)
-	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
-		SessionID string `json:"sessionId"`
-		Update    any    `json:"update"`
-	}{textAt(paramsOf(message, h), "sessionId"), ownWords("\n\n**" + markdown.Escaped(who) + ":** " + text + "\n\n")})
+	line, err := encodeUpdate(textAt(paramsOf(message, h), "sessionId"), ownWords("\n\n**"+markdown.Escaped(who)+":** "+text+"\n\n"))
 	if err != nil {
 		return message
 	}
@@ -122,14 +119,8 @@ func (q *question) byKind() (line []byte, left []string) {
 			many[kind] = 0 // the first does
 		}
 	}
-	params := protocol.Fields(q.params)
-	params["options"], _ = json.Marshal(kept) // raw JSON encodes
-	id, _ := json.Marshal(q.id)
-	line, err := jsonrpc.EncodeCall(id, q.method, params)
-	if err != nil {
-		return q.line, nil // it was read from JSON, so it encodes
-	}
-	return line[:len(line)-1], left
+	options, _ := json.Marshal(kept) // raw JSON encodes
+	return q.with("options", options), left
 }
 
 // showsDiff reports whether a client shows a diff among the content of a request.

@@ -8,6 +8,7 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"maps"
 	"net/http"
@@ -173,4 +174,18 @@ func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
 		return serve.ClientOptions{Local: true, From: "socket"}
 	}
 	return serve.ClientOptions{From: r.RemoteAddr}
+}
+
+// Server is an HTTP server for a handler: HTTP/1.1 alone, which a WebSocket begins with,
+// also without TLS, which is for a loopback address or a socket only. Headers must come within
+// ten seconds; of what comes after them a Handler bounds the time itself.
+func Server(h http.Handler, config *tls.Config) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler: h, TLSConfig: config, Protocols: &protocols,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 }
