@@ -63,7 +63,7 @@ type Layer struct {
 	Root  string // of the git repository; the session's directory where there is none
 	Items []Item
 	// Found says that there is a directory in which droid looks for files of a project, see
-	// Folders.
+	// folders.
 	Found bool
 }
 

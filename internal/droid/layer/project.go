@@ -61,13 +61,13 @@ const maxRead = 64 << 20
 
 func (r *reader) add(i Item) { r.layer.Items = append(r.layer.Items, i) }
 
-// Folders are the names of the directories in which droid looks for files of a project: all
+// folders are the names of the directories in which droid looks for files of a project: all
 // of them in .factory, commands and skills in the others (0.215, 0.225).
-func Folders() []string { return []string{".factory", ".agents", ".agent"} }
+var folders = []string{".factory", ".agents", ".agent"}
 
 // folder reads the files of one directory of the project.
 func (r *reader) folder(dir string) {
-	for _, name := range Folders() {
+	for _, name := range folders {
 		folder := filepath.Join(dir, name)
 		if _, err := os.Lstat(folder); err != nil && isAbsent(err) {
 			continue
