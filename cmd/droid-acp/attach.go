@@ -23,8 +23,8 @@ func attachCommand() subcommand {
 				"Ctrl-C leaves, and the session goes on. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"Exit codes: 0 you left, 1 there is no such session, or the server has gone, 2 wrong usage.",
 		},
-		own: []settings.Setting{
-			{Name: "watch-only", Kind: settings.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
+		own: []flags.Setting{
+			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
 		},
 		run: runAttach,
 	}

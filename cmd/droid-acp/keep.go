@@ -19,9 +19,9 @@ import (
 )
 
 // socketSetting is where the server of the user listens.
-func socketSetting() settings.Setting {
-	return settings.Setting{
-		Name: "socket", Kind: settings.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
+func socketSetting() flags.Setting {
+	return flags.Setting{
+		Name: "socket", Kind: flags.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
 		Does: "the server's Unix socket, in a directory that is yours alone",
 	}
 }
@@ -66,7 +66,7 @@ func (c *call) front(log *zap.Logger) int {
 
 // agentNames are the settings of an agent, whoever runs it.
 func agentNames() []string {
-	return slices.DeleteFunc(settings.CommonNames(), func(name string) bool { return name == settings.Keep })
+	return slices.DeleteFunc(flags.CommonNames(), func(name string) bool { return name == flags.Keep })
 }
 
 // hello says how the agent of this process's client is run.
@@ -84,7 +84,7 @@ func hello(args []string) (serve.Hello, error) {
 
 // keptEnvironment is ours, without what would have an agent keep itself.
 func keptEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, settings.EnvKeep+"=") })
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, flags.EnvKeep+"=") })
 }
 
 // connect connects to the server by WebSocket. Where none runs, one is started.

@@ -33,17 +33,17 @@ const logFileTime = 2 * time.Second
 // unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
 func (c *call) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
-	if named := c.values.String(settings.LogLevel); named != "" {
+	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
 		if err != nil {
-			return nil, nil, err // settings.Common allows no other levels
+			return nil, nil, err // flags.Common allows no other levels
 		}
 		toStderr, toFile = level, level
 	}
 	var file *os.File
-	if path := c.values.String(settings.LogFile); path != "" {
+	if path := c.values.String(flags.LogFile); path != "" {
 		if file, err = openLogFile(path); err != nil {
-			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(settings.LogFile), err)
+			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(flags.LogFile), err)
 		}
 	}
 	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)

@@ -64,7 +64,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	said := &inTurn{to: visible.Writer(stderr)} // it repeats what others wrote
+	said := &oneByOne{to: visible.Writer(stderr)} // it repeats what others wrote
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
@@ -91,8 +91,8 @@ func serveCommand(name string) subcommand {
 		Long: "droid-acp puts Factory's droid into editors that speak the Agent Client Protocol (ACP). It is an independent, unofficial bridge.\n\n" +
 			"A flag wins over its environment variable, and that over the default.\n\n" +
 			"Exit codes: 0 the editor has gone, 1 it could not go on, 2 wrong usage.",
-	}, reads: settings.CommonNames(), own: []settings.Setting{
-		loginSetting(), {Name: versionWord, Kind: settings.Switch, Does: "print the version"},
+	}, reads: flags.CommonNames(), own: []flags.Setting{
+		loginSetting(), {Name: versionWord, Kind: flags.Switch, Does: "print the version"},
 	}, serves: true, run: runServe}
 }
 
@@ -102,7 +102,7 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 }
 
 func runServe(c *call) int {
-	if c.values.Bool(settings.Keep) {
+	if c.values.Bool(flags.Keep) {
 		return c.logged(c.front)
 	}
 	return c.logged(c.serve)
@@ -131,19 +131,19 @@ func (c *call) serve(log *zap.Logger) int {
 			},
 			Store:    sessionStore(log),
 			Defaults: c.defaults(),
-			Trust:    keeper(c.values.String(settings.Trust)),
+			Trust:    keeper(c.values.String(flags.Trust)),
 			Dir:      dir,
-			Spare:    opening.Spare(cmp.Or(c.values.String(settings.Spare), string(opening.SpareAuto))),
+			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
 		},
 		Locate:       c.findDroid,
 		Release:      releaseOf,
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
-		ParkAfter:    c.values.Duration(settings.ParkAfter),
-		Files:        adapter.FilesWay(c.values.String(settings.Files)),
-		ClientShows:  c.values.String(settings.ClientShows),
+		ParkAfter:    c.values.Duration(flags.ParkAfter),
+		Files:        adapter.FilesWay(c.values.String(flags.Files)),
+		ClientShows:  c.values.String(flags.ClientShows),
 		Journal:      stateFile("edits"),
-		Shell:        c.values.Bool(settings.Shell),
+		Shell:        c.values.Bool(flags.Shell),
 		Version:      version(),
 		Log:          log,
 	})
@@ -160,13 +160,13 @@ func (c *call) findDroid() (string, error) {
 	if _, err := os.UserHomeDir(); err != nil {
 		return "", diagnosis.NoHome(err)
 	}
-	return droid.Find(c.values.String(settings.Droid))
+	return droid.Find(c.values.String(flags.Droid))
 }
 
 // defaults are what new sessions start with.
 func (c *call) defaults() options.Defaults {
 	v := c.values
-	return options.Defaults{Mode: stream.Mode(v.String(settings.Mode)), Model: v.String(settings.Model), Effort: v.String(settings.Effort), FollowUp: v.String(settings.FollowUp)}
+	return options.Defaults{Mode: stream.Mode(v.String(flags.Mode)), Model: v.String(flags.Model), Effort: v.String(flags.Effort), FollowUp: v.String(flags.FollowUp)}
 }
 
 // usageError says what is wrong with the call, and where the help of the command is.

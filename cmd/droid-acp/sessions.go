@@ -30,7 +30,7 @@ func psCommand() subcommand {
 			Long: "A session is idle, running, or asks something. attach and stop take the beginning of its id.\n\n" +
 				"Exit codes: 0 also where no server runs, 1 it does not answer, 2 wrong usage.",
 		},
-		own: []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
+		own: []flags.Setting{{Name: "json", Kind: flags.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
 		run: runPs,
 	}
 }
@@ -43,7 +43,7 @@ func stopCommand() subcommand {
 			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
 		},
-		own: []settings.Setting{{Name: "force", Kind: settings.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
+		own: []flags.Setting{{Name: "force", Kind: flags.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
 		run: runStop,
 	}
 }

@@ -21,9 +21,9 @@ func trustCommand() subcommand {
 				"A yes is for the git repository with its worktrees, and for what it brings now.\n\n" +
 				"Exit codes: 0 the project is trusted, brings nothing, or was forgotten, 1 it is not trusted, or that could not be kept, 2 wrong usage.",
 		},
-		own: []settings.Setting{
-			{Name: "yes", Kind: settings.Switch, Does: "let it run"},
-			{Name: "forget", Kind: settings.Switch, Does: "take every yes for this project back"},
+		own: []flags.Setting{
+			{Name: "yes", Kind: flags.Switch, Does: "let it run"},
+			{Name: "forget", Kind: flags.Switch, Does: "take every yes for this project back"},
 		},
 		exclude: [][2]string{{"yes", "forget"}},
 		run:     runTrust,

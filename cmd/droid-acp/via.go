@@ -28,12 +28,12 @@ func viaCommand() subcommand {
 				"COMMAND is started as it stands, without a shell.\n\n" +
 				"Exit codes: 0 the editor has gone, 1 the far side was not reached or has ended, 2 wrong usage.",
 		},
-		reads: []string{settings.LogFile, settings.LogLevel},
-		own: []settings.Setting{
-			{Name: "map", Kind: settings.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
-			{Name: "copy", Kind: settings.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs mkdir, split, chmod, mv and sha256sum there"},
-			{Name: "binary", Kind: settings.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
-			{Name: "far-terminals", Kind: settings.Switch, Does: "let the far side run commands on this machine, in terminals of the editor: only if you would let it log in here"},
+		reads: []string{flags.LogFile, flags.LogLevel},
+		own: []flags.Setting{
+			{Name: "map", Kind: flags.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
+			{Name: "copy", Kind: flags.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs mkdir, split, chmod, mv and sha256sum there"},
+			{Name: "binary", Kind: flags.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
+			{Name: "far-terminals", Kind: flags.Switch, Does: "let the far side run commands on this machine, in terminals of the editor: only if you would let it log in here"},
 		},
 		run: runVia,
 	}
