@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"sync"
@@ -115,9 +116,7 @@ func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func
 
 // newClient returns a client whose goroutines run.
 func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
-	if log == nil {
-		log = zap.NewNop()
-	}
+	log = cmp.Or(log, zap.NewNop())
 	idle := make(chan struct{})
 	close(idle)
 	c := &Client{

@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	if p.CWD == "" {
 		return nil, errors.New("initialize_session: no working directory")
 	}
-	if p.MachineID == "" {
-		p.MachineID = machineID()
-	}
+	p.MachineID = cmp.Or(p.MachineID, machineID())
 	type addition struct {
 		Append string `json:"append"`
 	}

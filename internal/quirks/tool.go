@@ -2,6 +2,7 @@ package quirks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -100,9 +101,7 @@ func (n *Normalizer) openCall(raw, name string) *openCall {
 	case c.ended:
 		return nil
 	}
-	if c.name == "" {
-		c.name = name
-	}
+	c.name = cmp.Or(c.name, name)
 	return c
 }
 

@@ -1,6 +1,8 @@
 package show
 
 import (
+	"cmp"
+
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
@@ -117,9 +119,7 @@ func UserWords(ev quirks.UserText, cwd string) string {
 		if text != "" {
 			text += "\n\n"
 		}
-		if f.Name == "" {
-			f.Name = "a file"
-		}
+		f.Name = cmp.Or(f.Name, "a file")
 		text += "[attached: " + visible.Line(f.Name) + "]"
 	}
 	return text

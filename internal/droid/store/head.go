@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,10 +68,7 @@ func parseStart(line []byte) (start, error) {
 
 // cwd is where droid continues the session.
 func (s start) cwd() string {
-	cwd := s.LastCWD
-	if cwd == "" {
-		cwd = s.CWD
-	}
+	cwd := cmp.Or(s.LastCWD, s.CWD)
 	if !filepath.IsAbs(cwd) {
 		return ""
 	}

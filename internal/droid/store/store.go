@@ -19,6 +19,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,9 +56,7 @@ type Store struct {
 // New returns the store in the directory root, see Root. The directory need not
 // exist. Without a log nothing is logged.
 func New(root string, log *zap.Logger) *Store {
-	if log == nil {
-		log = zap.NewNop()
-	}
+	log = cmp.Or(log, zap.NewNop())
 	return &Store{root: root, log: log, rename: os.Rename}
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -77,9 +78,7 @@ func (o *session) cannot(wanted wants, moves bool, lacks []mcpServer) *jsonrpc.E
 // goesOn notes what a session was opened with, and tells the others where that differs.
 func (o *session) goesOn(c *call) {
 	moves, lacks := o.wants.differs(c.wants)
-	if c.wants.directory == "" {
-		c.wants.directory = o.wants.directory
-	}
+	c.wants.directory = cmp.Or(c.wants.directory, o.wants.directory)
 	o.wants = c.wants
 	if c.client == nil {
 		return

@@ -7,6 +7,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"io"
@@ -82,12 +83,8 @@ func New(o Options) *Handler {
 			o.MaxMessage = 256 << 20
 		}
 	}
-	if o.MaxWaiting == 0 {
-		o.MaxWaiting = 64 << 20
-	}
-	if o.Log == nil {
-		o.Log = zap.NewNop()
-	}
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64<<20)
+	o.Log = cmp.Or(o.Log, zap.NewNop())
 	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
 	return h

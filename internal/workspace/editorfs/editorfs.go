@@ -7,6 +7,7 @@
 package editorfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,9 +131,7 @@ func newFiles(o Options) *Files {
 		journal: o.Journal, quiet: quiet, wait: defaultWait, log: o.Log, step: func(stepName) {}, changed: o.Changed,
 		seed: maphash.MakeSeed(), places: make(map[string]*place), left: make(map[string]*kept), commands: commands{open: make(map[commandKey]time.Time)},
 	}
-	if f.log == nil {
-		f.log = zap.NewNop()
-	}
+	f.log = cmp.Or(f.log, zap.NewNop())
 	if f.changed == nil {
 		f.changed = lastChange
 	}
