@@ -99,8 +99,7 @@ func (v *View) Tell(words Output) []Output {
 }
 
 func userText(ev quirks.UserText, cwd string) protocol.UserMessageChunk {
-	text := UserWords(ev, cwd)
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: &text}}
+	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: new(UserWords(ev, cwd))}}
 }
 
 func userImage(ev quirks.UserImage) protocol.UserMessageChunk {

@@ -81,26 +81,20 @@ func (r *reader) folder(dir string) {
 	}
 }
 
-// configs are the files in .factory that droid reads as settings (0.99 to 0.225).
-var configs = []struct {
+// config is a file of settings, and what reads it.
+type config struct {
 	name string
 	read func(r *reader, path string)
-}{
+}
+
+// configs are the files in .factory that droid reads as settings (0.99 to 0.225).
+var configs = []config{
 	{"mcp.json", (*reader).servers},
 	{"settings.json", (*reader).settings},
 	{"settings.local.json", (*reader).settings},
 	{"hooks.json", (*reader).hooksFile},
 	{filepath.Join("hooks", "hooks.json"), (*reader).hooksFile},
 	{"config.json", (*reader).legacyModels},
-}
-
-func isConfig(name string) bool {
-	for _, c := range configs {
-		if c.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // harmlessNames are what else stands in .factory and runs nothing: texts, and what a hook or a
@@ -136,7 +130,7 @@ func (r *reader) factory(folder string) {
 		case n == mostEntries:
 			r.blind(Strange, folder, "has too many files to look at", folder)
 			return
-		case isConfig(e.Name()):
+		case slices.ContainsFunc(configs, func(c config) bool { return c.name == e.Name() }):
 		case isHarmless(e.Name()):
 			r.link(path)
 		default:

@@ -273,11 +273,10 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 // For the zero Version it is the field of 0.57. Before droid has said its first
 // line the version is not known; use InitialModeSettings then.
 func ModeSettings(v Version, m Mode) SettingsPatch {
-	value := string(m)
 	if v.Has(TakesAutonomyMode) {
-		return SettingsPatch{AutonomyMode: &value}
+		return SettingsPatch{AutonomyMode: new(string(m))}
 	}
-	return SettingsPatch{AutonomyLevel: &value}
+	return SettingsPatch{AutonomyLevel: new(string(m))}
 }
 
 // InitialModeSettings returns the change for Initialize, when the version is

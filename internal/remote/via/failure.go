@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
@@ -101,17 +102,9 @@ var causes = []cause{
 }
 
 func (c *cause) fits(agent relay.Agent, exit child.Exit, said string) bool {
-	for _, code := range c.codes {
-		if exit.Code == code {
-			return true
-		}
-	}
-	for _, words := range c.says {
-		if strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named())) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.codes, exit.Code) || slices.ContainsFunc(c.says, func(words string) bool {
+		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named()))
+	})
 }
 
 // known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
