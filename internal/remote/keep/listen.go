@@ -78,10 +78,8 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 		case !time.Now().Before(until):
 			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
 		}
-		select {
-		case <-ctx.Done():
+		if !child.Pause(ctx, pause) {
 			return nil, context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 }
@@ -155,10 +153,8 @@ func awaitRelease(ctx context.Context, path string, replaced func() bool) error 
 		case replaced():
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !child.Pause(ctx, pause) {
 			return fmt.Errorf("the server has ended what it ran, and does not end itself: %w", context.Cause(ctx))
-		case <-time.After(pause):
 		}
 	}
 }

@@ -8,6 +8,7 @@
 package child
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -141,6 +142,16 @@ func Within(c <-chan struct{}, limit time.Duration) bool {
 		return true
 	case <-time.After(limit):
 		return false
+	}
+}
+
+// Pause waits for so long. It reports false, at once, where ctx is done.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -167,9 +168,9 @@ func (f *Files) Close() {
 		f.work.Wait()
 		close(idle)
 	}()
-	if !within(f.wait, idle) {
+	if !child.Within(idle, f.wait) {
 		f.cancel()
-		if !within(f.wait, idle) {
+		if !child.Within(idle, f.wait) {
 			f.log.Warn("an editor's answer is not waited for any more")
 		}
 	}
@@ -178,16 +179,6 @@ func (f *Files) Close() {
 		f.mend(names)
 	}
 	f.tidy()
-}
-
-// within reports whether done is closed before the time is over.
-func within(d time.Duration, done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-time.After(d):
-		return false
-	}
 }
 
 // AwaitDelivery returns when no edit of these files is on its way to the editor: while one is,
@@ -224,14 +215,4 @@ func (f *Files) failure(op string) error {
 		return nil
 	}
 	return f.fault(op)
-}
-
-// pause waits, and reports whether ctx is still not done.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

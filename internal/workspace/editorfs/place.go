@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -188,7 +189,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 		if err == nil {
 			return func() {}, nil
 		}
-		if !pause(ctx, pollEvery) {
+		if !child.Pause(ctx, pollEvery) {
 			return nil, ctx.Err()
 		}
 	}
