@@ -107,7 +107,7 @@ func (m Maps) directories(to int, d *directory) (of, is *directory, ok bool) {
 		if is.windows && !isWindowsName(p.name) || !is.windows && d.windows && strings.Contains(p.name, `\`) {
 			return nil, nil, false
 		}
-		p.key = there.key(p.name, "", false)
+		p.key = there.key(p.name, false)
 	}
 	return of, is, m.find(to, &there) == i
 }
