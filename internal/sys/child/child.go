@@ -329,3 +329,21 @@ func (p *Process) Exit(limit time.Duration) Exit {
 	exit.Stderr, exit.Lines = p.stderr.Last()
 	return exit
 }
+
+// lookTime is how long a file system may take to tell of a file.
+const lookTime = 3 * time.Second
+
+// ErrNotFound says that a program is not in the PATH.
+var ErrNotFound = exec.ErrNotFound
+
+// FindError is the error of Find, unless that gave up.
+type FindError = exec.Error
+
+// Find looks for a program, as exec.LookPath does, and gives up where a directory of the
+// PATH does not answer (files.ErrHangs).
+func Find(name string) (string, error) { return look(name, exec.LookPath) }
+
+// look calls what may hang. A call that does keeps its goroutine, and so does each later one.
+func look[T any](path string, f func(path string) (T, error)) (T, error) {
+	return files.Within(context.Background(), files.NewCalls(1, lookTime), "look for a program", path, f)
+}
