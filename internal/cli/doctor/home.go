@@ -115,11 +115,7 @@ func lookAtState(p *inspection, _ context.Context) Check {
 // projectsOf are the directories in which droid keeps the sessions of a project: 0.225
 // resolves symbolic links first, 0.99 does not.
 func projectsOf(sessions, dir string) (all []string) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		real = dir
-	}
-	for _, d := range []string{dir, real} {
+	for _, d := range []string{dir, files.Real(dir)} {
 		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
 		all = append(all, filepath.Join(sessions, name))
 	}

@@ -17,12 +17,7 @@ import (
 // session in cwd. What stands in home, the user's own directory, is the user's and no
 // project's. A file that cannot be looked at is an Item itself: it may bring anything.
 func Project(cwd, home string) Layer {
-	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real // as droid does
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
+	cwd, home = files.Real(cwd), files.Real(home) // as droid does
 	dirs := ProjectDirs(cwd)
 	r := reader{layer: Layer{Root: dirs[len(dirs)-1]}}
 	r.preload(filepath.Join(cwd, Bunfig))
