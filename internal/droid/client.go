@@ -146,7 +146,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		}
 	}
 	if settings != nil {
-		c.settings = newSettingsFile(settings, b.late, log)
+		c.settings = &settingsFile{replace: settings, late: b.late, log: log, tasks: map[string]bool{}}
 	}
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })

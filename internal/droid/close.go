@@ -38,7 +38,9 @@ func (c *Client) Close(ctx context.Context) error {
 
 // Kill ends droid at once, with the tools that it runs; Exited tells when that is done.
 func (c *Client) Kill() {
-	c.markClosing()
+	c.mu.Lock()
+	c.setClosing()
+	c.mu.Unlock()
 	c.killProcess()
 }
 
@@ -71,12 +73,6 @@ func (c *Client) beginClose() <-chan struct{} {
 		c.guard(func() { c.runShutdown(c.shutdown) })
 	}
 	return c.shutdown
-}
-
-func (c *Client) markClosing() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setClosing()
 }
 
 // setClosing refuses new calls and lets the reader drop events. The caller

@@ -75,13 +75,6 @@ func onlyDiffs(content []protocol.ToolContent) (diffs []protocol.ToolContent) {
 	return diffs
 }
 
-// sayTools tells what no title says of tools that wait for permission.
-func (v *View) sayTools(tools []stream.PermissionToolUse) {
-	for _, tool := range tools {
-		v.tell(messageText(tool))
-	}
-}
-
 // messageText is what no title says of a tool that waits for permission, for a client
 // that may show diffs. A command is the title of its call, so only its risk is left.
 func messageText(tool stream.PermissionToolUse) string {

@@ -186,7 +186,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		defer s.mu.Unlock()
 		c.starting = false
 		if err != nil {
-			c.refuse(h.ID, notStarted(hello.Program, err))
+			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
 			c.early = nil
 			return
 		}
@@ -357,11 +357,6 @@ func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 
 // textAt is a text in an object, "" for none.
 func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
-
-// notStarted is the error of a client whose agent does not start.
-func notStarted(program string, err error) *jsonrpc.Error {
-	return jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", program, err))
-}
 
 // agentEnded is the error of what an agent left unanswered.
 func agentEnded(how string) *jsonrpc.Error {

@@ -77,11 +77,6 @@ func isID(s string) bool {
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// lockPath is the file that is locked while an agent edits a file.
-func (f *Files) lockPath(resolved string) string {
-	return filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
-}
-
 // record writes an entry, whole and locked from the moment it is there.
 func (f *Files) record(id string, e entry, text string) (*record, error) {
 	r, err := f.recordWith(id, e, text, f.locks.Lock)

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -172,7 +173,7 @@ func (f *Files) lock(ctx context.Context, resolved string) (release func(), err 
 // Where there is no lock to be had, the file is taken without: an edit that waits, or does not see what
 // is unsaved, is worse.
 func (f *Files) lockForAll(ctx context.Context, resolved string) (release func(), err error) {
-	path := f.lockPath(resolved)
+	path := filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
 	for {
 		var file *os.File
 		err := f.inJournal(func() (err error) {
