@@ -255,7 +255,7 @@ func TestPromptContent(t *testing.T) {
 
 // A subagent needs a Factory login (0.99) or droid's daemon (0.225), which there
 // is none of here: what can be seen is that it begins, fails, and that the editor
-// is told so under its call. Its further steps are in the recordings only.
+// is told so under its call. Its further steps are in the recordings only (quirk 36).
 func TestSubagentThatFails(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{

@@ -157,7 +157,7 @@ func TestInstructionsOutliveTheProcess(t *testing.T) {
 			e.stores(e.session, stored)
 			require.Equal(t, "end_turn", e.run("one"))
 			for _, end := range []func(s *Session){
-				func(s *Session) { s.retireDroid() },
+				func(s *Session) { s.endDroid(replaced, "test") },
 				func(s *Session) { s.proc.Kill("a test") },
 			} {
 				e.inside(end)
