@@ -127,7 +127,7 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 func inputFields(raw json.RawMessage) map[string]rawjson.Value {
 	out := map[string]rawjson.Value{}
 	for name, value := range rawjson.Fields(raw) {
-		out[rawjson.TextOf(name)] = value
+		out[string(name)] = value
 	}
 	return out
 }
