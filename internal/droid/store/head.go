@@ -86,9 +86,7 @@ type head struct {
 }
 
 func (h head) session(id string, updated time.Time) Session {
-	return Session{
-		ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated, Parent: h.Parent, Caller: h.Caller,
-	}
+	return Session{ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated}
 }
 
 // internal says whether the user did not start the session or never said

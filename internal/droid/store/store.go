@@ -104,13 +104,6 @@ type Session struct {
 	Title string
 
 	UpdatedAt time.Time // when something was last added; not changed by renaming
-
-	// Parent is the session that this one was forked, rewound or compacted from
-	// (0.225; 0.99 forks and rewinds), "" for none. A session that a plan was handed to has none.
-	Parent string
-
-	// Caller is the session that started this one as its subagent, "" for none.
-	Caller string
 }
 
 // NotFoundError says that the store has no session of this id that could be

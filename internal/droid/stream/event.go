@@ -277,7 +277,6 @@ type LateError struct {
 // LateResult is the result of a call that the caller gave up: droid did what was
 // asked all the same.
 type LateResult struct {
-	Method       string // without its "droid." prefix
 	NewSessionID string // of the session that the call made; "" when it made none
 }
 

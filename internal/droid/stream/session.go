@@ -14,7 +14,6 @@ type SessionInfo struct {
 	Messages         []Message
 	Unreadable       int  // messages that did not decode and are left out
 	HasOlderMessages bool // there are more than Messages holds (since 0.215)
-	Running          bool // a turn runs in the loaded session
 	Settings         Settings
 	AvailableModels  []Model
 	TokenUsage       TokenUsage // of a loaded session
@@ -65,7 +64,6 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 		AvailableModels  []Model    `json:"availableModels"`
 		CWD              string     `json:"cwd"`
 		HasOlderMessages bool       `json:"hasOlderMessages"`
-		Running          bool       `json:"isAgentLoopInProgress"`
 		TokenUsage       TokenUsage `json:"tokenUsage"`
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -77,7 +75,6 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 		CWD:              r.CWD,
 		Messages:         make([]Message, 0, len(r.Session.Messages)),
 		HasOlderMessages: r.HasOlderMessages,
-		Running:          r.Running,
 		Settings:         r.Settings,
 		AvailableModels:  r.AvailableModels,
 		TokenUsage:       r.TokenUsage,
