@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/rawjson"
 )
 
 // mostNested is how deep objects and lists of a project's file may stand in one another.
@@ -116,11 +117,11 @@ func (s strictReader) value(depth int) (any, error) {
 // "*/") blanked out, as settings files of droid may have them. All else stays where it
 // is. A comment that does not end leaves its "/*" and is no JSON.
 func WithoutComments(data []byte) []byte {
-	out := append([]byte(nil), data...)
+	out := bytes.Clone(data)
 	for i := 0; i < len(out); {
 		switch {
 		case out[i] == '"':
-			i = behindString(out, i)
+			i = rawjson.SkipString(out, i)
 		case out[i] == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
 			end, ok := behindComment(out, i)
 			if !ok {
@@ -136,19 +137,6 @@ func WithoutComments(data []byte) []byte {
 		}
 	}
 	return out
-}
-
-// behindString returns where the string that begins at i has ended.
-func behindString(data []byte, i int) int {
-	for i++; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(data)
 }
 
 // behindComment returns where the comment that begins at i has ended, and whether it has.

@@ -1,13 +1,13 @@
 package login
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/tailscale/hujson"
 )
 
 // Remedy is what a user can do after a login by the method has ended with err, "" when
@@ -40,8 +40,10 @@ var plainly = []string{"text", "message", "title", "description", "label", "url"
 // each, in order, with the names of unknown fields. It is "" when they say nothing.
 func Words(params json.RawMessage) string {
 	var lines []string
-	if all, err := hujson.Parse(params); err == nil {
-		collect(all, "", &lines)
+	if json.Valid(params) {
+		in := json.NewDecoder(bytes.NewReader(params))
+		in.UseNumber()
+		collect(in, "", &lines)
 	}
 	text := strings.Join(lines, "\n")
 	if len(text) > maxWords {
@@ -50,21 +52,24 @@ func Words(params json.RawMessage) string {
 	return text
 }
 
-// collect adds the texts of a value, which has this name.
-func collect(v hujson.Value, name string, lines *[]string) {
-	switch v := v.Value.(type) {
-	case *hujson.Object:
-		for _, m := range v.Members {
-			collect(m.Value, m.Name.Value.(hujson.Literal).String(), lines)
+// collect adds the texts of the next value, which has this name.
+func collect(in *json.Decoder, name string, lines *[]string) {
+	token, _ := in.Token() // it is valid, as was seen
+	switch token {
+	case nil:
+	case json.Delim('{'):
+		for in.More() {
+			name, _ := in.Token()
+			collect(in, fmt.Sprint(name), lines)
 		}
-	case *hujson.Array:
-		for _, e := range v.Elements {
-			collect(e, name, lines)
+		_, _ = in.Token()
+	case json.Delim('['):
+		for in.More() {
+			collect(in, name, lines)
 		}
-	case hujson.Literal:
-		if v.Kind() != 'n' {
-			say(name, v.String(), lines)
-		}
+		_, _ = in.Token()
+	default:
+		say(name, fmt.Sprint(token), lines)
 	}
 }
 
