@@ -124,32 +124,6 @@ func (s *Session) register() {
 	}
 }
 
-// drainEvents handles the events that droid sent before the response that was
-// just received: they are in the channel already.
-func (s *Session) drainEvents() {
-	for {
-		select {
-		case ev, ok := <-s.proc.Events():
-			s.droidSaid(ev, ok)
-			if !ok {
-				return
-			}
-		default:
-			return
-		}
-	}
-}
-
-// droidSaid takes one event, or the end of the process.
-func (s *Session) droidSaid(ev stream.Event, ok bool) {
-	if !ok {
-		s.droidGone()
-		return
-	}
-	s.fileCalls.HeardHooks(ev)
-	s.apply(s.proc.Heard(time.Now(), ev))
-}
-
 // nextTick is when something is due, zero for never.
 func (s *Session) nextTick() (next time.Time) {
 	consider := func(at time.Time, ok bool) {
