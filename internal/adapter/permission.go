@@ -36,7 +36,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q := s.dialog.Open(ev.RequestID)
+	q := s.questions.Open(ev.RequestID)
 	defer q.Close()
 	decision := show.Decision{Option: stream.OptionCancel}
 	if q.Lead(s.Context, t, s.out, p) == telling.Answered {
