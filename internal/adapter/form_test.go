@@ -3,7 +3,6 @@ package adapter
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,30 +94,4 @@ func methods(e *editor) []string {
 		out = append(out, m.Method)
 	}
 	return out
-}
-
-func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
-	several := fakedroid.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B", "C"}, MultiSelect: true}
-	for content, want := range map[string]string{
-		`{"question_01":["A","C"]}`:                         "A, C",
-		`{"question_01":["A","C"],"question_01_other":"Z"}`: "A, C, Z",
-		`{"question_01":[],"question_01_other":"Z"}`:        "Z",
-		`{"question_01":[]}`:                                unanswered,
-		`{"question_01":"B"}`:                               "B",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var got []string
-			e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
-				got, err = d.AskUser("", several)
-				return err
-			})))
-			e.onForm = func(p protocol.ElicitationParams) string {
-				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Items: &protocol.FormItems{Type: "string", Enum: protocol.Lines(several.Options)}},
-					p.Schema.Properties["question_01"])
-				return `{"action":"accept","content":` + content + `}`
-			}
-			require.Equal(t, "end_turn", e.run("ask me"))
-			require.Equal(t, []string{want}, got, content)
-		})
-	}
 }

@@ -169,46 +169,6 @@ func TestCompactFollowsTheSession(t *testing.T) {
 	})
 }
 
-// Retries of one call are one notice where the client shows notices. Elsewhere they are
-// one message, which grows: TestRetriesAreToldInFewWords.
-func TestRetriesAreOneNotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			for n := 1; n <= 3; n++ {
-				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
-					return err
-				}
-				if err := d.Pause(time.Second); err != nil {
-					return err
-				}
-			}
-			if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "compacting_conversation"}); err != nil {
-				return err
-			}
-			if err := d.Notify("session_compacted", fakedroid.Fields{"summaryId": "s", "removedCount": 7}); err != nil {
-				return err
-			}
-			return d.Say("", "At last.")
-		})))
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{},"notices":{}}}}`).Error)
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("hello"))
-		ids, notices := map[string]bool{}, 0
-		for _, m := range e.received() {
-			notices += strings.Count(string(m.Params), `"sessionUpdate":"notice"`)
-			if strings.Contains(string(m.Params), " attempt") && strings.Contains(string(m.Params), "_chunk") {
-				var p struct{ Update struct{ MessageID string } }
-				require.NoError(t, json.Unmarshal(m.Params, &p))
-				ids[p.Update.MessageID] = true
-			}
-		}
-		require.Empty(t, ids, "the notice tells it")
-		require.Equal(t, 1, notices)
-		require.Contains(t, string(e.lastUpdate("notice")), "overloaded")
-		require.Contains(t, string(e.lastUpdate("compaction_update")), `"status":"completed"`)
-	})
-}
-
 func TestUsageIsToldWhereDroidTells(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {

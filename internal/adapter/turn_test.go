@@ -246,53 +246,6 @@ func TestOneOfSeveralPlans(t *testing.T) {
 	}
 }
 
-func TestQuestionsAsChoices(t *testing.T) {
-	questions := []fakedroid.Question{
-		{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}},
-		{Topic: "Size", Question: "Which size?", Options: []string{"S", "L"}},
-	}
-	several := []fakedroid.Question{{Question: "Which?", Options: []string{"A", "B", "C"}, MultiSelect: true}}
-	for name, tc := range map[string]struct {
-		questions []fakedroid.Question
-		pick      []string
-		want      []string
-	}{
-		"answered":      {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
-		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declined}},
-		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0", "later"}, []string{"Red", later}},
-		"dismissed":     {questions, []string{""}, nil},
-		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, []string{"decline"}, []string{declined}},
-		"bogus option":  {questions, []string{"answer_7"}, nil},
-		"several":       {several, []string{"answer_2", "answer_0", "done"}, []string{"C, A"}},
-		"all":           {several, []string{"answer_2", "answer_0", "answer_1"}, []string{"C, A, B"}},
-		"twice":         {several, []string{"answer_2", "answer_2"}, nil},
-		"none":          {several, []string{"done"}, nil},
-		"declined then": {several, []string{"answer_2", "decline"}, []string{declined}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				var got []string
-				refused := false
-				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-					answers, err := d.AskUser("", tc.questions...)
-					got = answers
-					refused = errors.Is(err, fakedroid.ErrRefused)
-					return err
-				}), v))
-				n := 0
-				e.ask = func(permission) string { n++; return tc.pick[n-1] }
-				require.Equal(t, "end_turn", e.run("ask me"))
-				require.Equal(t, len(tc.pick), n)
-				if tc.want != nil {
-					require.Equal(t, tc.want, got)
-				} else if !refused {
-					require.NotContains(t, got, "Blue", "nothing was answered")
-				}
-			})
-		})
-	}
-}
-
 func TestCancelMidStream(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
