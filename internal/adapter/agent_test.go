@@ -22,7 +22,6 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -315,19 +314,6 @@ func TestSpareIsUsedOnce(t *testing.T) {
 		require.Equal(t, 1, e.starts, "the session got the process started at initialize")
 		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
 		require.Equal(t, 2, e.starts)
-	})
-}
-
-func TestSetMode(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v))
-		for _, m := range stream.Modes() {
-			answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, e.session, m.Mode))
-			require.Nil(t, answer.Error)
-			if m.Mode != stream.ModeNormal { // that one was current
-				require.Contains(t, e.updates(), "mode "+string(m.Mode))
-			}
-		}
 	})
 }
 

@@ -19,30 +19,6 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// droid reads what the user has not saved. He is told of the file that he knows, and of
-// no hook. Nothing is saved.
-func TestReadOfUnsavedText(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\n", "unsaved ")
-		r.does(readOf(path), readOf(path))
-		shadows := r.shadows()
-		require.Equal(t, "end_turn", r.run("go"))
-		all := r.everything()
-		require.Contains(t, all, "unsaved one")
-		require.Contains(t, all, path)
-		require.NotContains(t, all, "/proc/")
-		require.NotContains(t, all, "PreToolUse")
-		require.Len(t, shadows(), 2)
-		for _, path := range shadows() {
-			require.False(t, isShadow(path))
-		}
-		require.Equal(t, "one\n", r.disk(path))
-		require.True(t, r.files.Dirty(path))
-		require.NotContains(t, r.requests(), "write a.txt")
-	})
-}
-
 // What has been saved is read where it is.
 func TestReadOfSavedText(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
@@ -323,39 +299,6 @@ func TestFileIsFreeWhileAsked(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("go"))
 		r.holds(path, "one\nthree\n")
 		r.reviewed(path, "one\ntwo\n")
-	})
-}
-
-// What the user types while he is asked survives.
-func TestTypingWhileAsked(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-		r.ask = func(p permission) string {
-			r.types(path, "more ")
-			return allowOnce(p)
-		}
-		r.does(readOf(path), editOf(path, "two", "three"))
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Equal(t, []string{"unsaved one\ntwo\n", "unsaved one\nthree\n"}, r.askedDiff(), "the diff is of the text that is edited")
-		require.Equal(t, []string{"more unsaved one\ntwo\n", "more unsaved one\nthree\n"}, r.lastDiff(), "what he typed is his")
-		r.holds(path, "more unsaved one\nthree\n")
-		r.reviewed(path, "more unsaved one\ntwo\n")
-	})
-}
-
-// A new file arrives in the editor as the agent's.
-func TestCreate(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.path("new/b.txt")
-		r.does(createOf(path, "fresh\n"))
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(path, "fresh\n")
-		r.reviewed(path, "")
-		require.NoError(t, r.files.Reject(path))
-		_, err := os.Stat(path)
-		require.ErrorIs(t, err, os.ErrNotExist)
 	})
 }
 

@@ -58,9 +58,6 @@ func (r *filesRoom) untilAsked() {
 // lastDiff is the old and the new text of the diff that was told last.
 func (r *filesRoom) lastDiff() []string { return r.diff("session/update") }
 
-// askedDiff is that of the diff that the user was asked about last.
-func (r *filesRoom) askedDiff() []string { return r.diff("session/request_permission") }
-
 func (r *filesRoom) diff(method string) []string {
 	all := r.diffs(method)
 	if len(all) == 0 {
