@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/cli/flags"
+	settings "droid-acp/internal/cli/flags"
 )
 
 // logLine is a line of a log file.

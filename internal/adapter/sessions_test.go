@@ -19,6 +19,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -271,7 +272,7 @@ func TestDeleteWhatAnotherAgentHasOpen(t *testing.T) {
 		one, other := agent(), agent()
 		one.beginSession()
 		path := write(one.session)
-		remove := func(e *editor, id string) *wireError {
+		remove := func(e *editor, id string) *acptest.Error {
 			synctest.Wait()
 			return e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, id)).Error
 		}

@@ -399,7 +399,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 					return
 				}
 				require.NotNil(t, answer.Error)
-				text := answer.Error.all()
+				text := allOf(answer.Error)
 				require.Contains(t, text, tc.want)
 				require.Contains(t, text, "droid-acp trust --yes "+r.dir)
 				require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
@@ -489,7 +489,7 @@ func TestProgramsOfAProject(t *testing.T) {
 		for _, text := range []string{"/big-deploy", "/BIG-DEPLOY now", "  /big-deploy"} {
 			answer := r.await(r.prompt(text))
 			require.NotNil(t, answer.Error, text)
-			require.Contains(t, answer.Error.all(), "is a program of this project", text)
+			require.Contains(t, allOf(answer.Error), "is a program of this project", text)
 		}
 		require.Equal(t, "end_turn", r.run("deploy"))
 	})
