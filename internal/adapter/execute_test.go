@@ -3,7 +3,6 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,19 +46,6 @@ func (e *editor) callUpdates() []callUpdate {
 		}
 	}
 	return out
-}
-
-func texts(content []protocol.ToolContent) string {
-	var out []string
-	for _, c := range content {
-		switch {
-		case c.Content != nil && c.Content.Text != nil:
-			out = append(out, *c.Content.Text)
-		default:
-			out = append(out, c.Type)
-		}
-	}
-	return strings.Join(out, "|")
 }
 
 var count = fakedroid.Tool{

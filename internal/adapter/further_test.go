@@ -51,31 +51,6 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// What the user says with a refusal is their message within the same prompt, which ends
-// when the model has answered it.
-func TestRefusalWithWords(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-		e.ask = refuseWithWords
-		e.onForm = func(p protocol.ElicitationParams) string {
-			require.Equal(t, e.session, p.SessionID)
-			require.EqualValues(t, "Refused: touch a", p.Message)
-			return sayWhy(" not there ")(p)
-		}
-		first, second := e.prompt("tool"), e.prompt("next")
-		require.Equal(t, "end_turn", ended(e.await(first)))
-		require.Equal(t, "end_turn", ended(e.await(second)))
-		require.Equal(t, []string{"tool", "refused", "not there", "next"}, saw)
-		got := strings.Join(e.updates(), "\n")
-		require.Less(t, strings.Index(got, "user: not there"), strings.Index(got, "agent: Answer to not there"))
-		require.Less(t, strings.Index(got, "agent: Answer to not there"), strings.Index(got, "end end_turn"))
-		require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "Answer to next"))
-		require.Equal(t, 1, strings.Count(got, "user: not there"))
-		require.Equal(t, 2, strings.Count(got, "end "))
-	})
-}
-
 // A cancel while the form is open takes it back and says nothing to the model.
 func TestCancelWhileTheUserSaysWhy(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -142,30 +141,6 @@ func TestCompactionIsBounded(t *testing.T) {
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, 3, e.starts)
-	})
-}
-
-// A compacted session goes on under the same id; a new process loads droid's.
-func TestCompactFollowsTheSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		store := new(fakedroid.Sessions)
-		var compacted string
-		sessions := fakedroid.WithSessions(store)
-		compact := fakedroid.WithAnswer("droid.compact_session", func(p map[string]any) (any, string) {
-			compacted = store.Add("/workspace")
-			return fakedroid.Fields{"newSessionId": compacted, "removedCount": 4}, ""
-		})
-		e := begin(t, func(int) (*droid.Client, error) { return fakeDroid(says("hi"), v, sessions, compact), nil })
-		require.Equal(t, "end_turn", e.run("hello"))
-		require.Equal(t, "end_turn", e.run("/compact keep names"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "4 messages became a summary")
-		e.inside(func(s *Session) {
-			require.Equal(t, compacted, s.droidID)
-			s.proc.Client().Kill()
-		})
-		synctest.Wait() // its end is known
-		require.Equal(t, "end_turn", e.run("again"))
-		e.inside(func(s *Session) { require.Equal(t, compacted, s.droidID) })
 	})
 }
 
