@@ -1,13 +1,11 @@
 package adapter
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,39 +37,6 @@ func TestFailedHooksAreTold(t *testing.T) {
 		told := strings.Join(e.updates(), "\n")
 		require.Contains(t, told, "The PreToolUse hook `lint` failed with exit code 2.\nno good")
 		require.NotContains(t, told, "quiet")
-	})
-}
-
-func TestMCPTroubleIsToldOnce(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		failed := fakedroid.Fields{"type": "mcp_status_changed", "servers": []fakedroid.Fields{
-			{"name": "good", "status": "connected"}, {"name": "bad", "status": "failed", "error": "no answer"}}}
-		auth := fakedroid.Fields{"type": "mcp_auth_required", "serverName": "remote", "authUrl": "https://example.com/login", "message": "Please."}
-		e := begin(t, playing(notifies(failed, failed, auth), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		told := strings.Join(e.updates(), "\n")
-		require.Equal(t, 1, strings.Count(told, "The MCP server bad failed: no answer."))
-		want := "The MCP server remote needs you to log in: https://example.com/login\nPlease."
-		if strings.Contains(t.Name(), string(fakedroid.V099)) {
-			want = "The MCP server remote needs you to log in: type `/mcp login remote`." // nothing waits at that address
-		}
-		require.Contains(t, told, want)
-		require.NotContains(t, told, "good")
-	})
-}
-
-func TestServersThatCannotStartAreTold(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"no-such-mcp-server","args":[],"env":[]}]}`)
-		var result struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		e.session = result.SessionID
-		time.Sleep(time.Minute)
-		require.Equal(t, "end_turn", e.run("go"))
-		told := strings.Join(e.updates(), "\n")
-		old := strings.Contains(t.Name(), string(fakedroid.V099))
-		require.Equal(t, !old, strings.Contains(told, "The MCP server files cannot start:"), told)
 	})
 }
 

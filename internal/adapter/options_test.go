@@ -73,58 +73,6 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 	})
 }
 
-// What droid has without offering it can be set to what it is.
-func TestCurrentValueIsAccepted(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		e.agent.cfg.Defaults = options.Defaults{Model: "fake-disabled"}
-		e.beginSession()
-		require.Nil(t, e.set("model", "fake-disabled").Error)
-		require.Nil(t, e.set("model", "fake-thinker").Error)
-		answer := e.set("model", "fake-disabled")
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, "disabled")
-	})
-}
-
-func TestWhatIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		for _, c := range [][3]string{
-			{"model", "no-such-model", "no value of model; the values are custom:Fake-0"},
-			{"model", "fake-disabled", "disabled"},
-			{"mode", "yolo", "no value of mode"},
-			{"spec_model", "no-such-model", "no value of spec_model; the values are same"},
-			{"spec_model", "fake-disabled", "disabled"},
-			{"reasoning_effort", "low", "unknown configId"},
-			{"no-such-option", "x", "unknown configId"},
-			{"follow_up", "drop", "no value of follow_up"},
-		} {
-			answer := e.set(c[0], c[1])
-			require.NotNil(t, answer.Error, c)
-			require.Equal(t, -32602, answer.Error.Code)
-			require.Contains(t, answer.Error.Message, c[2])
-		}
-		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
-		answer := e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","type":"boolean","value":true}`, e.session))
-		require.Equal(t, -32602, answer.Error.Code)
-		answer = e.call("session/set_config_option", `{"sessionId":"x","configId":"model","value":"y"}`)
-		require.Equal(t, -32002, answer.Error.Code)
-	})
-}
-
-func TestIgnoredValueIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings",
-			func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })))
-		for id, value := range map[string]string{"model": "fake-thinker", "mode": "spec"} {
-			answer := e.set(id, value)
-			require.NotNil(t, answer.Error)
-			require.Contains(t, answer.Error.Message, "droid accepted the request but")
-		}
-	})
-}
-
 // set_mode and droid itself change the option, too.
 func TestOptionsFollow(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
