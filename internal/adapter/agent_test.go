@@ -130,15 +130,6 @@ func TestMethodsBeforeInitialize(t *testing.T) {
 	})
 }
 
-func TestPromptBeforeSessionNew(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, playing(says("hi")))
-		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
-		require.Equal(t, -32002, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
-	})
-}
-
 func TestCheckDirectory(t *testing.T) {
 	a := New(Config{Log: zap.NewNop()})
 	dir := t.TempDir()
@@ -305,15 +296,6 @@ func TestMuteDroidIsGivenUp(t *testing.T) {
 		answer, ok := e.answered(id)
 		require.True(t, ok)
 		require.Contains(t, answer.Error.Message, "droid did not open the session: droid did not answer within a minute")
-	})
-}
-
-func TestSpareIsUsedOnce(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		require.Equal(t, 1, e.starts, "the session got the process started at initialize")
-		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
-		require.Equal(t, 2, e.starts)
 	})
 }
 

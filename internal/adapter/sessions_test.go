@@ -80,20 +80,6 @@ func TestLoadOfWhatIsOpenHere(t *testing.T) {
 	})
 }
 
-func TestLoadOfAnUnknownSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, shared(v, always(says("hi"))))
-		for _, method := range []string{"session/load", "session/resume", "session/fork"} {
-			answer := e.call(method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
-			require.NotNil(t, answer.Error, method)
-			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
-		}
-		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
-		require.Equal(t, -32002, answer.Error.Code)
-	})
-}
-
 func TestClose(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }))))
