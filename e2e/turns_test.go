@@ -198,35 +198,6 @@ func TestSpecRefused(t *testing.T) {
 	})
 }
 
-// Everything in a prompt reaches the model.
-func TestPromptContent(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("look", modelserver.Step{Text: "Seen."})
-		s := startAgent(t, h).open(h)
-		const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-		from := s.seen()
-		id := s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{
-			map[string]any{"type": "text", "text": "look at this"},
-			map[string]any{"type": "resource_link", "name": "notes.txt", "uri": "file://" + h.work + "/notes.txt"},
-			map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///elsewhere/part.go", "mimeType": "text/plain", "text": "package embedded"}},
-			map[string]any{"type": "image", "mimeType": "image/png", "data": pixel},
-		}})
-		end := turn{s, id, from}.end(turnLimit)
-		require.Nil(t, end.Err)
-		require.Equal(t, "Seen.", end.text())
-		for _, r := range model.Requests() {
-			if r.Prompt == "look" {
-				body := string(r.Body)
-				require.Contains(t, body, "notes.txt")
-				require.Contains(t, body, "package embedded")
-				require.Contains(t, body, "image_url")
-				return
-			}
-		}
-		require.Fail(t, "the model got no request")
-	})
-}
-
 // A subagent needs a Factory login (0.99) or droid's daemon (0.225), which there
 // is none of here: what can be seen is that it begins, fails, and that the editor
 // is told so under its call. Its further steps are in the recordings only.
