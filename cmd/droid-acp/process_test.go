@@ -99,7 +99,11 @@ func startUnder(t *testing.T, under []string, before string, env []string, args 
 
 func (a *agentProcess) read() {
 	defer close(a.lines)
-	acptest.Read(a.stdout, func(l agentLine, _ error) { a.lines <- l })
+	acptest.Read(a.stdout, func(l agentLine, err error) {
+		if err == nil {
+			a.lines <- l
+		}
+	})
 }
 
 func (a *agentProcess) send(line string, args ...any) {

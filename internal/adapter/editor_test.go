@@ -239,6 +239,9 @@ func (e *editor) close() {
 func (e *editor) read(out io.Reader) {
 	defer close(e.done)
 	acptest.Read(out, func(m wireMessage, err error) {
+		if err == io.ErrUnexpectedEOF {
+			return // it was not read to its end
+		}
 		e.mu.Lock()
 		ofDroid := strings.HasPrefix(m.Method, "_factory/") // an invented message, which is passed on as it is
 		if wrong := e.talk.Agent([]byte(m.Raw)); err == nil && !ofDroid {

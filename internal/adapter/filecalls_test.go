@@ -3,14 +3,12 @@
 package adapter
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -302,44 +300,6 @@ func TestFileIsFreeWhileAsked(t *testing.T) {
 	})
 }
 
-// What a patch adds or changes passes through the editor; what it deletes or renames is
-// the disk's alone, since ACP has no method for that.
-func TestPatchInParts(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		changed := r.opened("changed.txt", "one\ntwo\n", "unsaved ")
-		gone, old := r.opened("gone.txt", "gone\n", ""), r.opened("old.txt", "old\n", "")
-		added, moved := r.path("added.txt"), r.path("moved.txt")
-		text := "*** Begin Patch\n*** Add File: added.txt\n+added\n*** Update File: changed.txt\n@@\n-two\n+three\n" +
-			"*** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n-old\n+new\n*** End Patch\n"
-		tool := fakedroid.Tool{
-			Name: "ApplyPatch", Input: fakedroid.Fields{"input": text}, Works: true, Confirmation: "apply_patch", Impact: "low",
-			Do: func(fakedroid.Fields) error {
-				now, err := os.ReadFile(changed)
-				return errors.Join(err, os.WriteFile(added, []byte("added\n"), 0o644),
-					os.WriteFile(changed, []byte(strings.Replace(string(now), "two", "three", 1)), 0o644),
-					os.Remove(gone), os.Remove(old), os.WriteFile(moved, []byte("new\n"), 0o644))
-			},
-		}
-		r.does(tool)
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(changed, "unsaved one\nthree\n")
-		r.reviewed(changed, "unsaved one\ntwo\n")
-		r.holds(added, "added\n")
-		r.reviewed(added, "")
-		require.Equal(t, "new\n", r.disk(moved))
-		for _, path := range []string{gone, old} {
-			_, err := os.Stat(path)
-			require.ErrorIs(t, err, os.ErrNotExist)
-		}
-		require.Equal(t, []string{added, changed}, r.files.Listed())
-		all := strings.Join(r.requests(), ",")
-		for _, other := range []string{"gone", "old", "moved"} {
-			require.NotContains(t, all, other)
-		}
-	})
-}
-
 // Two edits of one file in one message, and the same edit twice.
 func TestTwoEditsInOneMessage(t *testing.T) {
 	for name, second := range map[string]string{"another": "one", "same": "two"} {
@@ -362,26 +322,4 @@ func TestTwoEditsInOneMessage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Two sessions edit one file at the same time: both edits are there.
-func TestTwoSessionsEditOneFile(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-		other := r.newSession()
-		r.mode("auto-low")
-		require.Nil(t, r.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, other)).Error)
-		r.turn = func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			old, text, _ := strings.Cut(p.Text, "=")
-			return d.Use("", "", editOf(path, old, text))
-		}
-		first := r.prompt("one=1")
-		second := r.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"two=2"}]}`, other))
-		require.Equal(t, "end_turn", ended(r.await(first)))
-		require.Equal(t, "end_turn", ended(r.await(second)))
-		r.holds(path, "unsaved 1\n2\n")
-		r.reviewed(path, "unsaved one\ntwo\n")
-		synctest.Wait()
-	})
 }

@@ -134,3 +134,142 @@ func valuesOf(o protocol.ConfigOption) (ids []string) {
 	}
 	return ids
 }
+
+// switchesOf are the options of type boolean in a result or an update, by id, as a
+// client reads them.
+func switchesOf(t *testing.T, raw json.RawMessage) map[string]bool {
+	t.Helper()
+	var r struct {
+		ConfigOptions []struct {
+			ID, Name, Type string
+			CurrentValue   json.RawMessage
+			Options        json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &r))
+	out := map[string]bool{}
+	for _, o := range r.ConfigOptions {
+		if o.Type == "boolean" {
+			require.Empty(t, o.Options)
+			require.NotEmpty(t, o.Name)
+			var on bool
+			require.NoError(t, json.Unmarshal(o.CurrentValue, &on))
+			out[o.ID] = on
+		}
+	}
+	return out
+}
+
+func (e *editor) setRaw(id, valueAndType string) wireMessage {
+	return e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":%q,%s}`, e.session, id, valueAndType))
+}
+
+// declaring connects an editor that declares these capabilities.
+func declaring(t *testing.T, capabilities string, start starter) *editor {
+	t.Helper()
+	e := open(t, start)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+	return e
+}
+
+const knowsSwitches = `{"session":{"configOptions":{"boolean":{}}}}`
+
+// A client that declares boolean options: automatic compaction is one where droid tells
+// it, is switched by a boolean, and shows in every list that follows.
+func TestBooleanOption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := declaring(t, knowsSwitches, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, answer.Result))
+		var r struct{ SessionID string }
+		require.NoError(t, json.Unmarshal(answer.Result, &r))
+		e.session = r.SessionID
+		for _, on := range []bool{false, false, true, false} {
+			answer = e.setRaw("auto_compaction", fmt.Sprintf(`"type":"boolean","value":%v`, on))
+			require.Nil(t, answer.Error)
+			require.Equal(t, map[string]bool{"auto_compaction": on}, switchesOf(t, answer.Result))
+			require.Equal(t, on, *e.current().AutoCompaction)
+		}
+		require.Nil(t, e.call("_droid/set_auto_compaction", fmt.Sprintf(`{"sessionId":%q,"enabled":true}`, e.session)).Error)
+		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, e.lastUpdate("config_option_update")))
+		require.Nil(t, e.setRaw("auto_compaction", `"value":false`).Error, "without its type")
+		answer = e.call("session/load", sessionParamsOf(e.session))
+		require.Equal(t, map[string]bool{"auto_compaction": false}, switchesOf(t, answer.Result), "droid keeps it")
+
+		for _, value := range []string{`"value":"true"`, `"type":"boolean","value":"on"`, `"type":"boolean","value":1`, `"type":"boolean","value":null`, `"type":"boolean"`} {
+			answer = e.setRaw("auto_compaction", value)
+			require.NotNil(t, answer.Error, value)
+			require.Equal(t, -32602, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, "value must be true or false")
+		}
+		answer = e.setRaw("mode", `"type":"boolean","value":true`)
+		require.Equal(t, -32602, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "as a string")
+	})
+}
+
+// Who did not declare it, and whose droid does not tell it, is not offered it and
+// cannot set it.
+func TestNoBooleanOption(t *testing.T) {
+	for name, c := range map[string]struct {
+		capabilities string
+		version      fakedroid.Version
+	}{
+		"not declared":    {`{}`, fakedroid.V0225},
+		"declared as yes": {`{"session":{"configOptions":{"boolean":true}}}`, fakedroid.V0225},
+		"an older droid":  {knowsSwitches, fakedroid.V099},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := declaring(t, c.capabilities, playing(says("hi"), fakedroid.WithVersion(c.version)))
+				e.beginSession()
+				answer := e.set("follow_up", "steer")
+				require.Nil(t, answer.Error)
+				require.Empty(t, switchesOf(t, answer.Result))
+				answer = e.setRaw("auto_compaction", `"type":"boolean","value":false`)
+				require.Equal(t, -32602, answer.Error.Code)
+				require.Contains(t, answer.Error.Message, "unknown configId")
+			})
+		})
+	}
+}
+
+func (e *editor) setModel(id string) wireMessage {
+	return e.call("session/set_model", fmt.Sprintf(`{"sessionId":%q,"modelId":%q}`, e.session, id))
+}
+
+// What set_model refuses, and that it says what there is.
+func TestSetModelRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		for id, what := range map[string]string{
+			"no-such-model": "the values are custom:Fake-0, fake-thinker, fake-old",
+			"fake-disabled": "disabled",
+			"":              "modelId is missing",
+		} {
+			answer := e.setModel(id)
+			require.NotNil(t, answer.Error, id)
+			require.Equal(t, -32602, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, what)
+		}
+		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
+		require.Equal(t, -32002, e.call("session/set_model", `{"sessionId":"x","modelId":"y"}`).Error.Code)
+		require.Equal(t, -32602, e.call("session/set_model", `{"sessionId":1}`).Error.Code)
+	})
+}
+
+// Where droid tells no model there is no list, and set_model says so.
+func TestNoModelsToTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) {
+			settings := s.options.Settings()
+			settings.ModelID = nil
+			s.options.Reported(settings)
+			require.Nil(t, s.options.SessionModels())
+		})
+		answer := e.setModel("fake-thinker")
+		require.Equal(t, -32602, answer.Error.Code)
+		require.True(t, strings.Contains(answer.Error.Message, "unknown configId"), answer.Error.Message)
+	})
+}

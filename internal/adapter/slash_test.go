@@ -2,14 +2,18 @@ package adapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -160,5 +164,44 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 			return
 		}
 		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
+	})
+}
+
+func TestExportedFile(t *testing.T) {
+	dir := t.TempDir()
+	a := New(Config{Log: zap.NewNop()})
+	path, err := a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir})
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "droid-s7.html"), path)
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(page), dir, "the machine's directory is left out")
+	path, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "named.html", named: true})
+	require.NoError(t, err)
+	page, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
+	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
+	require.ErrorContains(t, err, "droid-s7.html exists")
+}
+
+// The status names droid's version, and an id that two things have once.
+func TestStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := agentOn(t, f, filepath.Join(t.TempDir(), "sessions"))
+		e.beginSession()
+		status := func() string {
+			before := len(e.updates())
+			require.Equal(t, "end_turn", e.run("/status"))
+			return strings.Join(e.updates()[before:], "\n")
+		}
+		text := status()
+		require.Contains(t, text, "droid 0.225.2: /usr/bin/droid, protocol ")
+		require.Equal(t, 1, strings.Count(text, e.session))
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/compact"))
+		text = status()
+		require.Contains(t, text, "- session "+e.session+"\n- it goes on in droid's session "+f.made()+"\n")
 	})
 }

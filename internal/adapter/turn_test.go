@@ -461,3 +461,20 @@ func TestNonsenseIsSurvived(t *testing.T) {
 		require.Equal(t, 3, strings.Count(strings.Join(e.updates(), "\n"), fakedroid.NonsenseText), "what it said in earnest is there once a turn")
 	})
 }
+
+// TestRefusedAnswerToAPermissionIsARefusal: a response that the wire refuses allows
+// nothing to run, and the turn goes on.
+func TestRefusedAnswerToAPermissionIsARefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var told strings.Builder
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, uses(touch)), nil
+		})
+		e.onAsk = func(id, _ json.RawMessage) bool {
+			go e.send(fmt.Sprintf(`{"jsonrpc":2,"id":%s,"result":{"outcome":{"outcome":"selected","optionId":"proceed_once"}}}`, id))
+			return true
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+	})
+}

@@ -60,3 +60,10 @@ func TestFirstFailureEndsThePrompt(t *testing.T) {
 	require.Equal(t, []Action{Merged{ID: 2, Err: errSome}, Merged{ID: 4, Err: errSome, Unsent: true}}, ended(m, "request 2", Failed, errSome))
 	require.Equal(t, []Action{Merged{ID: 3}, End{ID: 1, Err: errSome, ByDroid: true}}, ended(m, "request 3", Completed, nil))
 }
+
+// TestTurnThatDroidCancelsByItself is no word of the user's: what they said goes out.
+func TestTurnThatDroidCancelsByItself(t *testing.T) {
+	m := working(t)
+	joined(t, m, 2, Behind)
+	require.Equal(t, []Action{NeedDroid{2}}, ended(m, "request 1", Cancelled, nil))
+}

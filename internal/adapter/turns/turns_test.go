@@ -271,3 +271,32 @@ func TestKeptCommand(t *testing.T) {
 	require.Empty(t, m.Buried(errSome))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
 }
+
+// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
+func TestDeadDroid(t *testing.T) {
+	m := steered(t)
+	m.Cancel(begin)
+	m.Gone("", errSome)
+	_, due := m.Due()
+	require.False(t, due)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
+
+	m = working(t)
+	m.Gone("", errSome)
+	again, actions := m.Dropped("request 1")
+	require.True(t, again)
+	require.Empty(t, actions)
+	require.Equal(t, []Action{NeedDroid{1}}, m.Buried(errSome))
+}
+
+// TestNobodysPrompts change nothing.
+func TestNobodysPrompts(t *testing.T) {
+	m := New(numbered())
+	require.False(t, working(t).Folded("of nobody"))
+	again, actions := m.Dropped("of nobody")
+	require.False(t, again)
+	require.Empty(t, actions)
+	require.Empty(t, m.Ready(1))
+	require.Empty(t, m.Fail(1, errSome))
+	require.Empty(t, m.Taken(begin, 1))
+}

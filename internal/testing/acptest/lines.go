@@ -31,13 +31,17 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
 
-// Read gives take each line of in, to its end, and what is wrong with those that are no messages.
+// Read gives take each line of in, to its end, and what is wrong with those that are no messages: io.ErrUnexpectedEOF
+// with one that breaks off.
 func Read(in io.Reader, take func(m Message, err error)) {
 	lines := bufio.NewReader(in)
 	for {
 		raw, end := lines.ReadString('\n')
-		if raw != "" {
+		switch {
+		case end == nil:
 			take(readMessage(strings.TrimSuffix(raw, "\n")))
+		case raw != "":
+			take(Message{Raw: raw}, io.ErrUnexpectedEOF)
 		}
 		if end != nil {
 			return
