@@ -18,7 +18,7 @@ SHORT       ?=
 SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
 	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer \
 	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl
-# Of a release: docs/releasing.md
+# Of a release: docs/dev/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
@@ -89,9 +89,9 @@ fuzz: ## each fuzz target 100,000 times
 mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
 	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
 
-bench: ## a turn through the agent, and droid-acp beside droid alone: the tables of docs/performance.md (30 minutes)
+bench: ## a turn through the agent, and droid-acp beside droid alone: the table of docs/dev/performance.md (30 minutes)
 	go test -run '^$$' -bench Turn -benchmem ./internal/adapter
-	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
+	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/dev/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
 
 profile: ## where a turn of 20,000 deltas takes time and memory, in profile/
 	mkdir -p profile

@@ -40,7 +40,7 @@ func (s session) still() {
 	require.Equal(s.t, "Still here.", end.text())
 }
 
-// A cancel ends the prompt within its bound, whatever droid does just then, and the next one works.
+// A cancel ends the prompt within its bound, whatever droid does just then, and the next one works (quirk 5).
 func TestCancel(t *testing.T) {
 	story := modelserver.Step{Text: strings.Repeat("word ", 2000), Delay: 25 * time.Millisecond}
 	for name, tc := range map[string]struct {

@@ -272,7 +272,7 @@ func TestDefaultsByFlag(t *testing.T) {
 }
 
 // Two prompts 50 ms apart, in each follow-up behaviour, at three moments: each
-// has one ending, the model sees both texts in order and nothing twice.
+// has one ending, the model sees both texts in order and nothing twice (quirk 2).
 func TestFollowUps(t *testing.T) {
 	for _, behaviour := range []string{"queue", "steer"} {
 		for _, moment := range []string{"streaming", "tool", "permission"} {
@@ -355,7 +355,7 @@ func TestCancelWithFollowUp(t *testing.T) {
 }
 
 // Of several prompts that wait in droid, an interrupt throws all away in one word:
-// each has its end, without droid being killed for it.
+// each has its end, without droid being killed for it (quirk 2).
 func TestCancelWithTwoFollowUps(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("begin", modelserver.Step{Text: strings.Repeat("word ", 300), Delay: 100 * time.Millisecond})
@@ -522,7 +522,7 @@ func TestCommands(t *testing.T) {
 }
 
 // While an MCP server connects, 0.99 does not say which there are, for up to a
-// minute. A prompt after a cancelled /mcp does not wait for that.
+// minute. A prompt after a cancelled /mcp does not wait for that (quirk 12).
 func TestCancelledCommandHoldsNoPrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"),

@@ -16,17 +16,17 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// example writes the one code block of a language in docs/editors/sdk.md to a file.
+// example writes the one code block of a language in docs/programs.md to a file.
 func example(t *testing.T, language, path string) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/editors/sdk.md")
+	page, err := os.ReadFile("../docs/programs.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)\n```"+language+"\n(.*?)\n```\n").FindAllSubmatch(page, -1)
 	require.Len(t, blocks, 1, language)
 	require.NoError(t, os.WriteFile(path, append(blocks[0][1], '\n'), 0o644))
 }
 
-// TestClientExamples runs what docs/editors/sdk.md shows.
+// TestClientExamples runs what docs/programs.md shows.
 func TestClientExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// picturesEnv names a directory for the exported page and pictures of it, as docs/export.md
+// picturesEnv names a directory for the exported page and pictures of it, as docs/features.md
 // shows one.
 const picturesEnv = "DROID_ACP_E2E_PICTURES"
 

@@ -241,7 +241,7 @@ func (h home) unchanged(t *testing.T, before map[string]string, secrets ...strin
 }
 
 // Servers of the editor reach the model with both droids, over all transports,
-// and leave nothing behind.
+// and leave nothing behind (quirk 24).
 func TestMCPServers(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny", "web", "old", "my-tools", "tiny-2", "noise")

@@ -388,8 +388,8 @@ func (p party) starts(h home, f figures) {
 	}
 }
 
-// BenchmarkPerformance measures droid-acp beside its references, and writes the tables of
-// docs/performance.md where $DROID_ACP_E2E_PERFORMANCE names that file. Each round has all that
+// BenchmarkPerformance measures droid-acp beside its references, and fills in the table of
+// docs/dev/performance.md where $DROID_ACP_E2E_PERFORMANCE names that file. Each round has all that
 // is compared one after the other. `make bench` runs it.
 func BenchmarkPerformance(b *testing.B) {
 	const deltas = 20_000
@@ -464,48 +464,48 @@ func hookProcess(b *testing.B) time.Duration {
 // figure is a row of a table.
 type figure struct{ what, name, unit string }
 
-// write reports the medians, and writes the table into the page.
+// write reports the medians, and fills in the rows that the page's table has of these figures.
 func write(b *testing.B, name string, f figures, rows []figure) {
-	parties := []string{"raw", "relay", "native", "droid-acp", "via"}
-	var t strings.Builder
-	_, _ = fmt.Fprintf(&t, "%s\n\n| %s, median (quartiles) of %d rounds | raw | relay | native | droid-acp | behind via | droid-acp of raw |\n|---|---|---|---|---|---|---|\n", tableBegins(name), name, b.N)
+	filled := false
 	for _, row := range rows {
-		_, _ = fmt.Fprintf(&t, "| %s", row.what)
-		for _, party := range parties {
+		cell := func(party string) string {
 			name := party + " " + row.name
 			if f[name] == nil {
-				t.WriteString(" | –")
-				continue
+				return "–"
 			}
 			b.ReportMetric(f.at(name, .5), strings.ReplaceAll(name, " ", "-")+"-"+cmp.Or(row.unit, "lines"))
-			_, _ = fmt.Fprintf(&t, " | %.4g %s (%.4g–%.4g)", f.at(name, .5), row.unit, f.at(name, .25), f.at(name, .75))
-			if row.name == "delta" {
-				_, _ = fmt.Fprintf(&t, ", p99 %.4g", f.at(name, .99))
-			}
+			return fmt.Sprintf("%.4g %s (%.4g–%.4g)", f.at(name, .5), row.unit, f.at(name, .25), f.at(name, .75))
 		}
+		alone, of := "raw", "–"
 		if f["raw "+row.name] == nil {
-			t.WriteString(" | – |\n")
-		} else {
-			_, _ = fmt.Fprintf(&t, " | %.2f |\n", f.at("droid-acp "+row.name, .5)/f.at("raw "+row.name, .5))
+			alone = "native"
+		}
+		if before := alone + " " + row.name; f[before] != nil {
+			of = fmt.Sprintf("%.2f", f.at("droid-acp "+row.name, .5)/f.at(before, .5))
+		}
+		cell("relay")
+		begins := "| " + name + ": " + row.what + " |"
+		line := strings.Join([]string{begins, cell(alone), "|", cell("droid-acp"), "|", cell("via"), "|", of, "|"}, " ")
+		if page := os.Getenv("DROID_ACP_E2E_PERFORMANCE"); page != "" {
+			filled = fillRow(b, page, begins, line) || filled
 		}
 	}
 	b.ReportMetric(0, "ns/op")
 	if page := os.Getenv("DROID_ACP_E2E_PERFORMANCE"); page != "" {
-		replaceTable(b, page, tableBegins(name), t.String())
+		require.True(b, filled, "%s has no row of %q", page, name)
 	}
 }
 
-func tableBegins(name string) string { return "<!-- measured: " + name + " -->" }
-
-// replaceTable replaces a table of the page, from the line that begins it to the next empty one
-// behind its rows.
-func replaceTable(b *testing.B, page, begins, table string) {
+// fillRow replaces the line of the page that begins like the row. It reports whether there is one.
+func fillRow(b *testing.B, page, begins, row string) bool {
 	text, err := os.ReadFile(page)
 	require.NoError(b, err)
-	before, rest, ok := strings.Cut(string(text), begins+"\n\n")
-	require.True(b, ok, "%s has no line %s", page, begins)
-	_, after, _ := strings.Cut(rest, "\n\n")
-	require.NoError(b, os.WriteFile(page, []byte(before+table+"\n"+after), 0o644))
+	before, rest, ok := strings.Cut(string(text), "\n"+begins)
+	_, after, _ := strings.Cut(rest, "\n")
+	if ok {
+		require.NoError(b, os.WriteFile(page, []byte(before+"\n"+row+"\n"+after), 0o644))
+	}
+	return ok
 }
 
 // nativeInitialize starts droid in its own ACP mode and times the answer to

@@ -241,7 +241,7 @@ func plansOf(t *testing.T, updates []update) []string {
 }
 
 // droid adds Yes and No to a question without options: in a form it is a field, else a choice that
-// leaves the answer to the next prompt. Whoever cannot be asked is told, and the model hears that.
+// leaves the answer to the next prompt. Whoever cannot be asked is told, and the model hears that (quirk 37).
 func TestQuestionWithoutOptions(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		call := modelserver.ToolCall{ID: "q", Name: "AskUser", Args: map[string]any{

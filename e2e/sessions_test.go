@@ -132,7 +132,7 @@ func TestUnknownSession(t *testing.T) {
 }
 
 // TestLongHistoryLoadsWhole: 0.225 returns the last 100 messages unless asked
-// for more.
+// for more (quirk 21).
 func TestLongHistoryLoadsWhole(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "a.txt"), []byte("content"), 0o644))

@@ -37,6 +37,7 @@ func TestTextStreams(t *testing.T) {
 	})
 }
 
+// TestPermissionRefused: a turn in which the user refused something ends as any other (quirk 4).
 func TestPermissionRefused(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
@@ -164,6 +165,7 @@ func optionNames(p permission) []string {
 	return names
 }
 
+// TestSpecApprovedWithAutonomy: the editor is told the mode that droid reports (quirk 23).
 func TestSpecApprovedWithAutonomy(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		spec(model)
@@ -200,7 +202,7 @@ func TestSpecRefused(t *testing.T) {
 
 // A subagent needs a Factory login (0.99) or droid's daemon (0.225), which there
 // is none of here: what can be seen is that it begins, fails, and that the editor
-// is told so under its call. Its further steps are in the recordings only.
+// is told so under its call. Its further steps are in the recordings only (quirk 36).
 func TestSubagentThatFails(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{

@@ -11,8 +11,7 @@ import (
 // To add a command NAME: in a file of its own, a function nameCommand that returns a
 // subcommand, whose row says its flags and the settings that it reads, and whose run reads
 // them by call.values and returns the exit code; and a line in commands. --help, the errors,
-// docs/options.md, the man page and the completions follow from the row;
-// `go test ./cmd/droid-acp -run TestOptionsPage -update` writes the page anew.
+// the man page and the completions follow from the row.
 //
 // To add a flag to one command, add a settings.Setting to its own. A flag of several
 // commands is a row of settings.Common, whose name stands in the reads of each of them.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,12 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update is a flag of this test program.
-var update = flag.Bool("update", false, "write docs/options.md anew")
-
 // helps are what --help prints of each command, by its name; "" is for serving.
-func helps(t *testing.T) (names []string, texts map[string]string) {
-	names, texts = []string{""}, make(map[string]string)
+func helps(t *testing.T) map[string]string {
+	names, texts := []string{""}, make(map[string]string)
 	for _, c := range commands() {
 		names = append(names, c.Name())
 	}
@@ -27,35 +23,19 @@ func helps(t *testing.T) (names []string, texts map[string]string) {
 		require.Equal(t, exitOK, got.code, got.stderr)
 		texts[name] = got.stdout
 	}
-	return names, texts
+	return texts
 }
 
-// TestOptionsPage: docs/options.md ends with what each command's --help prints.
-func TestOptionsPage(t *testing.T) {
-	const path, mark = "../../docs/options.md", "\n## Commands\n"
-	there, err := os.ReadFile(path)
-	require.NoError(t, err)
-	page, _, found := strings.Cut(strings.ReplaceAll(string(there), "\r\n", "\n"), mark)
-	require.True(t, found)
-	page += mark
-	names, texts := helps(t)
-	for _, name := range names {
-		page += "\n### " + strings.TrimSpace("droid-acp "+name) + "\n\n```text\n" + texts[name] + "```\n"
-	}
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(page), 0o644))
-		return
-	}
-	require.Equal(t, page, strings.ReplaceAll(string(there), "\r\n", "\n"), "run this test with -update")
-}
-
-// TestEveryVariableIsInThePage: who has the code read or set another variable puts it into
-// the page, or into the table of settings.
-func TestEveryVariableIsInThePage(t *testing.T) {
+// TestEveryVariableIsExplained: who has the code read or set another variable puts it into
+// docs/options.md, or into the table of settings, from which --help has it.
+func TestEveryVariableIsExplained(t *testing.T) {
 	named := regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\("(\w+)"\)|"(FACTORY_[A-Z_]+|DROID_ACP_[A-Z_]+[A-Z])"`)
 	page, err := os.ReadFile("../../docs/options.md")
 	require.NoError(t, err)
-	found := 0
+	explained, found := string(page), 0
+	for _, text := range helps(t) {
+		explained += text
+	}
 	require.NoError(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || !strings.Contains(path, filepath.FromSlash("cmd/")) && !strings.Contains(path, filepath.FromSlash("internal/")) {
 			return err
@@ -63,7 +43,7 @@ func TestEveryVariableIsInThePage(t *testing.T) {
 		text, err := os.ReadFile(path)
 		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
 			found++
-			require.Contains(t, string(page), "$"+m[1]+m[2], path)
+			require.Contains(t, explained, "$"+m[1]+m[2], path)
 		}
 		return err
 	}))
@@ -73,8 +53,7 @@ func TestEveryVariableIsInThePage(t *testing.T) {
 // A terminal of 80 columns breaks no word of the help. Lines that begin with a tab are
 // commands of cobra's, to be copied.
 func TestHelpFitsATerminal(t *testing.T) {
-	_, texts := helps(t)
-	for name, text := range texts {
+	for name, text := range helps(t) {
 		for line := range strings.Lines(text) {
 			require.True(t, len(line) <= 81 || line[0] == '\t', "%s: %s", name, line)
 		}

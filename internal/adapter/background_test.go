@@ -23,7 +23,7 @@ func TestBackgroundCommandEndsTold(t *testing.T) {
 		"/rewind":                    func(e *editor) { require.Equal(t, "end_turn", e.run("/rewind 1")) },
 		"a load with a server":       func(e *editor) { require.Nil(t, e.call("session/load", e.inSession(server)).Error) },
 		"session/close":              func(e *editor) { require.Nil(t, e.call("session/close", e.inSession("")).Error) },
-		"a turn that is not stopped": func(e *editor) { e.inside(func(s *Session) { s.doom("test") }) },
+		"a turn that is not stopped": func(e *editor) { e.inside(func(s *Session) { s.endDroid(killed, "test") }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {

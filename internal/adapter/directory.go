@@ -38,9 +38,7 @@ func (s *Session) useDirectory(cwd, target string) (undo func()) {
 func (s *Session) workIn(cwd string) {
 	s.cwd = cwd
 	s.show.SetCWD(cwd)
-	if s.proc.Client() != nil {
-		s.retireDroid()
-	}
+	s.endDroid(replaced, "the session works in another directory")
 }
 
 // useInstructions makes what is wanted the session's instructions. If the process has others,
@@ -52,9 +50,7 @@ func (s *Session) useInstructions(w instructions.Wanted) {
 		return
 	}
 	s.instructed.Store(&now)
-	if s.proc.Client() != nil {
-		s.retireDroid()
-	}
+	s.endDroid(replaced, "the session has other instructions")
 }
 
 // rootsOf are the additional directories of a session that is open here, nil for others.
@@ -69,6 +65,6 @@ func (a *Agent) rootsOf(id string) []string {
 // The next process gets them when it starts, see Opener.Added.
 func (s *Session) checkWords() {
 	if s.instructed.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
-		s.retireDroid()
+		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }

@@ -134,13 +134,18 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 	return e, nil
 }
 
-// tellUntold tells the user of edits that could not be completed. It blocks.
-func (s *Session) tellUntold(ctx context.Context) {
-	if left := s.agent.editorFiles.left; left != nil {
-		texts, _ := files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
-		for _, text := range texts {
-			s.Post(func() { s.tell(show.Notice(text)) })
-		}
+// tellUntold tells the user of edits that could not be completed.
+func (s *Session) tellUntold(t *owner.Task) {
+	left := s.agent.editorFiles.left
+	if left == nil {
+		return
+	}
+	var texts []string
+	t.Beside(func(ctx context.Context) {
+		texts, _ = files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+	})
+	for _, text := range texts {
+		s.tell(show.Notice(text))
 	}
 }
 
@@ -189,30 +194,25 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 	if !known {
 		return answer
 	}
-	wait, cancel := context.WithTimeout(ctx, announceTime)
-	defer cancel()
-	h := &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}
-	do, err := owner.Ask(s.Owner, owner.Inquiry[func()]{
-		Context: wait,
-		Work: func(found func(func(), *acp.RequestError)) {
-			h.Answer = func(job *filecalls.Job) {
-				if overlay := s.fileCalls.overlay; job != nil {
-					found(func() { answer = overlay.do(s.Context, *job) }, nil)
-					return
-				}
-				found(nil, nil)
-			}
-			s.fileCalls.Hooked(h, s.cwd)
-		},
-		Cancelled: func(func(func(), *acp.RequestError)) { s.fileCalls.Forget(h) },
+	answer, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (hooks.Answer, *acp.RequestError) {
+		return s.runHook(ctx, t, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}), nil
 	})
-	if err != nil || do == nil {
-		return answer
+	return answer
+}
+
+// runHook does what a hook of droid's is for, once droid has announced its call. With the answer droid goes on with the
+// call, so what there is to tell is told before.
+func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook) (answer hooks.Answer) {
+	ctx, cancel := context.WithTimeout(ctx, announceTime)
+	defer cancel()
+	s.fileCalls.Hooked(h, s.cwd)
+	if s.line.UntilReady(ctx, t, "a hook", needCall, func() bool { return !s.fileCalls.Waits(h) }) != nil {
+		s.fileCalls.Forget(h)
 	}
-	do()
-	s.tellUntold(s.Context)
-	// With the answer droid goes on with the call, so what the job had to tell is told first.
-	_, _ = owner.Ask(s.Owner, owner.Inquiry[struct{}]{Work: func(told func(struct{}, *acp.RequestError)) { told(struct{}{}, nil) }})
+	if h.Job != nil {
+		answer = s.doJob(t, *h.Job)
+		s.tellUntold(t)
+	}
 	return answer
 }
 

@@ -17,21 +17,21 @@ import (
 // no prompt runs.
 
 // whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
-func (s *Session) whole(t *owner.Task, remedy string) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*stream.SessionInfo, *acp.RequestError) {
 	if s.prompts.Busy() {
 		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	its, err := s.turn(s.Context, t, turns.Session)
+	its, err := s.turn(ctx, t, turns.Session)
 	if err != nil {
 		return nil, err
 	}
 	defer its.over(nil)
-	return s.loadWhole(s.Context, t)
+	return s.loadWhole(ctx, t)
 }
 
 // history returns the messages of the whole conversation.
-func (s *Session) history(t *owner.Task) ([]stream.Message, *acp.RequestError) {
-	info, err := s.whole(t, "ask again when it has ended")
+func (s *Session) history(ctx context.Context, t *owner.Task) ([]stream.Message, *acp.RequestError) {
+	info, err := s.whole(ctx, t, "ask again when it has ended")
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func messagesExtension(s *Session, t *owner.Task, _ noParams) (messagesResult, *acp.RequestError) {
-	history, err := s.history(t)
+func messagesExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (messagesResult, *acp.RequestError) {
+	history, err := s.history(ctx, t)
 	messages := []historyMessage{}
 	for _, m := range history {
 		out := historyMessage{m.ID, m.Role, []json.RawMessage{}}
@@ -68,8 +68,8 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func lastTextExtension(s *Session, t *owner.Task, _ noParams) (lastTextResult, *acp.RequestError) {
-	history, err := s.history(t)
+func lastTextExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (lastTextResult, *acp.RequestError) {
+	history, err := s.history(ctx, t)
 	id, last := "", ""
 	for _, ev := range quirks.History(history) {
 		if said, ok := ev.(quirks.Text); ok && !said.Thought {
@@ -95,8 +95,8 @@ type numberedPoint struct {
 	Text      string `json:"text"`
 }
 
-func rewindPointsExtension(s *Session, t *owner.Task, _ noParams) (rewindPointsResult, *acp.RequestError) {
-	history, err := s.history(t)
+func rewindPointsExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (rewindPointsResult, *acp.RequestError) {
+	history, err := s.history(ctx, t)
 	points := []numberedPoint{}
 	for i, p := range rewindPoints(history) {
 		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
@@ -115,8 +115,8 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func exportExtension(s *Session, t *owner.Task, p exportParams) (exportedFile, *acp.RequestError) {
-	info, err := s.whole(t, "export it when that has ended")
+func exportExtension(ctx context.Context, s *Session, t *owner.Task, p exportParams) (exportedFile, *acp.RequestError) {
+	info, err := s.whole(ctx, t, "export it when that has ended")
 	if err != nil {
 		return exportedFile{}, err
 	}

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -37,7 +38,7 @@ type stateResult struct {
 	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
-func stateExtension(s *Session, _ *owner.Task, _ noParams) (stateResult, *acp.RequestError) {
+func stateExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (stateResult, *acp.RequestError) {
 	version := ""
 	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
@@ -64,7 +65,7 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func statsExtension(s *Session, _ *owner.Task, _ noParams) (statsResult, *acp.RequestError) {
+func statsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (statsResult, *acp.RequestError) {
 	told := s.usage.Told()
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.Window(); size > 0 {
@@ -78,7 +79,7 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func commandsExtension(s *Session, _ *owner.Task, _ noParams) (commandsResult, *acp.RequestError) {
+func commandsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (commandsResult, *acp.RequestError) {
 	return commandsResult{s.allCommands()}, nil
 }
 
@@ -88,7 +89,7 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func modelsExtension(s *Session, _ *owner.Task, _ noParams) (modelsResult, *acp.RequestError) {
+func modelsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (modelsResult, *acp.RequestError) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
@@ -106,11 +107,11 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func autoCompactionExtension(s *Session, t *owner.Task, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
+func autoCompactionExtension(ctx context.Context, s *Session, t *owner.Task, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
 	if p.Enabled == nil {
 		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}
-	its, err := s.turn(s.Context, t, turns.Session)
+	its, err := s.turn(ctx, t, turns.Session)
 	if err != nil {
 		return autoCompactionResult{}, err
 	}

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -10,8 +11,8 @@ import (
 	"droid-acp/internal/adapter/problem"
 )
 
-// extensions are the methods for programs, by their names. docs/rpc-parity.md says
-// what they are for.
+// extensions are the methods for programs, by their names. docs/programs.md has
+// their params, results and errors.
 func extensions() map[string]extensionMethod {
 	return map[string]extensionMethod{
 		"_droid/state":               extensionOf(stateExtension),
@@ -28,17 +29,22 @@ func extensions() map[string]extensionMethod {
 
 // extensionMethod reads the params of an extension method and returns its work, which is a task of the
 // session's.
-type extensionMethod func(params json.RawMessage) (work func(*Session, *owner.Task) (any, *acp.RequestError), err *acp.RequestError)
+type extensionMethod func(params json.RawMessage) (work extensionWork, err *acp.RequestError)
+
+// extensionWork ends early when the request is cancelled.
+type extensionWork func(ctx context.Context, s *Session, t *owner.Task) (any, *acp.RequestError)
 
 // extensionOf is the method that f serves, with params of type P beside the
 // session's id and a result of type R.
-func extensionOf[P, R any](f func(s *Session, t *owner.Task, params P) (R, *acp.RequestError)) extensionMethod {
-	return func(raw json.RawMessage) (func(*Session, *owner.Task) (any, *acp.RequestError), *acp.RequestError) {
+func extensionOf[P, R any](f func(ctx context.Context, s *Session, t *owner.Task, params P) (R, *acp.RequestError)) extensionMethod {
+	return func(raw json.RawMessage) (extensionWork, *acp.RequestError) {
 		var params P
 		if err := problem.Decode(raw, &params); err != nil {
 			return nil, err
 		}
-		return func(s *Session, t *owner.Task) (any, *acp.RequestError) { return f(s, t, params) }, nil
+		return func(ctx context.Context, s *Session, t *owner.Task) (any, *acp.RequestError) {
+			return f(ctx, s, t, params)
+		}, nil
 	}
 }
 
@@ -60,7 +66,6 @@ func (a *Agent) extension(method extensionMethod) wire.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return owner.AskTask(s.Owner, owner.Inquiry[any]{Ordered: place.Leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[any]},
-			func(t *owner.Task) (any, *acp.RequestError) { return work(s, t) })
+		return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) { return work(c.Context, s, t) })
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/hooks"
@@ -45,10 +46,29 @@ func (d *fileOverlay) free(f func()) {
 	d.s.Do(func(context.Context) { d.s.agent.atEnd("Overlay", files.ReleaseTime, f) })
 }
 
-// do does a job, and tells what a hook that waits for it is to say. It blocks. It ends early
-// when ctx does, with every file whole.
-func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (answer hooks.Answer) {
-	defer d.s.Post(func() { d.s.fileCalls.Done(job) })
+// jobOutcome is what came of a job.
+type jobOutcome struct {
+	answer hooks.Answer // what a hook that waits for it is to say
+	tells  []protocol.Update
+	again  bool       // the call is to be told again, with files
+	files  show.Files // its files as they are now
+}
+
+// doJob does a job beside the owner, and tells what came of it. A panic ends the job alone: droid goes on with the file
+// on the disk.
+func (s *Session) doJob(t *owner.Task, job filecalls.Job) hooks.Answer {
+	defer s.fileCalls.Done(job)
+	overlay, did := s.fileCalls.overlay, jobOutcome{}
+	t.Beside(func(context.Context) { s.Caught(func(ctx context.Context) { did = overlay.do(ctx, job) }) })
+	s.tell(did.tells...)
+	if did.again && s.fileCalls.Has(job.Call.ID) {
+		s.translate(job.Call, did.files)
+	}
+	return did.answer
+}
+
+// do does a job. It blocks. It ends early when ctx does, with every file whole.
+func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome) {
 	id := job.Call.ID
 	switch job.Work {
 	case filecalls.Read:
@@ -57,47 +77,41 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (answer hooks.A
 			d.s.log.Warn("droid reads a file without its unsaved changes", zap.Error(err))
 		}
 		if path != "" {
-			answer.UpdatedInput = job.At(path)
+			did.answer.UpdatedInput = job.At(path)
 		}
 	case filecalls.Prepare:
-		d.prepare(ctx, job)
+		return d.prepare(ctx, job)
 	case filecalls.Pause:
 		d.Pause(id, job.Call.Name != "Create")
 	case filecalls.Settle:
 		d.s.agent.editorFiles.files.AwaitDelivery(ctx, job.Files)
 	case filecalls.Deliver:
 		if note := d.After(ctx, id); note != "" {
-			answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
+			did.answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
 		for _, text := range d.Missed() {
-			d.s.Post(func() { d.s.tell(show.Notice(text)) })
+			did.tells = append(did.tells, show.Notice(text))
 		}
 	case filecalls.Leave:
 		d.Overlay.Drop(id)
 	}
-	return answer
+	return did
 }
 
-// prepare prepares an edit, and tells it again if that is wanted.
-func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) {
-	s, before := d.s, show.Files(nil)
+// prepare prepares an edit.
+func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOutcome) {
+	before := show.Files(nil)
 	if job.Shown {
-		before = s.agent.files.Read(ctx, job.Files)
+		before = d.s.agent.files.Read(ctx, job.Files)
 	}
-	saved := d.Before(ctx, job.Call.ID, job.Files)
-	for _, path := range saved {
-		s.Post(func() { s.tell(show.Saved(path)) })
+	for _, path := range d.Before(ctx, job.Call.ID, job.Files) {
+		did.tells = append(did.tells, show.Saved(path))
 	}
-	if !job.Shown {
-		return
+	if job.Shown {
+		did.files = d.s.agent.files.Read(ctx, job.Files)
+		did.again = !reflect.DeepEqual(before, did.files)
 	}
-	if after := s.agent.files.Read(ctx, job.Files); !reflect.DeepEqual(before, after) {
-		s.Post(func() {
-			if s.fileCalls.Has(job.Call.ID) {
-				s.translate(job.Call, after)
-			}
-		})
-	}
+	return did
 }
 
 // lookForUnseen tells the user, once a file and turn, that droid does not see what they have not saved: where files stay on
@@ -107,12 +121,15 @@ func lookForUnseen(s *Session, ev quirks.Event) {
 		return
 	}
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
-		s.Do(func(ctx context.Context) {
-			unseen, _ := files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
-				return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+		s.Go(func(t *owner.Task) {
+			unseen := false
+			t.Beside(func(ctx context.Context) {
+				unseen, _ = files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+					return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+				})
 			})
 			if unseen {
-				s.Post(func() { s.tell(show.Unseen(path)) })
+				s.tell(show.Unseen(path))
 			}
 		})
 	}
@@ -130,8 +147,7 @@ func (s *Session) apply(events []quirks.Event) {
 			s.translate(ev, nil)
 			continue
 		}
-		overlay, jobs, held := s.fileCalls.overlay, s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
-		files := s.agent.files
+		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
 		s.Go(func(t *owner.Task) {
 			texts := show.Files(nil)
 			defer func() {
@@ -139,12 +155,10 @@ func (s *Session) apply(events []quirks.Event) {
 					s.readNoMore()
 				}
 			}()
-			t.Beside(func(ctx context.Context) {
-				for _, job := range jobs {
-					overlay.do(ctx, job)
-				}
-				texts = files.Read(ctx, paths)
-			})
+			for _, job := range jobs {
+				s.doJob(t, job)
+			}
+			t.Beside(func(ctx context.Context) { texts = s.agent.files.Read(ctx, paths) })
 			s.filesRead(held, texts)
 		})
 	}

@@ -366,8 +366,10 @@ func TestEditThatStays(t *testing.T) {
 	}
 }
 
-// What one edit asks of the editor, each for a reason that docs/editor-files.md has ("What it costs"): once before the user is asked,
-// once when they have allowed it, twice before droid's text is written, and once behind that.
+// What one edit asks of the editor, and none of it can be left out: before the user is asked, so that what is
+// unsaved is saved, and the diff and droid have it; when they have allowed it, for what they typed meanwhile; twice
+// when the old text is back on the disk, since a reload of the editor's that was on its way would make the edit
+// twice; and once behind the write, for an editor that writes beside its buffer.
 func TestRequestsOfOneEdit(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		for mode, want := range map[string][]string{

@@ -105,7 +105,7 @@ func TestPanicInAHook(t *testing.T) {
 		r.does(readOf(path), editOf(path, "two", "three"))
 		require.Equal(t, "end_turn", r.run("go"))
 		require.Equal(t, "one\nthree\n", r.disk(path))
-		require.Len(t, r.pipe.panics, 1, "that of the read")
+		require.Positive(t, r.clock.panics)
 		r.clock.breaks(false)
 		r.does(readOf(path), editOf(path, "three", "four"))
 		require.Equal(t, "end_turn", r.run("go"))

@@ -35,7 +35,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := owner.AskTask(s.Owner, owner.Inquiry[string]{Ordered: place.Leave}, func(t *owner.Task) (string, *acp.RequestError) {
+	id, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (string, *acp.RequestError) {
 		w = w.Following(*s.instructed.Load())
 		return s.fork(c.Context, t)
 	})
@@ -55,7 +55,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if s.prompts.Busy() {
 		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	its, err := s.turn(s.Context, t, turns.Session)
+	its, err := s.turn(ctx, t, turns.Session)
 	if err != nil {
 		return "", err
 	}
@@ -66,19 +66,20 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.call(s.Context, t)
+	release, err := s.call(ctx, t)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		return func(sctx context.Context) (err error) {
+	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
+		t.Beside(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			id, err = client.Fork(ctx)
-			return opening.OutOfTime(ctx, err)
-		}
+			err = opening.OutOfTime(ctx, err)
+		})
+		return err
 	})
 	var none *noDroid
 	if errors.As(failed, &none) {
@@ -99,12 +100,12 @@ func (s *Session) backFromCopy(t *owner.Task, failed error) {
 	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
 		return
 	case failed != nil:
-		s.retireDroid()
+		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
 	if _, err := s.loadInCall(s.Context, t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
-		s.log.Warn("droid does not go back from a copy; another one takes the session up", errorFields(err)...)
-		s.retireDroid()
+		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
+		s.endDroid(replaced, "it does not go back from a copy")
 	}
 }
 

@@ -3,6 +3,7 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -11,19 +12,16 @@ import (
 // further is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
 type further struct {
-	host    *userPrompt             // the prompt
-	words   string                  // of a refusal; "" for a steering message
-	shown   bool                    // the editor has been sent it
-	settled func(*acp.RequestError) // of a steering message: called when droid has it, nil, or why it has not
+	host  *userPrompt                    // the prompt
+	words string                         // of a refusal; "" for a steering message
+	shown bool                           // the editor has been sent it
+	taken owner.Later[*acp.RequestError] // nil when droid has it, or why it has not
 }
 
 // reachedModel notes that droid has the message.
-func (f *further) reachedModel() { f.settle(nil) }
-
-func (f *further) settle(err *acp.RequestError) {
-	if f != nil && f.settled != nil {
-		f.settled(err)
-		f.settled = nil
+func (f *further) reachedModel() {
+	if f != nil {
+		f.taken.Set(nil)
 	}
 }
 
@@ -55,6 +53,7 @@ func (s *Session) sayBehind(text string) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Take(end.ID)
+	defer p.further.taken.Set(problem.Lost()) // where this panics
 	p.giveUp()
 	host := p.further.host
 	host.used = usage.Sum(host.used, p.used)
@@ -70,7 +69,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 		if end.Err != nil {
 			_, err = problem.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
 		}
-		p.further.settle(err)
+		p.further.taken.Set(err)
 	}
 }
 

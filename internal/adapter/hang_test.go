@@ -240,7 +240,7 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.begin("Overlay")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.Post(func() { s.retireDroid(); s.fileCalls.End() })
+		s.Post(func() { s.endDroid(replaced, "test"); s.fileCalls.End() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)

@@ -23,7 +23,8 @@ import (
 type bubbleClock struct {
 	mu     sync.Mutex
 	seen   map[[3]int64]time.Time
-	panics bool // it panics from now on
+	broken bool // it panics from now on
+	panics int  // how often it has
 }
 
 func (c *bubbleClock) changed(info fs.FileInfo) time.Time {
@@ -31,7 +32,8 @@ func (c *bubbleClock) changed(info fs.FileInfo) time.Time {
 	key := [3]int64{int64(stat.Ino), time.Unix(stat.Ctim.Unix()).UnixNano(), info.Size()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.panics {
+	if c.broken {
+		c.panics++
 		panic("no clock")
 	}
 	if at, ok := c.seen[key]; ok {
@@ -44,7 +46,7 @@ func (c *bubbleClock) changed(info fs.FileInfo) time.Time {
 func (c *bubbleClock) breaks(now bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.panics = now
+	c.broken = now
 }
 
 // hookPipe is a hooks.Listener without a socket.
@@ -59,7 +61,6 @@ type hookPipe struct {
 	opened   int
 	asked    []hooks.Request
 	answered func(hooks.Answer)
-	panics   []any
 }
 
 func (p *hookPipe) listen(h hooks.Handler, _ *zap.Logger) (hookChannel, error) {
@@ -92,14 +93,6 @@ func (p *hookPipe) request(ctx context.Context, q hooks.Request) hooks.Answer {
 	defer cancel() // not when the answer is there: the select below could pass it over
 	p.work.Go(func() {
 		defer stop()
-		defer func() {
-			if v := recover(); v != nil {
-				p.mu.Lock()
-				p.panics = append(p.panics, v)
-				p.mu.Unlock()
-				answer <- hooks.Answer{}
-			}
-		}()
 		answer <- p.handle(ctx, q)
 	})
 	select {

@@ -23,19 +23,18 @@ func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*tu
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
-	begun := false
-	c, actions := s.prompts.Change(of, func() { begun = true })
+	c, actions := s.prompts.Change(of)
 	s.prompts.Do(actions)
 	its := &turn{s, c}
-	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return begun || !s.prompts.Takes(c) })
+	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return c.Begun() || !s.prompts.Takes(c) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
 	}
 	switch {
 	case err != nil:
-		its.takeBack(begun)
+		its.takeBack()
 		return nil, s.notWaited(err)
-	case !begun: // a panic has ended all that waits
+	case !c.Begun(): // a panic has ended all that waits
 		return nil, problem.Lost()
 	}
 	if err := s.takesNothing(); err != nil { // the load before it failed
@@ -46,8 +45,8 @@ func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*tu
 }
 
 // takeBack ends a turn in which nothing was done, whether it had begun or not.
-func (t *turn) takeBack(begun bool) {
-	if begun {
+func (t *turn) takeBack() {
+	if t.change.Begun() {
 		t.over(nil)
 		return
 	}
@@ -62,8 +61,11 @@ func (t *turn) over(why error) { t.s.prompts.Do(t.s.prompts.Changed(t.change, wh
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.
 func (t *turn) failed(c *wire.Call, why error) {
-	c.Response.WhenWritten(func() { t.s.Post(func() { t.over(why) }) })
+	t.s.whenWritten(c.Response, func() { t.over(why) })
 }
+
+// whenWritten has the owner do f when a response is written.
+func (s *Session) whenWritten(r *wire.Response, f func()) { r.WhenWritten(func() { s.Post(f) }) }
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {

@@ -72,8 +72,7 @@ func (s *Session) renewIdle() {
 		return
 	}
 	if s.mustRenew(client) {
-		s.log.Info("droid was started before the last login and ends")
-		s.retireDroid()
+		s.endDroid(replaced, "it is from before the last login")
 	}
 }
 
@@ -95,8 +94,7 @@ func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError
 		return err
 	}
 	if s.proc.Client() == client && !s.proc.Doomed() {
-		s.log.Info("droid does not know of a login and is replaced")
-		s.retireDroid()
+		s.endDroid(replaced, "it does not know of a login")
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 	if err != nil {
 		return nil, err
 	}
-	return owner.AskTask(s.Owner, owner.Inquiry[any]{Ordered: place.Leave}, func(t *owner.Task) (any, *acp.RequestError) {
+	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
 		its, err := s.turn(c.Context, t, sphereOf(s, id, value))
 		if err != nil {
 			return nil, err
@@ -178,12 +178,11 @@ func (s *Session) updateSettings(ctx context.Context, t *owner.Task, patch func(
 		return &noDroid{failure}
 	}
 	defer release()
-	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) func(context.Context) error {
-		patch := patch(client.Version())
-		if patch.IsZero() {
-			return nil
+	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
+		if patch := patch(client.Version()); !patch.IsZero() {
+			t.Beside(func(ctx context.Context) { err = changeSettings(ctx, client, patch) })
 		}
-		return func(ctx context.Context) error { return changeSettings(ctx, client, patch) }
+		return err
 	})
 	s.drainEvents() // settings_updated comes before the reply
 	return err

@@ -26,7 +26,7 @@ func forgetful(t *testing.T, v fakedroid.Option, refuse *string) *editor {
 		normal := "normal"
 		settings.AutonomyMode, settings.AutonomyLevel = &normal, nil
 		s.options.Reported(settings)
-		s.retireDroid()
+		s.endDroid(replaced, "test")
 	})
 	return e
 }
@@ -88,7 +88,7 @@ func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 					require.Equal(t, 1, e.asks())
 					require.Equal(t, "mode normal", e.lastMode())
 
-					e.inside(func(s *Session) { s.retireDroid() })
+					e.inside(func(s *Session) { s.endDroid(replaced, "test") })
 					refuse = how
 				})
 			})

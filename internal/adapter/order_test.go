@@ -244,7 +244,7 @@ func TestChangeBehindAPromptThatWaits(t *testing.T) {
 			return tappedDroid(told.add, says("hi"), v, fakedroid.WithSessions(sessions)), nil
 		})
 		require.Equal(t, "end_turn", e.run("one"))
-		e.inside(func(s *Session) { s.retireDroid() })
+		e.inside(func(s *Session) { s.endDroid(replaced, "test") })
 		told.forget()
 		prompt := e.prompt("hello")
 		mode, spec := e.request("session/set_mode", e.inSession(`,"modeId":"auto-high"`)), e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))

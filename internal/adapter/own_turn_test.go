@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -103,5 +104,79 @@ func TestTurnThatDroidBeginsKeepsTheProcess(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.Contains(t, strings.Join(e.updates(), ""), "three files.")
 		require.True(t, e.parked())
+	})
+}
+
+// reportsAndAsks is a droid whose turn of its own, a second after its first one, says something and asks for a permission.
+func reportsAndAsks(d *fakedroid.Droid) error {
+	p, err := d.AwaitPrompt()
+	if err == nil {
+		err = d.Turn(p, func() error { return d.Say("", "one") })
+	}
+	if err == nil {
+		err = d.Pause(time.Second)
+	}
+	if err == nil {
+		err = d.Turn(fakedroid.Prompt{Text: "The subagent has ended."}, func() error { return d.Use("", "It found three files.", touch) })
+	}
+	if err == nil {
+		err = eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })(d)
+	}
+	return err
+}
+
+// TestLoadThatReplacesAnAskingDroid: its question is withdrawn, the user is told that its turn has ended, and the
+// session is parked later.
+func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := connect(t, func(n int) (*droid.Client, error) {
+			if n > 1 {
+				return fakeDroid(says("hello"), sessions), nil
+			}
+			return fakeDroid(reportsAndAsks, sessions), nil
+		})
+		e.agent.cfg.ParkAfter = time.Minute
+		e.beginSession()
+		e.ask = nil
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(5 * time.Second)
+		require.Contains(t, e.updates(), "ask")
+		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[{"name":"m","command":"/bin/true","args":[],"env":[]}]`)).Error)
+		require.Contains(t, e.updates(), "withdrawn")
+		require.Equal(t, 2, e.starts)
+		time.Sleep(5 * time.Minute)
+		require.True(t, e.parked())
+		require.Equal(t, "end_turn", e.run("more"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "What droid was doing by itself ended, since its process has.")
+	})
+}
+
+// TestPromptBehindAQuestionSaysSo: whether the question is of another prompt, or of a turn that droid began by itself.
+func TestPromptBehindAQuestionSaysSo(t *testing.T) {
+	const line = "Your message waits for your answer above."
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(reportsAndAsks))
+		e.ask = nil
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(5 * time.Second)
+		require.NotContains(t, strings.Join(e.updates(), "\n"), line)
+		e.prompt("two")
+		time.Sleep(time.Second)
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), line))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(uses(touch)))
+		e.ask = nil
+		first := e.prompt("one")
+		time.Sleep(time.Second)
+		second := e.prompt("two")
+		time.Sleep(time.Second)
+		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), line))
+		_, ended := e.answered(first)
+		require.False(t, ended)
+		e.cancel()
+		e.await(first)
+		e.await(second)
 	})
 }

@@ -9,7 +9,7 @@ import "droid-acp/internal/adapter/problem"
 // panicked ends the turn and the process of a session in which something panicked.
 // It runs in the owner.
 func (s *Session) panicked(p any) {
-	s.doom("droid-acp itself failed")
+	s.endDroid(killed, "droid-acp itself failed")
 	s.prompts.Do(s.prompts.FailRunning(problem.Panicked(p)))
 	s.loseLoads(problem.Panicked(p))
 	s.prompts.Do(s.prompts.LoseChanges(problem.Panicked(p)))

@@ -307,7 +307,7 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 		e.posts(func(*Session) { panic("test") })
 		require.NotNil(t, e.await(running).Error)
 		require.Equal(t, "end_turn", ended(e.await(later)))
-		require.Contains(t, e.updates(), "agent: said")
+		require.Contains(t, e.updates(), "agent: \n\nsaid")
 	})
 }
 

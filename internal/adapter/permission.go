@@ -65,12 +65,10 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	}
 	refused := d
 	refused.Option = stream.OptionCancel
-	if jobs, overlay := s.fileCalls.BeforeAnswer(r.ev.Tools), s.fileCalls.overlay; len(jobs) > 0 {
-		t.Beside(func(ctx context.Context) {
-			for _, job := range jobs {
-				overlay.do(ctx, job)
-			}
-		})
+	if jobs := s.fileCalls.BeforeAnswer(r.ev.Tools); len(jobs) > 0 {
+		for _, job := range jobs {
+			s.doJob(t, job)
+		}
 		return d
 	}
 	if d.Plan == "" {

@@ -6,29 +6,90 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/droid"
 )
 
-// droidGone ends what the process was doing.
+// ending is how a session ends its droid.
+type ending int
+
+const (
+	// replaced is that the session has no droid from now on. The one that it had is told to end, and is gone before
+	// another one loads the session.
+	replaced ending = iota
+	// killed is that droid does nothing more. The session hears what it said last, and what needs a droid waits
+	// until it is gone.
+	killed
+	// atEnd is that the session ends, too: droid is told to end, and heard until it is gone.
+	atEnd
+)
+
+// endDroid ends the session's droid, if it has one, and says in the log why. Nothing else of a session does. Whoever
+// can ask the user asks before, where a command goes on in the background; here the user is told of it.
+func (s *Session) endDroid(how ending, why string) {
+	if how == replaced {
+		s.drainEvents() // what it has said already is told
+	}
+	client := s.proc.Client()
+	if client == nil {
+		return
+	}
+	if how != atEnd {
+		s.log.Info("droid is ended", zap.String("why", why))
+	}
+	s.tellBackground()
+	switch how {
+	case replaced:
+		end, ended := s.proc.Retire()
+		s.Go(func(t *owner.Task) {
+			t.Beside(func(context.Context) { end() })
+			ended()
+		})
+		s.endWork()
+	case killed:
+		s.proc.Kill(why)
+		s.awaitEnd()
+	case atEnd:
+		s.hearOut(client)
+	}
+}
+
+// hearOut ends droid politely and hears how its turn ends.
+func (s *Session) hearOut(client *droid.Client) {
+	closed := make(chan struct{})
+	s.Do(func(context.Context) {
+		defer close(closed)
+		defer client.Kill() // it is gone by then, unless Close panicked
+		// Close bounds the time by itself and returns when the process is gone.
+		if err := client.Close(s.proc.Polite()); err != nil {
+			s.log.Debug("droid ended", zap.Error(err))
+		}
+	})
+	for ev := range client.Events() {
+		s.apply(s.proc.Norm().Push(time.Now(), ev))
+	}
+	<-closed
+}
+
+// droidGone takes the end of a droid that the session had.
 func (s *Session) droidGone() {
 	client := s.proc.Client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	s.proc.Died(err)
-	s.servers.ProcessGone()
-	s.fileCalls.End()
 	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
 	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
+	s.endWork()
+}
+
+// endWork ends what the droid that the session has no more was doing, and what it asked.
+func (s *Session) endWork() {
+	s.servers.ProcessGone()
+	s.fileCalls.End()
 	s.readNoMore()
 	s.apply(s.proc.Norm().Exited(time.Now()))
 	s.dialog.DroidGone()
-}
-
-// doom kills the process although prompts may wait: they wait until it is gone.
-func (s *Session) doom(why string) {
-	tellBackground(s)
-	s.proc.Kill(why)
-	s.awaitEnd()
 }
 
 // awaitEnd has what needs a droid wait until the process is gone, which takes as long as
@@ -53,15 +114,14 @@ func (s *Session) park(now time.Time) {
 	case s.proc.Working() || client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.Rest(now, parkRetry)
 	default:
-		s.log.Info("session parked")
-		s.retireDroid()
+		s.endDroid(replaced, "the session rests")
 	}
 }
 
-// tellBackground tells the user that a command in the background ends, before droid is ended: it ends with droid,
-// and nothing else tells that. A command of this agent asks before, where somebody can be asked.
-func tellBackground(s *Session) {
-	if !s.proc.Background() {
+// tellBackground tells the user, once, that a command in the background ends: it ends with droid, and nothing else
+// tells that.
+func (s *Session) tellBackground() {
+	if !s.proc.LoseBackground() {
 		return
 	}
 	const text = "A command that droid ran in the background was ended, since droid's process had to end."
@@ -70,34 +130,4 @@ func tellBackground(s *Session) {
 		return
 	}
 	tellNow(s, text)
-}
-
-// retireDroid ends the process politely, beside the owner.
-func (s *Session) retireDroid() {
-	tellBackground(s)
-	end, ended := s.proc.Retire()
-	s.servers.ProcessGone()
-	s.Do(func(context.Context) {
-		end()
-		s.Post(ended)
-	})
-}
-
-// endDroid ends the process politely when the session ends, and hears how its turn
-// ends.
-func (s *Session) endDroid() {
-	closed := make(chan struct{})
-	client := s.proc.Client()
-	s.Do(func(context.Context) {
-		defer close(closed)
-		defer client.Kill() // it is gone by then, unless Close panicked
-		// Close bounds the time by itself and returns when the process is gone.
-		if err := client.Close(s.proc.Polite()); err != nil {
-			s.log.Debug("droid ended", zap.Error(err))
-		}
-	})
-	for ev := range client.Events() {
-		s.apply(s.proc.Norm().Push(time.Now(), ev))
-	}
-	<-closed
 }

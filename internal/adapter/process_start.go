@@ -77,6 +77,9 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 		}
 		s.restoreSettings(t, before)
 		info, failure = told, nil
+		if s.proc.Client() == nil && s.out.Known() && !s.prompts.GaveUp() {
+			continue // it had no prompt, so none fails with it
+		}
 		if s.proc.Client() == nil && s.out.Known() {
 			failure = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
 		} else if s.proc.Client() == nil {
@@ -153,15 +156,15 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.overlay(s, client))
-	s.Do(func(ctx context.Context) {
-		select {
-		case <-client.Ending():
-			s.Post(func() {
-				if s.proc.Client() == client {
-					s.awaitEnd()
-				}
-			})
-		case <-ctx.Done():
+	s.Go(func(t *owner.Task) {
+		t.Beside(func(ctx context.Context) {
+			select {
+			case <-client.Ending():
+			case <-ctx.Done():
+			}
+		})
+		if s.proc.Client() == client && !s.ended {
+			s.awaitEnd()
 		}
 	})
 }
@@ -172,23 +175,17 @@ type noDroid struct{ why *acp.RequestError }
 func (e *noDroid) Error() string { return e.why.Message }
 
 // callDroid makes one of the calls to droid that wait for each other, whose turn has come: who makes
-// it holds needCalls. The call runs beside the owner. A droid that dies may not have heard it, so the
-// next one gets it, once. prepare, which runs in the owner, makes the call for the droid that gets it,
-// or none; info is what that droid said where it was started just now, else nil. limit is how many
-// messages it is then asked for. The error is the call's, or a noDroid.
-func (s *Session) callDroid(ctx context.Context, t *owner.Task, limit int, prepare func(client *droid.Client, info *stream.SessionInfo) (call func(ctx context.Context) error)) (*droid.Client, error) {
+// it holds needCalls. A droid that dies may not have heard it, so the next one gets it, once. call asks the
+// droid that gets it, beside the owner; info is what that droid said where it was started just now, else nil. limit is
+// how many messages it is then asked for. The error is the call's, or a noDroid.
+func (s *Session) callDroid(ctx context.Context, t *owner.Task, limit int, call func(client *droid.Client, info *stream.SessionInfo) error) (*droid.Client, error) {
 	for again := false; ; again = true {
 		info, failure := s.droid(ctx, t, limit)
 		if failure != nil {
 			return nil, &noDroid{failure}
 		}
 		client := s.proc.Client()
-		call := prepare(client, info)
-		if call == nil {
-			return client, nil
-		}
-		var err error
-		t.Beside(func(ctx context.Context) { err = call(ctx) })
+		err := call(client, info)
 		var died *droid.ExitError
 		if again || !errors.As(err, &died) {
 			return client, err

@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 )
@@ -28,10 +29,11 @@ type userPrompt struct {
 	id      turns.ID
 	session string // the id that the editor sent it to
 	request *wire.Response
-	answer  func(acp.StopReason, *acp.RequestError) // called once, by endPrompt
+	end     owner.Later[promptEnd]
+	began   time.Time // of a turn that a steering message began, which has no response; zero for all others
 
-	blocks  prompt.Prompt      // as the editor sent it
-	content prompt.Prompt      // the same without what comes again; what the session makes of it is message
+	marks   prompt.Marks       // of all that the editor sent, where it may come again
+	content prompt.Prompt      // without what came again; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
@@ -44,6 +46,12 @@ type userPrompt struct {
 	failed    *acp.RequestError // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
+}
+
+// promptEnd is how a prompt has ended.
+type promptEnd struct {
+	stop acp.StopReason
+	err  *acp.RequestError
 }
 
 // kind is who answers the prompt: droid, a shell command or this agent.
@@ -82,43 +90,39 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	p.request = c.Response
-	stop, err := owner.Ask(s.Owner, owner.Inquiry[acp.StopReason]{
-		Work: func(answer func(acp.StopReason, *acp.RequestError)) {
-			p.answer = p.inWords(answer)
-			p.accept()
-			s.cancelIfLate(place)
-		},
-		Ordered: place.Leave,
-		// $/cancel_request ends ctx before there is a response: the prompt is
+	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
+		p.accept()
+		s.cancelIfLate(place)
+		// $/cancel_request ends the context before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
-		Context: c.Context,
-		Cancelled: func(func(acp.StopReason, *acp.RequestError)) {
-			s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id))
-		},
-		// The panic may have been another prompt's.
-		Held: func() bool { return s.prompts.Has(p.id) },
+		defer context.AfterFunc(c.Context, func() { s.Post(func() { s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id)) }) })()
+		end := p.end.Await(t)
+		if end.err != nil {
+			return nil, end.err
+		}
+		return protocol.PromptResult{StopReason: end.stop, Usage: usage.Of(p.used), Meta: protocol.FailedMeta(p.failed)}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used), Meta: protocol.FailedMeta(p.failed)}, nil
 }
 
-// inWords has a client that takes the error of a prompt for an agent that did not start be told of it
+// answer ends the prompt, once. A client that takes the error of a prompt for an agent that did not start is told of it
 // in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
 // said before it.
-func (p *userPrompt) inWords(answer func(acp.StopReason, *acp.RequestError)) func(acp.StopReason, *acp.RequestError) {
-	return func(stop acp.StopReason, err *acp.RequestError) {
-		switch {
-		case err == nil:
-		case !p.s.agent.client.NoPromptErrors:
-			p.s.tell(p.s.show.BeforeError()...)
-		case err.Code != problem.CodeCancelled:
-			tellNow(p.s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
-			p.failed, stop, err = err, acp.StopReasonEndTurn, nil
+func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
+	s := p.s
+	switch {
+	case !p.began.IsZero():
+		logTurn(s.log, p.began, stop, err)
+		if err != nil {
+			s.tell(show.Message("The turn failed: " + err.Message))
 		}
-		answer(stop, err)
+	case err == nil:
+	case !s.agent.client.NoPromptErrors:
+		s.tell(s.show.BeforeError()...)
+	case err.Code != problem.CodeCancelled:
+		tellNow(s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
+		p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 	}
+	p.end.Set(promptEnd{stop, err})
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -155,7 +159,7 @@ func (p *userPrompt) accept() {
 		return
 	}
 	if stopped := s.prompts.TakeStopped(); stopped != nil {
-		p.content = p.blocks.Without(stopped.blocks)
+		p.content = p.content.Without(stopped.marks)
 	}
 	if err := p.check(); err != nil {
 		p.answer("", err)
@@ -164,7 +168,11 @@ func (p *userPrompt) accept() {
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
 	p.id = s.prompts.Add(p)
+	asked := s.dialog.IsOpen()
 	s.prompts.Do(s.prompts.Accept(p.id, p.kind()))
+	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
+		tellNow(s, "Your message waits for your answer above.")
+	}
 }
 
 // linksTime bounds the look at the files that a prompt links.
@@ -177,7 +185,11 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	return &userPrompt{s: s, giveUp: func() {}, session: session, blocks: content, content: content, missing: a.missing(ctx, content)}, nil
+	p := &userPrompt{s: s, giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
+	if a.client.StoppedAgain {
+		p.marks = content.Marks()
+	}
+	return p, nil
 }
 
 // missing tells of each file that a prompt links whether it is not there.

@@ -28,15 +28,21 @@ type reload struct {
 	call   *wire.Call // its context ends when it is cancelled
 	ids    []string   // of the thread, the newest last
 	replay bool
-	done   func(protocol.SessionResult, *acp.RequestError) // the first call answers the request
+	answer owner.Later[loaded]
 
 	over  func() // ends its turn among what is asked of the session; nil before that has come
 	moved bool   // the thread goes on in what another window made of it
 	kept  bool   // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
+// loaded is the answer to a load.
+type loaded struct {
+	result protocol.SessionResult
+	err    *acp.RequestError
+}
+
 // refuse answers a load that did not succeed.
-func (r *reload) refuse(err *acp.RequestError) { r.done(protocol.SessionResult{}, err) }
+func (r *reload) refuse(err *acp.RequestError) { r.answer.Set(loaded{err: err}) }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -66,15 +72,12 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if !known { // an open session has its value
 		followUp = a.threads.FollowUp(c.Context, ids)
 	}
-	result, err := owner.Ask(s.Owner, owner.Inquiry[protocol.SessionResult]{
-		Ordered: place.Leave,
-		Work: func(answer func(protocol.SessionResult, *acp.RequestError)) {
-			r.done = answer
-			s.useFollowUp(followUp)
-			s.Go(r.run)
-		},
-		Context:   c.Context,
-		Cancelled: func(func(protocol.SessionResult, *acp.RequestError)) { r.cancel() },
+	result, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (protocol.SessionResult, *acp.RequestError) {
+		s.useFollowUp(followUp)
+		s.Go(r.run) // which goes on where the load is cancelled and others wait for the session
+		defer context.AfterFunc(c.Context, func() { s.Post(r.cancel) })()
+		answer := r.answer.Await(t)
+		return answer.result, answer.err
 	})
 	if err != nil {
 		if !known && !r.kept {
@@ -89,6 +92,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
 // prompt. Each load begins when the responses before it are written, and is over when its own is.
 func (r *reload) run(t *owner.Task) {
+	defer r.refuse(problem.Lost()) // where this panics
 	s := r.s
 	if err := s.takesNothing(); err != nil {
 		r.refuse(err)
@@ -146,7 +150,8 @@ func (r *reload) run(t *owner.Task) {
 	}
 }
 
-// load has droid load the session, in the process that it has or in a new one. summary is what the
+// load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
+// is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
 func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
 	s := r.s
@@ -156,8 +161,8 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	if r.replay {
 		limit = wholeHistory
 	}
-	if s.servers.Use(r.Servers) && s.proc.Client() != nil {
-		s.retireDroid() // it has others; the next process loads the session
+	if s.servers.Use(r.Servers) {
+		s.endDroid(replaced, "it has other MCP servers")
 	}
 	s.useInstructions(r.Wanted)
 	from := s.droidID
@@ -213,9 +218,9 @@ func (r *reload) end(err *acp.RequestError) {
 		s.tellLeftOut()
 		result := s.sessionResult()
 		s.register()
-		r.done(result, nil)
+		r.answer.Set(loaded{result: result})
 	}
-	r.call.Response.WhenWritten(func() { s.Post(r.answered) })
+	s.whenWritten(r.call.Response, r.answered)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open
@@ -301,7 +306,7 @@ func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked
 func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	var loaded *stream.SessionInfo
 	started := false
-	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) func(context.Context) error {
+	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) (err error) {
 		if started = info != nil; started { // the one before had gone while the load waited
 			loaded = info
 			return nil
@@ -311,15 +316,15 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 			servers = nil // it has them
 		}
 		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		return func(sctx context.Context) (err error) {
+		t.Beside(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
 			if loaded, err = load(ctx, client, servers); err != nil && context.Cause(ctx) == errLoadHangs {
 				err = errLoadHangs
 			}
-			return err
-		}
+		})
+		return err
 	})
 	var none *noDroid
 	switch {
@@ -333,8 +338,7 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 		s.restoreSettings(t, before)
 		return loaded, nil
 	case err == errLoadHangs && s.proc.Client() == client:
-		s.log.Warn("droid hangs while it loads the session; another one takes it up")
-		s.retireDroid()
+		s.endDroid(replaced, "it hangs while it loads the session")
 		return s.droid(s.Context, t, limit)
 	}
 	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())

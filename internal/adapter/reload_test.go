@@ -22,7 +22,7 @@ func parkedEditor(t *testing.T, f *fleet) *editor {
 	e := begin(t, f.start)
 	require.Equal(t, "end_turn", e.run("one"))
 	require.Equal(t, "end_turn", e.run("two"))
-	e.inside(func(s *Session) { s.retireDroid() })
+	e.inside(func(s *Session) { s.endDroid(replaced, "test") })
 	require.Zero(t, f.alive())
 	return e
 }

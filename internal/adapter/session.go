@@ -200,9 +200,7 @@ func (s *Session) end() {
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
-	if s.proc.Client() != nil {
-		s.endDroid()
-	}
+	s.endDroid(atEnd, "its session ends")
 	s.line.End(errEnded)
 	s.Settle()
 	s.prompts.Do(s.prompts.Finish())

@@ -101,7 +101,7 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
 	// The editor takes updates of a session once it has the response.
-	c.Response.WhenWritten(func() { s.Post(func() { s.register(); s.tellLeftOut() }) })
+	s.whenWritten(c.Response, func() { s.register(); s.tellLeftOut() })
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()
@@ -136,12 +136,12 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = owner.AskTask(s.Owner, owner.Inquiry[struct{}]{}, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
+	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
 		s.cancelPrompts()
 		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
 			return none, err // there is nothing to wait for
 		}
-		tellBackground(s)
+		s.tellBackground()
 		tellKept(s) // nobody else will
 		return none, nil
 	})

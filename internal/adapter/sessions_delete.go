@@ -40,11 +40,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	for _, s := range open {
 		s.cancelAndWait()
-		s.Post(func() {
-			if client := s.proc.Client(); client != nil {
-				client.Kill() // it would write to the files once more as it leaves
-			}
-		})
+		s.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves
 		s.Stop()
 	}
 	place.Alone()

@@ -358,3 +358,36 @@ func TestQuirk32_HungLoad(t *testing.T) {
 		})
 	}
 }
+
+// TestCrashWhileSettingsAreRestored: a droid that dies when it is to take its settings back fails no prompt, as it did
+// not have one; the next droid gets it, in the mode that the session had.
+func TestCrashWhileSettingsAreRestored(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		for range 20 { // whether droid's end or the failed call is heard first
+			crashWhileSettingsAreRestored(t, v)
+		}
+	})
+}
+
+func crashWhileSettingsAreRestored(t *testing.T, v fakedroid.Option) {
+	sessions := new(fakedroid.Sessions)
+	e := begin(t, func(n int) (client *droid.Client, err error) {
+		client = tappedDroid(func(line []byte) {
+			if n == 2 && strings.Contains(string(line), "update_session_settings") {
+				client.Kill()
+			}
+		}, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+			if p.Text == "die" {
+				return d.Die(137, "")
+			}
+			return d.Say("", "in "+d.Mode())
+		}), v, fakedroid.WithSessions(sessions))
+		return client, nil
+	})
+	require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session)).Error)
+	require.Contains(t, e.run("die"), "-32603 ")
+	sessions.SetMode(e.session, "auto-high")
+	require.Equal(t, "end_turn", e.run("hello"))
+	require.Equal(t, 3, e.starts, "the second one died when it was to take the mode back")
+	require.Contains(t, strings.Join(e.updates(), "\n"), "agent: in auto-low")
+}

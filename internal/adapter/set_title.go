@@ -62,8 +62,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
 	default:
-		_, err = owner.AskTask(s.Owner, owner.Inquiry[struct{}]{Ordered: leave, Context: c.Context, Cancelled: owner.RefuseWhenCancelled[struct{}]},
-			func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(t, title) })
+		_, err = owner.Ask(s.Owner, leave, func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(c.Context, t, title) })
 	}
 	if err != nil {
 		return nil, err
@@ -125,13 +124,13 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 }
 
 // setTitle has droid name a session that is open here.
-func (s *Session) setTitle(t *owner.Task, title string) *acp.RequestError {
-	its, err := s.turn(s.Context, t, turns.Session)
+func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *acp.RequestError {
+	its, err := s.turn(ctx, t, turns.Session)
 	if err != nil {
 		return err
 	}
 	defer its.over(nil)
-	failure := s.renameThread(t, title)
+	failure := s.renameThread(ctx, t, title)
 	var none *noDroid
 	switch {
 	case errors.As(failure, &none):
@@ -144,13 +143,9 @@ func (s *Session) setTitle(t *owner.Task, title string) *acp.RequestError {
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
 // another one meanwhile. The error is droid's, or a noDroid.
-func (s *Session) renameThread(t *owner.Task, title string) error {
+func (s *Session) renameThread(ctx context.Context, t *owner.Task, title string) error {
 	for {
-		if _, err := s.droid(s.Context, t, 1); err != nil {
-			return &noDroid{err}
-		}
-		id := s.droidID
-		err := s.renameAlone(t, s.proc.Client(), id, title)
+		id, err := s.renameAlone(ctx, t, title)
 		if s.droidID != id {
 			continue
 		}
@@ -161,15 +156,21 @@ func (s *Session) renameThread(t *owner.Task, title string) error {
 	}
 }
 
-// renameAlone has droid rename one of the thread's sessions when the rename before is done.
-func (s *Session) renameAlone(t *owner.Task, client *droid.Client, id, title string) (err error) {
-	release, failure := s.line.Hold(s.Context, t, "a title", needTitle)
+// renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
+// The error is droid's, or a noDroid.
+func (s *Session) renameAlone(ctx context.Context, t *owner.Task, title string) (id string, err error) {
+	release, failure := s.line.Hold(ctx, t, "a title", needTitle)
 	if failure != nil {
-		return failure
+		return s.droidID, &noDroid{s.notWaited(failure)}
 	}
 	defer release()
+	if _, failure := s.droid(ctx, t, 1); failure != nil {
+		return s.droidID, &noDroid{failure}
+	}
+	id = s.droidID
+	client := s.proc.Client()
 	t.Beside(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
-	return err
+	return id, err
 }
 
 // titled notes a title and tells the editor. After the user has given one, droid still

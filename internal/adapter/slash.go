@@ -209,7 +209,7 @@ func (r *slashRun) keep() { r.s.prompts.Keep(r.prompt.id) }
 func (r *slashRun) failBehind(why error) {
 	s := r.s
 	if failing := s.prompts.Failing(r.prompt.id); failing != nil {
-		r.prompt.request.WhenWritten(func() { s.Post(func() { s.prompts.Do(s.prompts.Changed(failing, why)) }) })
+		s.whenWritten(r.prompt.request, func() { s.prompts.Do(s.prompts.Changed(failing, why)) })
 	}
 }
 

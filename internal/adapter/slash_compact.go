@@ -60,7 +60,8 @@ func compactCommand(r *slashRun, instructions string) {
 	}
 	// A process that made the summary goes on giving the model the whole old
 	// conversation, also after loading the new session (0.99 to 0.225).
-	if hint, ok := r.goOn(next, true); ok {
+	if r.goOn(next, true) {
+		hint := r.arrived(next)
 		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
 		r.reply(show.Became(removed) + " This thread goes on with it." + hint)
 	}
@@ -93,6 +94,6 @@ func (r *slashRun) endCompaction(client *droid.Client) {
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
-		s.retireDroid()
+		s.endDroid(replaced, "it goes on compacting")
 	}
 }

@@ -53,6 +53,11 @@ func rewindCommand(r *slashRun, args string) {
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
+	titles, none := r.s.line.Hold(r.work, r.task, "a rewind", needTitle)
+	if none != nil {
+		return // the session ends
+	}
+	defer titles()
 	var text string
 	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
 		said, id, err := rewindBefore(ctx, client, next.From, next.Title, to, files)
@@ -71,7 +76,9 @@ func rewindCommand(r *slashRun, args string) {
 		r.fail("The session goes on as it was. Whether files were restored is not known", err)
 		return
 	}
-	if hint, ok := r.goOn(next, !goesOver); ok {
+	if r.goOn(next, !goesOver) {
+		titles() // it has another one from here on
+		hint := r.arrived(next)
 		r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
 	}
 }

@@ -19,16 +19,13 @@ func shellCommand(r *slashRun, command string) {
 	var output *shell.Output
 	output = shell.NewOutput(func() { s.Post(func() { wrote(output.Take()) }) })
 	ctx, stop := context.WithCancel(s.Context)
+	defer stop()
 	r.stopWith(stop)
 	s.tell(begun...)
-	s.Do(func(context.Context) {
-		defer stop()
-		end := shell.Run(ctx, cwd, command, output)
-		s.Post(func() {
-			wrote(output.Rest())
-			s.tell(shown.Ended(end.ExitCode, end.Note)...)
-			s.shellNotes.Add(shell.Note(command, shown.Written(), end))
-			r.done()
-		})
-	})
+	var end shell.End
+	r.task.Beside(func(context.Context) { end = shell.Run(ctx, cwd, command, output) })
+	wrote(output.Rest())
+	s.tell(shown.Ended(end.ExitCode, end.Note)...)
+	s.shellNotes.Add(shell.Note(command, shown.Written(), end))
+	r.done()
 }

@@ -22,8 +22,8 @@ func trustCommand(r *slashRun, args string) {
 		r.fail("It was not kept", err)
 		return
 	}
-	if client := r.s.proc.Client(); answer.Changed && client != nil && !r.over() {
-		r.s.retireDroid() // the next prompt starts a process that is as the answer says
+	if answer.Changed && !r.over() {
+		r.s.endDroid(replaced, "the user has answered whether the project is trusted")
 	}
 	r.reply(answer.Text)
 }

@@ -10,7 +10,6 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
-	"droid-acp/internal/show"
 )
 
 // methodSteering adds a message of the user's to the turn that runs. ACP has no method
@@ -74,67 +73,42 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	return owner.Ask(s.Owner, owner.Inquiry[any]{
-		Work: func(answer func(any, *acp.RequestError)) {
-			p.takeSteering(c.Response, &params, answer)
-			s.cancelIfLate(place)
-		},
-		Ordered: place.Leave,
-		Held:    func() bool { return s.prompts.Has(p.id) },
+	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
+		return p.steer(t, c.Response, place, params.asksBack())
 	})
 }
 
-// takeSteering takes a message for the turn that runs, or for one of its own.
-func (p *userPrompt) takeSteering(response *wire.Response, params *steeringParams, answer func(any, *acp.RequestError)) {
+// steer takes a message for the turn that runs, or for one of its own. It returns when droid has the message.
+func (p *userPrompt) steer(t *owner.Task, response *wire.Response, place *place, asksBack bool) (any, *acp.RequestError) {
 	s := p.s
-	if s.ended {
-		answer(nil, s.EndError())
-		return
-	}
-	if err := s.Refusal(); err != nil {
-		answer(nil, err)
-		return
+	if err := s.takesNothing(); err != nil {
+		return nil, err
 	}
 	if err := p.check(); err != nil {
-		answer(nil, err)
-		return
+		return nil, err
 	}
-	p.further = &further{shown: true, settled: func(err *acp.RequestError) {
-		if err != nil {
-			answer(nil, err)
-			return
-		}
-		answer(outcomeInjected, nil)
-	}}
-	if s.prompts.Joinable() {
+	switch {
+	case s.prompts.Joinable():
 		s.show.Prompted()
+		p.further = &further{shown: true}
 		p.join(turns.Soon)
-		return
-	}
-	if params.asksBack() {
-		answer(outcomePromptRequired, nil)
-		return
+		s.cancelIfLate(place)
+		if err := p.further.taken.Await(t); err != nil {
+			return nil, err
+		}
+		return outcomeInjected, nil
+	case asksBack:
+		return outcomePromptRequired, nil
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
 	s.Go(func(t *owner.Task) {
 		if release, err := s.line.Hold(s.Context, t, "a turn that a message began", needNoPrompt); err == nil {
-			response.WhenWritten(func() { s.Post(release) })
+			s.whenWritten(response, release)
 		}
 	})
-	p.acceptDetached()
-	answer(outcomeStarted, nil)
-}
-
-// acceptDetached takes a prompt that has no response: the user is told if it fails.
-func (p *userPrompt) acceptDetached() {
-	p.further = nil
-	began := time.Now()
-	p.answer = func(stop acp.StopReason, err *acp.RequestError) {
-		logTurn(p.s.log, began, stop, err)
-		if err != nil {
-			p.s.tell(show.Message("The turn failed: " + err.Message))
-		}
-	}
+	p.began = time.Now()
 	p.accept()
+	s.cancelIfLate(place)
+	return outcomeStarted, nil
 }

@@ -29,24 +29,26 @@ func (s *Session) lockStored() {
 		return
 	}
 	s.unlock(s.lock.Begin(id))
-	s.Do(func(ctx context.Context) {
-		s.tellUntold(ctx)
-		others := isOpenElsewhere(ctx, s.agent.opener, id)
-		s.Post(func() {
-			if s.lock.Looked(id, others); others {
-				tellSoon(s, openElsewhere)
+	s.Go(func(t *owner.Task) {
+		s.tellUntold(t)
+		others := false
+		t.Beside(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
+		if s.lock.Looked(id, others); others {
+			tellSoon(s, openElsewhere)
+		}
+		var release func()
+		var marked time.Time
+		var err error
+		t.Beside(func(ctx context.Context) {
+			if release, err = s.agent.opener.MarkOpen(ctx, id); err == nil {
+				marked, _ = s.agent.opener.Marked(ctx, id) // else the user is told once too often
 			}
 		})
-		release, err := s.agent.opener.MarkOpen(ctx, id)
-		if err != nil {
-			if ctx.Err() == nil { // else the session is over
-				s.log.Warn("other agents do not see that this session is open", zap.Error(err))
-			}
-			return
-		}
-		marked, _ := s.agent.opener.Marked(ctx, id) // else the user is told once too often
-		if !s.Post(func() { s.unlock(s.lock.Held(id, release, marked)) }) {
-			s.agent.atEnd("release", files.ReleaseTime, release)
+		switch {
+		case err == nil:
+			s.unlock(s.lock.Held(id, release, marked))
+		case !s.ended:
+			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
 		}
 	})
 }
@@ -73,13 +75,12 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 // is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
 func lookForOthers(s *Session) {
 	id := s.droidID
-	s.Do(func(ctx context.Context) {
-		if marked, err := s.agent.opener.Marked(ctx, id); err == nil {
-			s.Post(func() {
-				if s.lock.Joined(id, marked) {
-					tellSoon(s, openedElsewhere)
-				}
-			})
+	s.Go(func(t *owner.Task) {
+		var marked time.Time
+		var err error
+		t.Beside(func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
+		if err == nil && s.lock.Joined(id, marked) {
+			tellSoon(s, openedElsewhere)
 		}
 	})
 }

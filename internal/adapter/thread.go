@@ -27,21 +27,20 @@ type thread struct {
 
 // goOn continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
-// the old conversation. When it is loaded and has the thread's title, hint is
-// what the user must know of the two sessions. It reports false when the thread does not go on
-// there; then the command has ended.
-func (r *slashRun) goOn(next store.Successor, fresh bool) (hint string, ok bool) {
+// the old conversation. It reports false when the thread does not go on there; then the command has ended.
+// Else arrived follows.
+func (r *slashRun) goOn(next store.Successor, fresh bool) (ok bool) {
 	s := r.s
 	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run
 		s.tellLateSession(id)
-		return "", false
+		return false
 	}
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
-		return "", false
+		return false
 	}
 	if err := r.move(id, fresh); err != nil {
 		s.droidID = old
@@ -51,17 +50,23 @@ func (r *slashRun) goOn(next store.Successor, fresh bool) (hint string, ok bool)
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
 		r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
-		return "", false
+		return false
 	}
+	return true
+}
+
+// arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
+// the two sessions.
+func (r *slashRun) arrived(next store.Successor) (hint string) {
 	hint, late := next.Hint(), r.over()
 	if late {
 		r.tellLate(hint)
 	}
-	s.carryTitle(r.task, next.Title, r.named)
+	r.s.carryTitle(r.task, next.Title, r.named)
 	if r.over() && !late {
 		r.tellLate(hint)
 	}
-	return hint, true
+	return hint
 }
 
 // move has the session work on another one of droid's. What the command has begun is not given up with it.
@@ -77,9 +82,7 @@ func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 		_, err = s.loadInCall(s.Context, t, 1, problem.Loading)
 		return err
 	}
-	if s.proc.Client() != nil {
-		s.retireDroid()
-	}
+	s.endDroid(replaced, "it would go on with the old conversation")
 	_, err = s.droid(s.Context, t, 1)
 	return err
 }
@@ -109,7 +112,7 @@ func (s *Session) carryTitle(t *owner.Task, title string, named int) {
 		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		if err := s.renameAlone(t, s.proc.Client(), s.droidID, title); err != nil {
+		if _, err := s.renameAlone(s.Context, t, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 	}
@@ -127,25 +130,31 @@ func (s *Session) tellLateSession(id string) {
 	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
+// noteMove notes that the thread goes on in another session.
+func (s *Session) noteMove(t *owner.Task, from, to string) {
+	lost := ""
+	t.Beside(func(ctx context.Context) {
+		next := s.agent.threads.Successor(ctx, from)
+		next.Made(to, store.LinkMoved)
+		lost = next.Lost()
+	})
+	if lost != "" {
+		s.tell(show.Notice("droid went on in another session." + lost))
+	}
+}
+
 // followTo notes that droid went on in another session by itself; a restarted process
 // must load that one (quirk 22). If it is open here already, two processes would work
 // on it, so this process is killed.
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.Do(func(ctx context.Context) {
-				next := s.agent.threads.Successor(ctx, old)
-				next.Made(id, store.LinkMoved)
-				if lost := next.Lost(); lost != "" {
-					s.Post(func() { s.tell(show.Notice("droid went on in another session." + lost)) })
-				}
-			})
+			s.Go(func(t *owner.Task) { s.noteMove(t, old, id) })
 		}
 		s.droidID = id
 		s.lockStored()
 		return
 	}
-	s.log.Warn("droid went on in a session that is open already; it is killed", zap.String("other", id))
-	tellBackground(s)
-	s.proc.Kill("it went on in a session that is open already")
+	s.log.Warn("droid went on in a session that is open already", zap.String("other", id))
+	s.endDroid(killed, "it went on in a session that is open already")
 }

@@ -79,9 +79,7 @@ func (s *Session) catchUp(ids []string) {
 		return
 	}
 	s.droidID = newest
-	if s.proc.Client() != nil {
-		s.retireDroid()
-	}
+	s.endDroid(replaced, "the thread went on in another session")
 }
 
 // stays notes that the thread does not go on in the session that droid made of this

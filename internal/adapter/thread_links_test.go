@@ -502,7 +502,7 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 							return fakedroid.Fields{"success": true}, ""
 						}}, ""
 					}))
-					e.inside(func(s *Session) { s.retireDroid() }) // the next one renames
+					e.inside(func(s *Session) { s.endDroid(replaced, "test") }) // the next one renames
 					require.Equal(t, "end_turn", e.run("one"))
 					file(t, root, e.session, "Old")
 					moves := e.prompt(command)
@@ -514,4 +514,26 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTitleWaitsForARewind: a droid that goes over into the session which it makes would name either one of the two, and
+// not say which (0.225.2).
+func TestTitleWaitsForARewind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		f.later("droid.execute_rewind", time.Second)
+		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }))
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		rewind := e.prompt("/rewind 1")
+		time.Sleep(500 * time.Millisecond)
+		title := e.request("session/set_title", e.inSession(`,"title":"New"`))
+		time.Sleep(400 * time.Millisecond)
+		asked := strings.Join(f.raw, "")
+		require.Contains(t, asked, "execute_rewind")
+		require.NotContains(t, asked, "rename_session")
+		require.Equal(t, "end_turn", ended(e.await(rewind)))
+		require.Nil(t, e.await(title).Error)
+		require.Contains(t, strings.Join(f.raw, ""), "rename_session")
+	})
 }

@@ -240,7 +240,7 @@ func TestOneProcessAtATime(t *testing.T) {
 			require.Equal(e.t, "end_turn", e.run("two"))
 		},
 		"parked": func(e *editor) {
-			e.inside(func(s *Session) { s.retireDroid() })
+			e.inside(func(s *Session) { s.endDroid(replaced, "test") })
 			require.Equal(e.t, "end_turn", e.run("two"))
 		},
 	} {

@@ -38,20 +38,19 @@ func explain(s *Session, failed []show.FailedEdit) {
 	if len(failed) == 0 {
 		return
 	}
+	var calls []string
+	for _, e := range failed {
+		calls = append(calls, quirks.RawID(e.ID))
+	}
 	session := s.droidID
-	s.Do(func(ctx context.Context) {
-		var calls []string
+	s.Go(func(t *owner.Task) {
+		var results map[string]string
+		t.Beside(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
 		for _, e := range failed {
-			calls = append(calls, quirks.RawID(e.ID))
-		}
-		results := s.agent.threads.Results(ctx, session, calls)
-		s.Post(func() {
-			for _, e := range failed {
-				if why := results[quirks.RawID(e.ID)]; why != "" {
-					s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
-				}
+			if why := results[quirks.RawID(e.ID)]; why != "" {
+				s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 			}
-		})
+		}
 	})
 }
 

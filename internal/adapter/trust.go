@@ -162,9 +162,7 @@ func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestE
 	if ctx.Err() != nil {
 		return problem.Cancelled() // also where a yes was stored: the droid of now is another preparation's
 	}
-	if p.s.proc.Client() != nil {
-		p.s.retireDroid()
-	}
+	p.s.endDroid(replaced, "what the project brings is to run, or no more")
 	_, err := p.s.droid(ctx, t, 1)
 	return err
 }

@@ -23,8 +23,7 @@ const interruptTime = 2 * time.Second
 // act does one thing that the turn machine wants.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin:
-		a.Do()
+	case turns.Begin: // who asked for it waits in the line, see Session.turn
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -37,8 +36,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Interrupt:
 		s.interrupt()
 	case turns.Kill:
-		s.log.Warn("droid does not stop; it is killed")
-		s.doom("it did not stop when a turn was cancelled")
+		s.endDroid(killed, "it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.Get(a.ID).command.stop()
 	case turns.Forget:
@@ -182,6 +180,7 @@ func (s *Session) interrupt() {
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
+	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
 	if p.command != nil {
@@ -195,9 +194,7 @@ func (s *Session) endPrompt(end turns.End) {
 		tellNow(s, "The model gave an empty answer.")
 	}
 	p.answer(problem.Stop(end, s.prompts.GaveUp()))
-	p.request.WhenWritten(func() {
-		s.Post(func() { s.prompts.Do(s.prompts.Written()) })
-	})
+	s.whenWritten(p.request, func() { s.prompts.Do(s.prompts.Written()) })
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {

@@ -46,6 +46,9 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	p := s.prompts.Of(ev.RequestID)
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
+		if ev.RequestID == "" && ev.Reason == stream.ReasonProcessExit && !s.ended {
+			s.tell(show.Notice("What droid was doing by itself ended, since its process has."))
+		}
 		return
 	}
 	p.used = usage.Sum(p.used, ev.Used)

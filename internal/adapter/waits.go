@@ -31,7 +31,8 @@ const (
 	needShown    waiting.Need = "the editor to show the session"
 	needOthers   waiting.Need = "a look whether another window has the session open"
 	needTurn     waiting.Need = "its turn"
-	needTitle    waiting.Need = "the title before it" // of two titles at once droid stores the later one twice (0.225.2)
+	needTitle    waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
+	needCall     waiting.Need = "droid to announce the call"
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 

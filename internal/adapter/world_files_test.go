@@ -130,8 +130,8 @@ func (w *world) lookAtFiles() {
 				w.breaks("the editor shows another text: %q, and %s has %q", buffer, f.path, disk)
 			}
 		}
-		if len(win.pipe.panics) > 0 {
-			w.breaks("a hook panics: %v", win.pipe.panics)
+		for _, e := range win.errors.FilterMessageSnippet("panic").All() {
+			w.breaks("%s: %v", e.Message, e.ContextMap())
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -96,6 +97,7 @@ type window struct {
 	muted   bool
 	late    bool // it was muted, so what it was asked may not have been answered in time
 	pipe    hookPipe
+	errors  *observer.ObservedLogs
 	edited  []*worldFile
 }
 
@@ -236,7 +238,9 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		synctest.Wait()
 		before := runtime.NumGoroutine()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
-		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.NewNop())
+		core, errors := observer.New(zap.ErrorLevel)
+		win.errors = errors
+		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.New(core))
 		win.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
 		win.agent.cfg.Store = store.New(w.root, zap.NewNop())
 		win.agent.cfg.Trust = trust.New(trust.Options{Home: base, File: filepath.Join(base, "trust.json")})

@@ -110,7 +110,8 @@ func (c *Client) exchange(ctx context.Context, id, method string, params any) (j
 	return c.await(ctx, id, p, l)
 }
 
-// enter waits until a call may be outstanding.
+// enter waits until a call may be outstanding: before 0.215 some errors do not say which call
+// they are of, so these droids get one at a time (quirk 12).
 func (c *Client) enter(ctx context.Context, method string) (leave func(), err error) {
 	if method == methodInterrupt || c.Version().Has(stream.NamesRequestOfErrors) {
 		return func() {}, nil
@@ -178,7 +179,7 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 
 // respond hands a response to its call. An error that no call waits for becomes
 // a LateError: droid answers a user message without a session twice, first with
-// a result. The result of a call that was given up becomes a LateResult.
+// a result (quirk 13). The result of a call that was given up becomes a LateResult.
 func (c *Client) respond(r *stream.Response) {
 	id, p := c.retire(r)
 	switch {

@@ -28,6 +28,7 @@ func learn(c *Client, p *peer) {
 	<-c.Events()
 }
 
+// Before 0.215 one call at a time (quirk 12).
 func TestCallsSerialisedUntilIDsAreKept(t *testing.T) {
 	for _, version := range []string{"", old, "1.205.9"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,6 +93,7 @@ func TestWaitForTurnEnds(t *testing.T) {
 	require.False(t, exit.Started)
 }
 
+// An error without an id that is no call's (quirk 12).
 func TestNullIDWithoutCall(t *testing.T) {
 	c, p := newPeer(t, old)
 	p.refuse("null", -32603, "Session interrupted by user")
@@ -152,7 +154,7 @@ func TestGivenUpCall(t *testing.T) {
 }
 
 // A result and then an error for one request: the call has returned, and the
-// error is an event.
+// error is an event (quirk 13).
 func TestDoubleResponse(t *testing.T) {
 	c, p := newPeer(t, young)
 	sent := beside(func() error {
@@ -286,7 +288,7 @@ func TestInitializeAndLoad(t *testing.T) {
 	require.ErrorIs(t, err, ErrHasSession, "the earlier session is still there")
 }
 
-// Load alone takes the place of Initialize; when it failed there is no session.
+// Load alone takes the place of Initialize; when it failed there is no session (quirk 20).
 func TestInitializeAfterLoad(t *testing.T) {
 	c, p := newPeer(t, young)
 	ctx, cancel := context.WithCancel(testContext(t))
@@ -462,7 +464,7 @@ func TestSessionSwitched(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// Close interrupts the turn, repeats that once, and closes stdin.
+// Close interrupts the turn, repeats that once, and closes stdin (quirk 26).
 func TestCloseInterrupts(t *testing.T) {
 	for name, idleAfter := range map[string]int{"obeys": 1, "loses the first": 2, "ignores": 3} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Close ends droid politely: it interrupts a running turn (so that 0.99 does
-// not leave tools behind), closes stdin, waits, then sends SIGTERM, waits again
+// not leave tools behind, quirk 26), closes stdin, waits, then sends SIGTERM, waits again
 // and kills. With a droid that obeys this takes 0.1 s, with one that is logged in (see
 // closeSession) to 6 s, with one that is wedged 9 s; when ctx ends, droid is killed at once. Close
 // returns with the process gone, see Exited: nil, or ctx's error when it cut the wait
@@ -127,6 +127,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 // its input, and at SIGTERM, it would wait 5 s for a cloud that does not know it (0.215 to 0.225). It answers
 // when the hooks of the end have run and the session's file is whole. What remains is to send the session to
 // Factory, for those who are logged in, and what runs in the background: with either, droid ends by itself.
+// The setting cloudSessionSync: false saves the 5 s as well, but has the user's model make the titles.
 func (c *Client) closeSession(until time.Time) bool {
 	c.mu.Lock()
 	session := c.state.session

@@ -29,7 +29,7 @@ func (r countingReader) Read(p []byte) (int, error) {
 const lineHead = 4 << 10
 
 // read is the reader goroutine: it decodes droid's stdout, in lines of at most
-// longest bytes, hands responses to their calls and events to Events.
+// longest bytes (droid's have several MB, quirk 27), hands responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer c.failFirst()

@@ -47,7 +47,7 @@ type Command struct {
 }
 
 // arguments are the whole command line behind the program. The flags --model,
-// --auto and --use-spec have no effect in this mode (0.99 to 0.225), so all
+// --auto and --use-spec have no effect in this mode (0.99 to 0.225, quirk 15), so all
 // settings go into Initialize.
 func (c Command) arguments() []string {
 	args := append([]string(nil), c.Args...)

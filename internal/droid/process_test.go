@@ -263,7 +263,7 @@ func TestCloseEscalates(t *testing.T) {
 }
 
 // Close interrupts a running turn first and survives a droid that reads
-// nothing.
+// nothing (quirk 25).
 func TestCloseWedged(t *testing.T) {
 	life := newLifeline(t)
 	c := startFake(t, shortBounds, "deaf", life.env())
@@ -341,6 +341,7 @@ func TestBrokenStreams(t *testing.T) {
 	require.Equal(t, "it had closed its stdin and did not end", c.ExitError().KilledFor)
 }
 
+// Quirk 27.
 func TestHugeLine(t *testing.T) {
 	c := startFake(t, defaultBounds, "huge")
 	require.NoError(t, c.AddUserMessage(testContext(t), stream.UserMessage{Text: "go"}))

@@ -44,7 +44,7 @@ type LoadParams struct {
 var machineID = sync.OnceValue(uuid.NewString)
 
 // Initialize opens a new session. A process can do that once, and not after
-// Load: ErrHasSession. When droid refuses it may be tried again.
+// Load: ErrHasSession, as droid would mix the conversations (quirk 20). When droid refuses it may be tried again.
 func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.SessionInfo, error) {
 	if p.CWD == "" {
 		return nil, errors.New("initialize_session: no working directory")

@@ -15,7 +15,8 @@ import (
 )
 
 // envSettings names a settings file that droid puts on top of the user's own
-// for one process alone (0.99 to 0.225, where its help calls it --settings).
+// for one process alone (0.99 to 0.225, where its help calls it --settings). MCP servers that are passed
+// with a session are ignored before 0.215 (quirk 24).
 // droid reads it again with each session that it opens, and does not start when
 // it cannot (0.225).
 const envSettings = "FACTORY_RUNTIME_SETTINGS_PATH"

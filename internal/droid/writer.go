@@ -8,7 +8,7 @@ import (
 )
 
 // maxBacklog is how many bytes of requests may wait for droid to read them.
-// A wedged 0.99 reads nothing for minutes.
+// A wedged 0.99 reads nothing for minutes (quirk 25).
 const maxBacklog = 64 << 20
 
 // Errors of sending.

@@ -215,7 +215,7 @@ func (c *Conn) arriveAll(items []item) bool {
 }
 
 // arrive queues what was read, as soon as there is space for it. It reports false when
-// nothing more takes effect. A cancelled request is told at once.
+// nothing more takes effect. A cancelled request is told at once: what it cancels may be what keeps the order.
 func (c *Conn) arrive(it item) bool {
 	if it.Method == methodCancelRequest && it.ID == nil {
 		c.cancelRequest(json.RawMessage(it.Params))

@@ -8,7 +8,7 @@ package quirks
 // <system-notification> tags, and not what the user typed; "/greet is running"
 // before it says that much. create_message leaves the reminders out.
 // Seen on: 0.99, 0.225.
-// Quirk: 21.
+// Quirk: 21, 33.
 // Histories: testdata/history.
 //
 // A block of injected text is told by where its tags stand: the opening one

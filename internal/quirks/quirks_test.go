@@ -582,7 +582,7 @@ func TestQuirk37_InventedOptions(t *testing.T) {
 
 // The word "Error" stands once before what a tool said of its failure, live and in a
 // history.
-func TestErrorWordOnce(t *testing.T) {
+func TestQuirk39_ErrorWordOnce(t *testing.T) {
 	for said, want := range map[string]string{
 		"Error: Error: Tool cancelled: Spec mode is active": "Error: Tool cancelled: Spec mode is active",
 		"Error: Error reading file: ENOENT":                 "Error: Error reading file: ENOENT",

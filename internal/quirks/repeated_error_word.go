@@ -3,7 +3,8 @@ package quirks
 // What droid does: it puts "Error: " before the words of a failed tool, also where
 // they begin with it already, as when spec mode refuses an edit.
 // Seen on: 0.99, 0.225.
-// Fixtures: none; TestErrorWordOnce.
+// Quirk: 39.
+// Fixtures: none.
 
 import (
 	"bytes"

@@ -3,6 +3,7 @@ package quirks
 // What droid does: the same create_message, tool_result or working state comes
 // again.
 // Seen on: 0.57.14 (the protocol notes in the seeds).
+// Quirk: 38.
 // Fixtures: repeated_events_0.57.txtar.
 //
 // Snapshots and deltas are dropped once a message is done, user and system

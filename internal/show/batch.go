@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// showBatch shows several tools that droid asks about at once. ACP asks about one
+// showBatch shows several tools that droid asks about at once (quirk 18). ACP asks about one
 // call, so the request gets an entry of its own: in the entry of one of them the others
 // would stand, too. after ends that entry, and gives the calls the diffs that it had.
 func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {

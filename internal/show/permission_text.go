@@ -45,6 +45,8 @@ func changesFiles(tool stream.PermissionToolUse) bool {
 	return false
 }
 
+// confirmationText says what a request of a known kind is about; of others the JSON is shown. What is said
+// of Droid Shield and missions is written after droid's schema, and was never recorded.
 func confirmationText(tool stream.PermissionToolUse) string {
 	d := tool.Details
 	switch tool.Confirmation {

@@ -75,7 +75,7 @@ func (t *task) text() string {
 	return b.String()
 }
 
-// needsLogin stands beside words of droid's that do not say it.
+// needsLogin stands beside words of droid's that do not say it (quirk 36).
 const needsLogin = "droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. "
 
 // ended shows the steps, then the result.

@@ -26,7 +26,7 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Equal(t, "- a\n", (&task{steps: []string{"a"}}).text())
 }
 
-// Where droid's words do not say that a login is missing, ours stand beside them.
+// Where droid's words do not say that a login is missing, ours stand beside them (quirk 36).
 func TestTaskWithoutLogin(t *testing.T) {
 	task := newTask(&shownCall{v: New(Options{WaysToLogIn: "Log in."})})
 	var update protocol.ToolCall

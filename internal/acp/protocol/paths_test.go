@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -103,17 +102,6 @@ func TestEveryPathOfACPIsKnown(t *testing.T) {
 	for place := range known {
 		require.True(t, schema[place] || notInTheSchema.MatchString(place), "%s is no path of the schema", place)
 	}
-}
-
-// TestPathsAreDocumented: docs/acp.md lists the table.
-func TestPathsAreDocumented(t *testing.T) {
-	var rows strings.Builder
-	for _, method := range slices.Sorted(maps.Keys(pathsOf)) {
-		fmt.Fprintf(&rows, "| `%s` | `%s` |\n", method, strings.Join(strings.Fields(pathsOf[method]), "`, `"))
-	}
-	text, err := os.ReadFile("../../../docs/acp.md")
-	require.NoError(t, err)
-	require.True(t, strings.Contains(string(text), "\n"+rows.String()+"\n"), "docs/acp.md lacks these rows:\n%s", rows.String())
 }
 
 func TestPlaces(t *testing.T) {

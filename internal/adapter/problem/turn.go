@@ -138,8 +138,9 @@ func Login(method string, err error) *acp.RequestError {
 	return Internal("login_failed", text)
 }
 
-// Stop says in ACP's words how a prompt ended. gaveUp
-// says that droid is not started again.
+// Stop says in ACP's words how a prompt ended. What the user refused ends with end_turn, too: ACP's
+// refusal is the model's, and clients throw away the turn that it ends. gaveUp says that droid is not
+// started again.
 func Stop(end turns.End, gaveUp bool) (acp.StopReason, *acp.RequestError) {
 	var err *acp.RequestError
 	var died Died

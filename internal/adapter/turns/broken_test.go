@@ -229,8 +229,8 @@ func (b overtakesChanges) Accept(id ID, kind Kind) []Action {
 // changesEarly makes a change before droid has what was asked before it.
 type changesEarly struct{ *Machine }
 
-func (b changesEarly) Change(of Sphere, do func()) (*Change, []Action) {
-	c, actions := b.Machine.Change(of, do)
+func (b changesEarly) Change(of Sphere) (*Change, []Action) {
+	c, actions := b.Machine.Change(of)
 	c.place = 0
 	return c, append(actions, b.take()...)
 }
@@ -238,10 +238,10 @@ func (b changesEarly) Change(of Sphere, do func()) (*Change, []Action) {
 // changesTwice makes two changes at a time.
 type changesTwice struct{ *Machine }
 
-func (b changesTwice) Change(of Sphere, do func()) (*Change, []Action) {
+func (b changesTwice) Change(of Sphere) (*Change, []Action) {
 	changes := b.changes
 	b.changes = nil
-	c, actions := b.Machine.Change(of, do)
+	c, actions := b.Machine.Change(of)
 	b.changes = append(changes, b.changes...)
 	return c, actions
 }

@@ -11,8 +11,7 @@ import (
 // it wait for its end. While droid works on a prompt, it begins at once, before the prompts
 // that still wait: the user wants it now. Changes are made one after the other.
 type Change struct {
-	do    func()  // nil where by is set
-	by    *prompt // the command that makes the change, and whose end is its end
+	by    *prompt // the command that makes the change, and whose end is its end; nil for all others
 	of    Sphere
 	place uint64
 	begun bool
@@ -22,25 +21,54 @@ type Change struct {
 type Sphere int
 
 const (
-	// Session is all but the next one. Such a change begins when droid has begun with the
-	// prompts before it.
+	// Session is all but the next ones.
 	Session Sphere = iota
 	// Calls are the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
 	// than CallTime, the user need not wait for it.
 	Calls
-	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it. Such a
-	// change passes prompts that droid does not have yet.
+	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.
 	Stricter
 )
+
+// progress is how far a prompt is for the changes that were asked behind it.
+type progress int
+
+const (
+	inLine   progress = iota // those before it run
+	prepared                 // its turn has come, and droid was not asked: trust, MCP servers, links
+	onItsWay                 // droid was asked
+	withIt                   // droid has it
+	worksOn                  // droid has begun to work on it
+	called                   // the model was called for it
+)
+
+// awaits says which change waits for a prompt that was asked before it, and how long. What passes a prompt that droid
+// does not have is the one exception to "first asked, first held". No change passes another one.
+var awaits = [...][called + 1]bool{
+	//         in line, prepared, on its way, with droid, begun, model called
+	Session:  {true, true, true, true, false, false},
+	Calls:    {true, true, true, true, true, false},
+	Stricter: {false, false, true, true, false, false},
+}
+
+func (p *prompt) progress() progress {
+	switch {
+	case p.spoke || p.called:
+		return called
+	case !p.begun.IsZero():
+		return worksOn
+	}
+	return map[stage]progress{waiting: inLine, starting: prepared, sent: onItsWay, taken: withIt}[p.stage]
+}
 
 // CallTime is how long droid may take from the beginning of a prompt to its first call of
 // the model. Some 20 ms were seen, on a busy machine 0.3 s.
 const CallTime = 2 * time.Second
 
-// Begin begins a change by calling Do. Changed follows.
-type Begin struct{ Do func() }
+// Begin says that the turn of a change has come: it is Begun. Changed follows.
+type Begin struct{ Change *Change }
 
 func (Begin) action() {}
 
@@ -50,10 +78,9 @@ func (m *Machine) nextPlace() uint64 {
 	return m.places
 }
 
-// Change takes a change. do is called in the action Begin; it must not be nil. After Close
-// nothing begins.
-func (m *Machine) Change(of Sphere, do func()) (*Change, []Action) {
-	c := &Change{do: do, of: of, place: m.nextPlace()}
+// Change takes a change. After Close nothing begins.
+func (m *Machine) Change(of Sphere) (*Change, []Action) {
+	c := &Change{of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
 	return c, m.take()
 }
@@ -102,6 +129,9 @@ func (m *Machine) LoseChanges(why error) []Action {
 	}
 	return m.take()
 }
+
+// Begun reports whether the change's turn has come.
+func (c *Change) Begun() bool { return c.begun }
 
 // Takes reports whether a change waits or is under way.
 func (m *Machine) Takes(c *Change) bool { return slices.Contains(m.changes, c) }
@@ -154,27 +184,26 @@ func (m *Machine) beginChange() {
 		c.begun = m.running == c.by
 	} else if !c.begun && !m.awaitsPrompts(c) {
 		c.begun = true
-		m.do(Begin{c.do})
+		m.do(Begin{c})
 	}
 }
 
-// awaitsPrompts reports whether droid does not have all prompts yet that were asked before
-// a change.
+// awaitsPrompts reports whether a change waits for prompts that were asked before it: for messages that are on their
+// way to droid, and for the prompt that runs. Only where none does, or a command that is answered here, the
+// first one in line counts.
 func (m *Machine) awaitsPrompts(c *Change) bool {
 	before := func(p *prompt) bool { return p.place < c.place && !p.cancelled }
-	onItsWay := func(p *prompt) bool { return p.stage == sent && before(p) }
-	r := m.running
-	switch {
-	case slices.ContainsFunc(m.steered, onItsWay):
+	if slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent && before(p) }) {
 		return true
-	case c.of == Stricter && (r == nil || r.stage == starting):
-		return false
-	case r != nil && r.kind == ToDroid:
-		return before(r) && !r.spoke && !r.called && (r.begun.IsZero() || c.of == Calls)
-	case r != nil && r.kind == Process:
-		return false
 	}
-	return slices.ContainsFunc(m.queue, before)
+	switch r := m.running; {
+	case r == nil || r.kind == Here || r.kind == Setting:
+		return slices.ContainsFunc(m.queue, before) && awaits[c.of][inLine]
+	case r.kind == Process:
+		return false
+	default:
+		return before(r) && awaits[c.of][r.progress()]
+	}
 }
 
 // callDue is when the model is taken to have been called for the running prompt, if a change

@@ -8,13 +8,22 @@ import (
 
 // asked is a change that notes that it begins.
 func (r *recordedChanges) ask(m *Machine, name string) *Change {
-	c, actions := m.Change(Session, func() { r.begun = append(r.begun, name) })
+	return r.askOf(m, Session, name)
+}
+
+func (r *recordedChanges) askOf(m *Machine, of Sphere, name string) *Change {
+	c, actions := m.Change(of)
+	if r.names == nil {
+		r.names = map[*Change]string{}
+	}
+	r.names[c] = name
 	r.carryOut(actions)
 	return c
 }
 
 // recordedChanges does what is to be done for changes at once, and keeps the other actions.
 type recordedChanges struct {
+	names   map[*Change]string
 	begun   []string
 	actions []Action
 }
@@ -22,7 +31,7 @@ type recordedChanges struct {
 func (r *recordedChanges) carryOut(actions []Action) {
 	for _, a := range actions {
 		if b, ok := a.(Begin); ok {
-			b.Do()
+			r.begun = append(r.begun, r.names[b.Change])
 			continue
 		}
 		r.actions = append(r.actions, a)
@@ -49,8 +58,7 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 			m.Taken(begin, 1)
 			_, due := m.Due()
 			require.False(t, due)
-			_, actions := m.Change(Calls, func() { r.begun = append(r.begun, "model") })
-			r.carryOut(actions)
+			r.askOf(m, Calls, "model")
 			r.carryOut(m.Started(begin, "request 1"))
 			at, due := m.Due()
 			require.True(t, due)
@@ -61,8 +69,7 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 			require.Equal(t, []string{"model"}, r.begun)
 			_, due = m.Due()
 			require.False(t, due)
-			mode := []string{}
-			_, actions = m.Change(Session, func() { mode = append(mode, "mode") })
+			_, actions := m.Change(Session)
 			require.Empty(t, actions, "one after the other")
 		})
 	}
@@ -122,11 +129,7 @@ func TestCommandThatIsAChange(t *testing.T) {
 // A stricter mode passes prompts that droid does not have yet, and no other change.
 func TestStricterMode(t *testing.T) {
 	m, r := New(numbered()), new(recordedChanges)
-	stricter := func() *Change {
-		c, actions := m.Change(Stricter, func() { r.begun = append(r.begun, "stricter") })
-		r.carryOut(actions)
-		return c
-	}
+	stricter := func() *Change { return r.askOf(m, Stricter, "stricter") }
 	m.Accept(1, ToDroid)
 	m.Accept(2, ToDroid)
 	c := stricter()

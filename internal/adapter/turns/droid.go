@@ -1,5 +1,7 @@
 package turns
 
+import "slices"
+
 // MaxCrashes is how often in a row droid may die before it is not started again. A
 // turn that droid completes starts the count anew.
 const MaxCrashes = 3
@@ -121,12 +123,7 @@ func (m *Machine) Has(id ID) bool {
 	if m.find(id) != nil || m.parkedAs(id) != nil {
 		return true
 	}
-	for _, p := range m.queue {
-		if p.id == id {
-			return true
-		}
-	}
-	return false
+	return m.InLine(id)
 }
 
 // Cancelled reports whether a prompt was cancelled that has not ended.
@@ -150,6 +147,11 @@ func (m *Machine) Working() bool {
 
 // Waiting is how many prompts wait, or are with droid beside the running one.
 func (m *Machine) Waiting() int { return len(m.queue) + len(m.steered) }
+
+// InLine reports whether a prompt waits for its turn here.
+func (m *Machine) InLine(id ID) bool {
+	return slices.ContainsFunc(m.queue, func(p *prompt) bool { return p.id == id })
+}
 
 // Queued reports whether prompts wait for their turn here.
 func (m *Machine) Queued() bool { return len(m.queue) > 0 }

@@ -21,7 +21,7 @@ type machine interface {
 	Written() []Action
 	InterruptDone() []Action
 	SetHeld(bool) []Action
-	Change(Sphere, func()) (*Change, []Action)
+	Change(Sphere) (*Change, []Action)
 	Changed(*Change, error) []Action
 	Withdraw(*Change) (bool, []Action)
 	LoseChanges(error) []Action
@@ -543,7 +543,7 @@ func (w *world) carryOut(actions []Action) {
 		case Merged:
 			w.merged(a)
 		case Begin:
-			a.Do()
+			w.begins(a.Change)
 		case Forget, RefuseAsk:
 		}
 	}
@@ -636,15 +636,19 @@ func (w *world) change() {
 	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(2))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
-	handle, actions := w.m.Change(c.of, func() {
-		w.must(!w.closed && !c.begun && !c.over, "a change begins once")
-		w.must(w.firstChange() == c, "changes are made in order, one after the other")
-		w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
-		w.note("  change %d begins", c.place)
-		c.begun = true
-	})
+	handle, actions := w.m.Change(c.of)
 	c.handle = handle
 	w.carryOut(actions)
+}
+
+// begins checks that a change may begin.
+func (w *world) begins(handle *Change) {
+	c := w.changes[slices.IndexFunc(w.changes, func(c *wanted) bool { return c.handle == handle })]
+	w.must(!w.closed && !c.begun && !c.over, "a change begins once")
+	w.must(w.firstChange() == c, "changes are made in order, one after the other")
+	w.must(w.mayBegin(c), "a change begins when droid has begun with what was asked before it")
+	w.note("  change %d begins", c.place)
+	c.begun = true
 }
 
 // firstChange is the first one that is not over, nil for none.

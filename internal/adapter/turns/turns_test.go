@@ -37,7 +37,7 @@ func ended(m *Machine, request string, how How, why error) []Action {
 }
 
 // TestInterruptIsRepeated: at once, and then less and less often, until the patience
-// ends.
+// ends (quirk 5).
 func TestInterruptIsRepeated(t *testing.T) {
 	m := working(t)
 	_, due := m.Due()
@@ -70,7 +70,7 @@ func TestStopOther(t *testing.T) {
 	require.Empty(t, m.StopOther(), "a cancel of the prompt does it")
 }
 
-// TestPatienceEndsOnTime: at the time itself.
+// TestPatienceEndsOnTime: at the time itself (quirk 25).
 func TestPatienceEndsOnTime(t *testing.T) {
 	m := working(t)
 	m.Cancel(begin)
@@ -80,7 +80,7 @@ func TestPatienceEndsOnTime(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(Patience-1)))
 }
 
-// TestDeafTurnIsKilledSoon: whether that is known before the cancel or after.
+// TestDeafTurnIsKilledSoon: whether that is known before the cancel or after (quirk 31).
 func TestDeafTurnIsKilledSoon(t *testing.T) {
 	m := working(t)
 	require.Empty(t, m.Beside(begin, "request 1"))

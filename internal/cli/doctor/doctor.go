@@ -40,7 +40,7 @@ type Check struct {
 	Result Result         `json:"result"`
 	Found  string         `json:"found"`           // what was found, in words
 	ToDo   string         `json:"todo,omitempty"`  // what to do about it, "" for nothing
-	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/troubleshooting.md
+	Facts  map[string]any `json:"facts,omitempty"` // the same for programs, see docs/programs.md
 
 	tells func(*inspection) // what later checks are to know, nil for nothing
 }
@@ -72,7 +72,7 @@ type Config struct {
 	Flags            []string               // of the doctor that other commands need too, to find the same droid
 	Dir              string                 // the project
 	Home             string                 // the user's directory, "" if it is not known
-	Journal          string                 // see docs/editor-files.md; "" for none
+	Journal          string                 // see internal/workspace/editorfs; "" for none
 	Version          string                 // of this program
 	Width            int                    // see Report
 	UnknownVariables []string               // what is wrong with variables of the environment, in words

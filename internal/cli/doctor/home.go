@@ -107,7 +107,7 @@ func lookAtState(p *inspection, _ context.Context) Check {
 	facts["edits"] = len(left)
 	if len(left) > 0 {
 		return Check{Result: Warning, Found: fmt.Sprintf("%s in %s: a droid-acp runs, or one was killed during an edit.", counted(len(left), "edit"), p.Journal), Facts: facts,
-			ToDo: "The next start of droid-acp mends what was left. An entry that stays is explained in docs/editor-files.md."}
+			ToDo: "The next start of droid-acp mends what was left. An entry that stays is explained in docs/features.md."}
 	}
 	return Check{Result: OK, Found: "Temporary files, the journal of edits, the links of threads and droid's sessions in this directory can be written.", Facts: facts}
 }

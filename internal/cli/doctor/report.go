@@ -116,7 +116,7 @@ func (r Report) wrap(head, text string) string {
 	return b.String()
 }
 
-// JSON is the report for programs. Its fields are described in docs/troubleshooting.md.
+// JSON is the report for programs. Its fields are described in docs/programs.md.
 func (r Report) JSON() (string, error) {
 	data, err := json.MarshalIndent(struct {
 		Version string   `json:"version"`

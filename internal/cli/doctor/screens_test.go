@@ -12,45 +12,47 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write the screens into docs/troubleshooting.md")
+var update = flag.Bool("update", false, "write the screens in testdata")
 
-// screensForm finds the screens of the document.
-var screensForm = regexp.MustCompile("(?s)```text\n(droid-acp .*?)```")
-
-// TestScreens: docs/troubleshooting.md shows what the doctor says. The real droid is
-// held to the same screens in e2e.
+// TestScreens: the doctor says what the screens in testdata have. The real droid is held to the
+// same screens in e2e.
 func TestScreens(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the document shows the paths of Linux")
+		t.Skip("the screens have the paths of Linux")
 	}
-	file := filepath.Join("..", "..", "..", "docs", "troubleshooting.md")
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	var want, got []string
-	for _, m := range screensForm.FindAllStringSubmatch(string(data), -1) {
-		want = append(want, m[1])
-	}
-	for _, fake := range []string{"", "factory", "own"} {
+	for screen, fake := range map[string]string{"missing": "", "loggedout": "factory", "own": "own"} {
 		h := newHouse(t, fake)
 		if fake == "own" {
 			h.write(".factory/settings.json", `{"customModels": [{"model": "scripted", "displayName": "Scripted", "provider": "generic-chat-completion-api"}]}`)
 		}
-		got = append(got, neutral(h.report()))
+		got, file := neutral(h.report()), filepath.Join("testdata", screen+".golden")
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+			continue
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), got, "go test ./internal/cli/doctor -run TestScreens -update writes them")
 	}
-	if *update {
-		i := -1
-		data = screensForm.ReplaceAllFunc(data, func([]byte) []byte { i++; return []byte("```text\n" + got[i] + "```") })
-		require.NoError(t, os.WriteFile(file, data, 0o644))
-		return
-	}
-	require.Equal(t, want, got, "go test ./internal/cli/doctor -run TestScreens -update writes them")
+}
+
+// TestShownScreen: docs/troubleshooting.md shows a part of what the doctor says where droid is missing.
+func TestShownScreen(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	_, shown, _ := strings.Cut(string(page), "```text\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	whole, err := os.ReadFile(filepath.Join("testdata", "missing.golden"))
+	require.NoError(t, err)
+	require.NotEmpty(t, shown)
+	require.Contains(t, string(whole), shown)
 }
 
 // TestEveryCheckIsDocumented: the table of docs/troubleshooting.md has them in their order.
 func TestEveryCheckIsDocumented(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
 	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(data), "## What is looked at")
+	_, section, _ := strings.Cut(string(data), "## What the doctor looks at")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var want, got []string
 	for _, r := range table {

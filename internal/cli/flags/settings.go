@@ -1,6 +1,6 @@
 // Package settings is the one table of what droid-acp can be told: flags, environment
 // variables, defaults, what is allowed. The command line, its errors, --help,
-// docs/options.md, the man page and the completions are made of its rows, by cobra.
+// the man page and the completions are made of its rows, by cobra.
 //
 // A setting that several commands read is a row of Common; one that a single command
 // reads stands in the row of that command, in cmd/droid-acp.

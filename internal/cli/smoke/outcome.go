@@ -94,7 +94,7 @@ func (e *rpcError) data() (data errorData) {
 type Failure struct {
 	Method  string `json:"method,omitempty"` // of ACP, which the agent answered with this error
 	Code    int    `json:"code,omitempty"`   // of JSON-RPC, 0 when the agent did not answer
-	Kind    string `json:"kind,omitempty"`   // the word of a -32603 (docs/errors.md)
+	Kind    string `json:"kind,omitempty"`   // the word of a -32603 (docs/troubleshooting.md)
 	Message string `json:"message"`          // for people, may have several lines
 }
 

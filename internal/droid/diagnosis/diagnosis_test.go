@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -144,19 +145,46 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Each kind has a section in docs/troubleshooting.md.
-func TestKindsAreExplained(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "troubleshooting.md"))
+// settings are what droid may refuse to change, or ignore, with the word in front of "_refused" and "_ignored".
+var settings = []string{"mode", "model", "reasoning_effort", "spec_mode_model", "spec_mode_effort", "auto_compaction"}
+
+// TestErrorsAreExplained: each word that an error of this program may have in data.kind stands in one row of
+// docs/troubleshooting.md, under "Each error", and no other word has one.
+func TestErrorsAreExplained(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	words := map[string]bool{}
+	for _, kind := range kinds {
+		words[string(kind)] = true
+	}
+	for _, setting := range settings {
+		words[setting+"_refused"], words[setting+"_ignored"] = true, true
+	}
+	named := regexp.MustCompile(`\bInternal(?:Error)?\("([a-z_]+)"|\bKind += "(far_[a-z_]+)"`)
+	for _, wing := range []string{"cmd", "internal"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, wing), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+				words[m[1]+m[2]] = true
+			}
+			return err
+		}))
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", "troubleshooting.md"))
 	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(page), "\n## Each error\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	explained := map[string]bool{}
-	for line := range strings.Lines(string(data)) {
-		if heading, ok := strings.CutPrefix(line, "### "); ok {
-			_, word, _ := strings.Cut(heading, ": `")
-			explained[strings.TrimSuffix(strings.TrimSpace(word), "`")] = true
+	for line := range strings.Lines(section) {
+		if first, _, row := strings.Cut(strings.TrimPrefix(line, "| `"), " | "); row && strings.HasPrefix(line, "| `") {
+			for word := range strings.SplitSeq("`"+first, ", ") {
+				word = strings.Trim(word, "`")
+				require.False(t, explained[word], "%s has two rows", word)
+				explained[word] = true
+			}
 		}
 	}
-	for _, kind := range kinds {
-		require.True(t, explained[string(kind)], kind)
-	}
-	require.Len(t, explained, len(kinds), "and nothing else has one")
+	require.Equal(t, words, explained)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // LinksName is the name of the file, beside the directory of droid's sessions, that says
-// where threads go on (docs/threads.md).
+// where threads go on (docs/features.md, "Conversations").
 const LinksName = "droid-acp-threads.jsonl"
 
 const (

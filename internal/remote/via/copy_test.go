@@ -131,7 +131,7 @@ func TestEditorGoesWhileCopying(t *testing.T) {
 	require.ErrorContains(t, <-r.ended, "the editor closed its end")
 }
 
-// TestCopyIsAnsweredThoughTheInputEnds: the check of docs/remote.md ends its input at once.
+// TestCopyIsAnsweredThoughTheInputEnds: the check of docs/elsewhere.md ends its input at once.
 func TestCopyIsAnsweredThoughTheInputEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it needs programs that other systems do not have")

@@ -60,7 +60,7 @@ func TestCommandThatIsNotHere(t *testing.T) {
 	}
 }
 
-// TestNothingThereAndTheInputEnds: the check of docs/remote.md, which ends its input at once, says what is
+// TestNothingThereAndTheInputEnds: the check of docs/elsewhere.md, which ends its input at once, says what is
 // wrong all the same. Nobody who has had an answer is told that the far side ended with the editor.
 func TestNothingThereAndTheInputEnds(t *testing.T) {
 	for range 20 {

@@ -8,7 +8,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// lookTime is how long a file system may take to tell of a file.
+// lookTime is how long a file system may take to tell of a file. It is asked before a process is made: one
+// that hangs on its way into a directory would stop all of this program, as Go starts processes by vfork.
 const lookTime = 3 * time.Second
 
 // ErrNotFound says that a program is not in the PATH.

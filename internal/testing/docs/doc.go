@@ -3,5 +3,6 @@
 // Every command in a code block stands in testdata/commands.txt, which says whether the test
 // runs it, in a copy with an empty home, or why nobody does. In a block of "console" what
 // stands below a command is what it prints; numbers may differ, and "…" is anything. Flags
-// within a line ("--files") are those of droid-acp, unless another program stands before them.
+// within a line ("--files") are those of droid-acp, unless another program stands before them. Where quirks of
+// droid are handled and shown stands in docs/dev/protocol.md as the code says it.
 package docs

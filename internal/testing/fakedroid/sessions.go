@@ -101,6 +101,13 @@ func (s *Sessions) Add(cwd string) string {
 	return id
 }
 
+// SetMode has another window have set the mode of a session, when it is loaded next.
+func (s *Sessions) SetMode(id, mode string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[id].settings.setMode(mode)
+}
+
 // Prompts are the texts of the user in a session, oldest first.
 func (s *Sessions) Prompts(id string) (texts []string) {
 	one, _ := s.find(id)

@@ -10,7 +10,7 @@ import (
 )
 
 // maxSize is how large a file may be that is read or edited through the editor, in bytes.
-// docs/editor-files.md has what an edit costs by size. agent-shell takes 2.3 s for each request with 2 MB. droid
+// An edit through the editor takes 32 ms of processor time with 100 kB, 152 with 1 MB and 381 with 3 MB. agent-shell takes 2.3 s for each request with 2 MB. droid
 // 0.99 runs no hook after an edit of a file of more than some 125 kB, 0.225 after each (4 MB were tried).
 const maxSize = 4 << 20
 

@@ -140,9 +140,6 @@ func (c *Calls) ended(ev quirks.ToolEnded) {
 // clear lets go of all calls: the turn or the process has ended.
 func (c *Calls) clear() {
 	c.drop(func(*call) bool { return true })
-	for _, h := range c.hooks {
-		h.Answer(nil)
-	}
 	for _, id := range c.commands {
 		c.overlay.CommandEnded(id)
 	}
@@ -175,38 +172,33 @@ func (c *Calls) Has(id string) bool { return c.call(id) != nil }
 type Hook struct {
 	Event, Tool string
 	Input       json.RawMessage
-	Answer      func(*Job) // called once, with what is to be done before droid goes on; nil for nothing
+	Job         *Job // what is to be done before droid goes on, once that is known; nil for nothing
 
 	files []string
 }
 
-// Hooked takes a hook. If droid's events have not announced its call yet, it waits.
+// Hooked takes a hook. If droid's events have not announced its call yet, it waits, see Waits.
 func (c *Calls) Hooked(h *Hook, cwd string) {
 	h.files = toolFiles(h.Tool, h.Input, cwd)
-	if c.overlay == nil || h.files == nil {
-		h.Answer(nil)
-		return
+	if c.overlay != nil && h.files != nil {
+		c.hooks = append(c.hooks, h)
+		c.serve()
 	}
-	c.hooks = append(c.hooks, h)
-	c.serve()
 }
 
-// Forget gives up a hook that waited in vain.
+// Waits reports whether a hook waits for its call. It gets its Job at most as long as it does.
+func (c *Calls) Waits(h *Hook) bool { return slices.Contains(c.hooks, h) }
+
+// Forget gives up a hook that may wait in vain.
 func (c *Calls) Forget(h *Hook) {
-	n := len(c.hooks)
-	if c.hooks = slices.DeleteFunc(c.hooks, func(o *Hook) bool { return o == h }); len(c.hooks) < n {
-		h.Answer(nil)
-	}
+	c.hooks = slices.DeleteFunc(c.hooks, func(o *Hook) bool { return o == h })
 }
 
 // serve gives the hooks whose calls are known their jobs.
 func (c *Calls) serve() {
 	c.hooks = slices.DeleteFunc(c.hooks, func(h *Hook) bool {
-		job := c.job(h)
-		if job != nil {
-			h.Answer(job)
-		}
-		return job != nil
+		h.Job = c.job(h)
+		return h.Job != nil
 	})
 }
 

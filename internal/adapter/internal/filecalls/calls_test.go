@@ -29,10 +29,14 @@ var edit = json.RawMessage(`{"file_path":"/w/a","old_str":"1","new_str":"2"}`)
 
 // hook has one of our hooks come, and returns what tells the answer: jobs that it was given.
 func hook(c *Calls, event, tool string, input json.RawMessage) (h *Hook, answered func() []*Job) {
-	var jobs []*Job
-	h = &Hook{Event: event, Tool: tool, Input: input, Answer: func(j *Job) { jobs = append(jobs, j) }}
+	h = &Hook{Event: event, Tool: tool, Input: input}
 	c.Hooked(h, "/w")
-	return h, func() []*Job { return jobs }
+	return h, func() []*Job {
+		if c.Waits(h) {
+			return nil
+		}
+		return []*Job{h.Job}
+	}
 }
 
 // announce has droid announce an edit and run the hook before it.

@@ -1,88 +1,70 @@
 package owner
 
 import (
-	"context"
-
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/problem"
 )
 
-// Inquiry is work for an owner that somebody waits for.
-type Inquiry[T any] struct {
-	// Work runs in the owner. It gives the answer at once or later, from whichever
-	// goroutine. Only the first answer counts.
-	Work func(answer func(T, *acp.RequestError))
-
-	// Ordered, if not nil, is called once the work is posted: work that is posted
-	// later runs later.
-	Ordered func()
-
-	// Cancelled runs in the owner, after Work, when Context ends while somebody still
-	// waits. It may answer. Without it the end of Context changes nothing.
-	Context   context.Context
-	Cancelled func(answer func(T, *acp.RequestError))
-
-	// Held runs in the owner after a panic in the owner or beside it. It reports
-	// whether an answer will come all the same. Without it a panic ends the waiting.
-	Held func() bool
-}
-
-// Ask has the owner do some work and waits for the answer. There always is
-// one: problem.Ending when the owner ends without an answer, or has ended before;
-// problem.Lost when a panic ended the work.
-func Ask[T any](o *Owner, q Inquiry[T]) (T, *acp.RequestError) {
+// Ask has the owner do a task and returns what the task returns: problem.Lost when it panics, and EndError when
+// the owner has ended before. ordered, if not nil, is called once the task is posted; work that is posted later runs
+// later.
+func Ask[T any](o *Owner, ordered func(), f func(t *Task) (T, *acp.RequestError)) (T, *acp.RequestError) {
 	type outcome struct {
 		value T
 		err   *acp.RequestError
 	}
 	answered := make(chan outcome, 1)
-	answer := func(value T, err *acp.RequestError) {
-		select {
-		case answered <- outcome{value, err}:
-		default: // there was an answer before
-		}
+	posted := o.Post(func() {
+		o.Go(func(t *Task) {
+			out := outcome{err: problem.Lost()} // where f panics
+			defer func() { answered <- out }()
+			out.value, out.err = f(t)
+		})
+	})
+	if ordered != nil {
+		ordered()
 	}
-	fail := func(err *acp.RequestError) {
-		var none T
-		answer(none, err)
-	}
-	panicked := o.panics.listen() // before the work can panic
-	posted := o.Post(func() { q.Work(answer) })
-	if q.Ordered != nil {
-		q.Ordered()
-	}
-	if !posted {
-		fail(o.EndError())
-	}
-	if q.Cancelled != nil {
-		defer context.AfterFunc(q.Context, func() { o.Post(func() { q.Cancelled(answer) }) })()
-	}
-	for {
+	if posted {
 		select {
 		case out := <-answered:
 			return out.value, out.err
-		case <-o.Over:
-			fail(o.EndError())
-			out := <-answered
-			return out.value, out.err
-		case <-panicked:
-			panicked = o.panics.listen()
-			if q.Held == nil {
-				fail(problem.Lost())
-				continue
-			}
-			o.Post(func() {
-				if !q.Held() {
-					fail(problem.Lost())
-				}
-			})
+		case <-o.Over: // all tasks have ended
 		}
+	}
+	select {
+	case out := <-answered:
+		return out.value, out.err
+	default:
+		var none T
+		return none, o.EndError()
 	}
 }
 
-// RefuseWhenCancelled is the form of Inquiry.Cancelled that ends the waiting.
-func RefuseWhenCancelled[T any](answer func(T, *acp.RequestError)) {
-	var none T
-	answer(none, problem.Cancelled())
+// Later is a value that a task waits for. The zero value has none. Only the owner and its tasks touch it.
+type Later[T any] struct {
+	value T
+	there bool
+	waits *Task
+}
+
+// Set gives the value. Only the first one counts.
+func (l *Later[T]) Set(value T) {
+	if l.there {
+		return
+	}
+	l.value, l.there = value, true
+	if t := l.waits; t != nil {
+		l.waits = nil
+		t.Resume(nil)
+	}
+}
+
+// Await returns the value, when there is one. One task waits at most.
+func (l *Later[T]) Await(t *Task) T {
+	if !l.there {
+		l.waits = t
+		_ = t.Pause() // Set has it go on
+	}
+	return l.value
 }

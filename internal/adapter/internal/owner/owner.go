@@ -21,7 +21,7 @@ import (
 // that the owner never waits for anything but the next work.
 //
 // A panic in the owner or beside it ends the work at hand, not the program: lost is
-// called in the owner, and whoever waits for an answer is told (see Ask).
+// called in the owner, and has what waits for that work end.
 type Owner struct {
 	Context context.Context    // of what runs beside the owner
 	Stop    context.CancelFunc // ends Context, and so the owner
@@ -29,9 +29,8 @@ type Owner struct {
 
 	log     *zap.Logger
 	mail    *mailbox
-	beside  sync.WaitGroup // goroutines beside the owner
-	settled bool           // what is posted is taken no more, see Settle
-	panics  alarm
+	beside  sync.WaitGroup                   // goroutines beside the owner
+	settled bool                             // what is posted is taken no more, see Settle
 	after   func()                           // runs after each event, work and tick
 	lost    func(p any)                      // clears away after the panic p; it may panic itself
 	unfit   atomic.Pointer[acp.RequestError] // see Refuse
@@ -60,7 +59,7 @@ func (o *Owner) Post(f func()) bool { return o.mail.post(f) }
 // call's context ends with the owner's. It is for what nobody goes on after: else see Task.Beside.
 func (o *Owner) Do(f func(ctx context.Context)) {
 	o.beside.Go(func() {
-		if p := o.caught(f); p != nil {
+		if p := o.Caught(f); p != nil {
 			o.Post(func() { o.lose(p) })
 		}
 	})
@@ -77,9 +76,8 @@ func (o *Owner) Guard(f func()) {
 	f()
 }
 
-// lose clears away after a panic and tells those who wait for an answer.
+// lose clears away after a panic.
 func (o *Owner) lose(p any) {
-	defer o.panics.ring()
 	defer func() {
 		if again := recover(); again != nil {
 			o.logPanic("panic after a panic in the owner", again)
@@ -179,30 +177,4 @@ func (o *Owner) Settle() {
 	}
 	o.settled = true
 	o.work(o.mail.close())
-}
-
-// alarm tells those who wait for an owner that it panicked, since what they wait
-// for may be lost.
-type alarm struct {
-	mu   sync.Mutex
-	next chan struct{}
-}
-
-// listen returns a channel that is closed with the next panic.
-func (a *alarm) listen() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.next == nil {
-		a.next = make(chan struct{})
-	}
-	return a.next
-}
-
-func (a *alarm) ring() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.next != nil {
-		close(a.next)
-		a.next = nil
-	}
 }

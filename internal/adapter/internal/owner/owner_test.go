@@ -193,109 +193,79 @@ func TestOwnerSurvivesPanics(t *testing.T) {
 	})
 }
 
-// inquired is the outcome of an inquiry that runs beside the test.
-type inquired struct {
-	value string
-	err   *acp.RequestError
-	done  bool
-}
-
-func (o *ownerOf) ask(q Inquiry[string]) *inquired {
-	a := &inquired{}
-	go func() {
-		a.value, a.err = Ask(o.Owner, q)
-		a.done = true
-	}()
-	synctest.Wait()
-	return a
-}
-
-type giveAnswer = func(string, *acp.RequestError)
-
-// TestAskOwner walks through all ways in which an inquiry can end. later is the
-// answer function that the work left to the test.
-func TestAskOwner(t *testing.T) {
+// TestAsk walks through all ways in which a task that somebody waits for can end.
+func TestAsk(t *testing.T) {
 	refused := problem.InvalidRequest("no")
-	lost, ending := problem.Lost(), problem.Ending()
-	var later giveAnswer
-	leave := func(answer giveAnswer) { later = answer }
 	for name, c := range map[string]struct {
-		work      func(giveAnswer)
-		held      func() bool
-		cancelled func(giveAnswer)
-		then      func(o *ownerOf, cancel func())
-		value     string
-		err       *acp.RequestError
-		waits     bool // there is no answer, until the owner ends
+		task  func(o *ownerOf, t *Task) (string, *acp.RequestError)
+		value string
+		err   *acp.RequestError
 	}{
-		"answered at once":    {work: func(answer giveAnswer) { answer("a", nil) }, value: "a"},
-		"refused":             {work: func(answer giveAnswer) { answer("", refused) }, err: refused},
-		"answered later":      {work: leave, then: func(*ownerOf, func()) { later("a", nil) }, value: "a"},
-		"answered twice":      {work: func(answer giveAnswer) { answer("a", nil); answer("b", refused); answer("c", nil) }, value: "a"},
-		"answered after that": {work: leave, then: func(*ownerOf, func()) { later("a", nil); synctest.Wait(); later("b", nil) }, value: "a"},
-		"answered and lost":   {work: func(answer giveAnswer) { answer("a", nil); panic("test") }, value: "a"},
-		"not answered":        {work: leave, waits: true},
-
-		"the owner ends":        {work: leave, then: func(o *ownerOf, _ func()) { o.Stop() }, err: ending},
-		"answered at its end":   {work: leave, then: func(o *ownerOf, _ func()) { o.Post(func() { later("a", nil); o.Stop() }) }, value: "a"},
-		"a panic in the work":   {work: func(giveAnswer) { panic("test") }, err: lost},
-		"a panic elsewhere":     {work: leave, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, err: lost},
-		"a panic beside":        {work: leave, then: func(o *ownerOf, _ func()) { o.Do(func(context.Context) { panic("test") }) }, err: lost},
-		"panic in work, held":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return true }, waits: true},
-		"panic in work, gone":   {work: func(giveAnswer) { panic("test") }, held: func() bool { return false }, err: lost},
-		"panic elsewhere, held": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, waits: true},
-		"panic elsewhere, gone": {work: leave, held: func() bool { return false }, then: func(o *ownerOf, _ func()) { o.Post(func() { panic("test") }) }, err: lost},
-		"held, then answered": {work: leave, held: func() bool { return true }, then: func(o *ownerOf, _ func()) {
-			o.Post(func() { panic("test") })
-			synctest.Wait()
-			o.Post(func() { panic("test") })
-			synctest.Wait()
-			later("a", nil)
+		"at once": {task: func(*ownerOf, *Task) (string, *acp.RequestError) { return "a", nil }, value: "a"},
+		"refused": {task: func(*ownerOf, *Task) (string, *acp.RequestError) { return "", refused }, err: refused},
+		"later": {task: func(_ *ownerOf, t *Task) (string, *acp.RequestError) {
+			t.Beside(func(context.Context) { time.Sleep(time.Second) })
+			return "a", nil
 		}, value: "a"},
-
-		"cancelled, which says nothing": {work: leave, then: func(_ *ownerOf, cancel func()) { cancel() }, waits: true},
-		"cancelled":                     {work: leave, cancelled: RefuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, err: problem.Cancelled()},
-		"cancelled before":              {work: func(answer giveAnswer) { answer("a", nil) }, cancelled: RefuseWhenCancelled[string], then: func(_ *ownerOf, cancel func()) { cancel() }, value: "a"},
-		"cancelled, answered then":      {work: leave, cancelled: func(giveAnswer) { later("stopped", nil) }, then: func(_ *ownerOf, cancel func()) { cancel() }, value: "stopped"},
+		"a panic": {task: func(*ownerOf, *Task) (string, *acp.RequestError) { panic("test") }, err: problem.Lost()},
+		"a panic beside": {task: func(_ *ownerOf, t *Task) (string, *acp.RequestError) {
+			t.Beside(func(context.Context) { panic("test") })
+			return "a", nil
+		}, err: problem.Lost()},
+		"a panic elsewhere": {task: func(o *ownerOf, t *Task) (string, *acp.RequestError) {
+			o.Post(func() { panic("test") })
+			t.Beside(func(context.Context) { time.Sleep(time.Second) })
+			return "a", nil
+		}, value: "a"},
+		"the owner ends, and the task after it": {task: func(o *ownerOf, t *Task) (string, *acp.RequestError) {
+			o.Stop()
+			t.Beside(func(context.Context) { time.Sleep(time.Second) })
+			return "a", nil
+		}, value: "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := startOwner(t, Duties[int]{})
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				ordered := 0
-				a := o.ask(Inquiry[string]{Work: c.work, Held: c.held, Context: ctx, Cancelled: c.cancelled, Ordered: func() { ordered++ }})
+				o, ordered := startOwner(t, Duties[int]{}), 0
+				value, err := Ask(o.Owner, func() { ordered++ }, func(t *Task) (string, *acp.RequestError) { return c.task(o, t) })
 				require.Equal(t, 1, ordered)
-				if c.then != nil {
-					c.then(o, cancel)
-					synctest.Wait()
-				}
-				require.Equal(t, !c.waits, a.done)
-				if c.waits {
-					o.Stop()
-					synctest.Wait()
-					c.err = ending
-				}
-				require.True(t, a.done)
-				require.Equal(t, c.err, a.err)
-				require.Equal(t, c.value, a.value)
+				require.Equal(t, c.err, err)
+				require.Equal(t, c.value, value)
 			})
 		})
 	}
 }
 
-// TestAskAnOwnerThatHasEnded: the work is not done, and nobody waits.
-func TestAskAnOwnerThatHasEnded(t *testing.T) {
+// Who asks an owner that has ended is told so, or why it takes nothing.
+func TestAskEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := startOwner(t, Duties[int]{})
 		o.Stop()
 		<-o.Over
-		did, ordered := false, false
-		a := o.ask(Inquiry[string]{Work: func(giveAnswer) { did = true }, Ordered: func() { ordered = true }})
-		require.True(t, a.done)
-		require.Equal(t, problem.Ending(), a.err)
-		require.True(t, ordered)
-		require.False(t, did)
+		ask := func() *acp.RequestError {
+			_, err := Ask(o.Owner, nil, func(*Task) (string, *acp.RequestError) { return "a", nil })
+			return err
+		}
+		require.Equal(t, problem.Ending(), ask())
+		o.Refuse(problem.InvalidRequest("no"))
+		require.Equal(t, problem.InvalidRequest("no"), ask())
+	})
+}
+
+// The first value counts, whether a task waits for it or comes later.
+func TestLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := startOwner(t, Duties[int]{})
+		var l Later[int]
+		got := []int{}
+		o.Post(func() {
+			o.Go(func(t *Task) { got = append(got, l.Await(t)) })
+			l.Set(1)
+			got = append(got, 2)
+			l.Set(3)
+			o.Go(func(t *Task) { got = append(got, l.Await(t)) })
+		})
+		synctest.Wait()
+		require.Equal(t, []int{1, 2, 1}, got)
 	})
 }
 
@@ -306,10 +276,9 @@ func TestAskedInOrder(t *testing.T) {
 		var did []string
 		busy := make(chan struct{})
 		o.Post(func() { <-busy })
-		o.ask(Inquiry[string]{
-			Work:    func(answer giveAnswer) { did = append(did, "first"); answer("", nil) },
-			Ordered: func() { o.Post(func() { did = append(did, "second") }) },
-		})
+		go Ask(o.Owner, func() { o.Post(func() { did = append(did, "second") }) },
+			func(*Task) (string, *acp.RequestError) { did = append(did, "first"); return "", nil })
+		synctest.Wait()
 		close(busy)
 		synctest.Wait()
 		require.Equal(t, []string{"first", "second"}, did)

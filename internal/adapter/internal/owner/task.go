@@ -1,10 +1,6 @@
 package owner
 
-import (
-	"context"
-
-	acp "github.com/coder/acp-go-sdk"
-)
+import "context"
 
 // Task is work of an owner's that waits for something in between: a function in a goroutine of its
 // own, which reads from top to bottom. The owner stands still while a task runs, and so do all other
@@ -64,7 +60,7 @@ func (t *Task) Beside(f func(ctx context.Context)) {
 	}
 	t.o.beside.Add(1)
 	t.gave <- struct{}{}
-	panicked := t.o.caught(f)
+	panicked := t.o.Caught(f)
 	t.o.Post(func() { t.Resume(nil) })
 	t.o.beside.Done() // the owner takes what was posted before it ends
 	<-t.woken
@@ -76,8 +72,8 @@ func (t *Task) Beside(f func(ctx context.Context)) {
 // panicBeside is a panic beside the owner, on its way through a task.
 type panicBeside struct{ value any }
 
-// caught calls f and returns what it panics with.
-func (o *Owner) caught(f func(ctx context.Context)) (panicked any) {
+// Caught calls f and returns what it panics with.
+func (o *Owner) Caught(f func(ctx context.Context)) (panicked any) {
 	defer func() {
 		if panicked = recover(); panicked != nil {
 			o.logPanic("panic beside the owner", panicked)
@@ -85,10 +81,4 @@ func (o *Owner) caught(f func(ctx context.Context)) (panicked any) {
 	}()
 	f(o.Context)
 	return nil
-}
-
-// AskTask is Ask for work that is a task: what f returns is the answer.
-func AskTask[T any](o *Owner, q Inquiry[T], f func(t *Task) (T, *acp.RequestError)) (T, *acp.RequestError) {
-	q.Work = func(answer func(T, *acp.RequestError)) { o.Go(func(t *Task) { answer(f(t)) }) }
-	return Ask(o, q)
 }

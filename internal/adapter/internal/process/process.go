@@ -112,7 +112,7 @@ func (p *Process) Started(info *stream.SessionInfo, failure *acp.RequestError) {
 func (p *Process) Outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
 
 // Adopt makes client the session's droid. shown are the ids of the tool calls
-// that the editor has seen; new calls do not get them.
+// that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
 	p.droid, p.background = client, false
 	p.norm = quirks.New(client.Version())
@@ -138,6 +138,13 @@ func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
 // Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to
 // 0.225). What droid has said of it alone does not tell that it still runs, and a process alone not what it is.
 func (p *Process) Background() bool { return p.droid != nil && p.background && p.droid.HasChildren() }
+
+// LoseBackground is Background for who ends droid and tells the user: it is true once.
+func (p *Process) LoseBackground() bool {
+	runs := p.Background()
+	p.background = false
+	return runs
+}
 
 // Asking notes that droid is asked something about itself, until the caller calls answered.
 func (p *Process) Asking() (answered func()) {

@@ -3,10 +3,11 @@
 package prompt
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -79,10 +80,34 @@ func noBlocks(err error) string {
 	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
+// Marks are hashes of a prompt's blocks, by which they are known when they come again.
+type Marks [][sha256.Size]byte
+
+// Marks are the hashes of the prompt's blocks.
+func (p Prompt) Marks() (m Marks) {
+	for _, b := range p.blocks {
+		h := sha256.New()
+		parts := []*string{&b.Type, &b.Text, &b.Data, &b.MimeType, &b.URI, &b.Name}
+		if r := b.Resource; r != nil {
+			parts = append(parts, &r.URI, &r.MimeType, r.Text, r.Blob)
+		}
+		for _, part := range parts {
+			if part == nil {
+				fmt.Fprint(h, "-")
+				continue
+			}
+			fmt.Fprint(h, len(*part), ":", *part)
+		}
+		m = append(m, [sha256.Size]byte(h.Sum(nil)))
+	}
+	return m
+}
+
 // Without is the prompt without the blocks of another one, where it begins with all of them, as they
-// were, and has more.
-func (p Prompt) Without(other Prompt) Prompt {
-	if n := len(other.blocks); n < len(p.blocks) && reflect.DeepEqual(p.blocks[:n:n], other.blocks) {
+// were, and has more. Texts are not compared one by one: avante repeats older ones on purpose, the newest
+// first (read).
+func (p Prompt) Without(other Marks) Prompt {
+	if n := len(other); n < len(p.blocks) && slices.Equal(Prompt{p.blocks[:n]}.Marks(), other) {
 		return Prompt{p.blocks[n:]}
 	}
 	return p

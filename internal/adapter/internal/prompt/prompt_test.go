@@ -236,9 +236,9 @@ func TestWithout(t *testing.T) {
 		}
 		return p
 	}
-	require.Equal(t, parsed("c"), parsed("a", "b", "c").Without(parsed("a", "b")))
+	require.Equal(t, parsed("c"), parsed("a", "b", "c").Without(parsed("a", "b").Marks()))
 	for _, other := range []Prompt{{}, parsed("b"), parsed("a", "x"), parsed("a", "b", "c"), parsed("a", "b", "c", "d")} {
-		require.Equal(t, parsed("a", "b", "c"), parsed("a", "b", "c").Without(other))
+		require.Equal(t, parsed("a", "b", "c"), parsed("a", "b", "c").Without(other.Marks()))
 	}
 }
 
