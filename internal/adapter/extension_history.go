@@ -21,7 +21,7 @@ func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*str
 	if s.prompts.Busy() {
 		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	its, err := s.turn(ctx, t, turns.Session)
+	its, err := s.change(ctx, t, turns.Session)
 	if err != nil {
 		return nil, err
 	}

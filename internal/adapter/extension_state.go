@@ -111,7 +111,7 @@ func autoCompactionExtension(ctx context.Context, s *Session, t *owner.Task, p a
 	if p.Enabled == nil {
 		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}
-	its, err := s.turn(ctx, t, turns.Session)
+	its, err := s.change(ctx, t, turns.Session)
 	if err != nil {
 		return autoCompactionResult{}, err
 	}

@@ -55,7 +55,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if s.prompts.Busy() {
 		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	its, err := s.turn(ctx, t, turns.Session)
+	its, err := s.change(ctx, t, turns.Session)
 	if err != nil {
 		return "", err
 	}
@@ -81,9 +81,8 @@ func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *
 		})
 		return err
 	})
-	var none *noDroid
-	if errors.As(failed, &none) {
-		return "", none.why
+	if why := whyNoDroid(failed); why != nil {
+		return "", why
 	}
 	s.backFromCopy(t, failed)
 	if failed != nil {

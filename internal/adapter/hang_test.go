@@ -284,7 +284,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
 			s.Go(func(task *owner.Task) {
-				if its, err := s.turn(s.Context, task, turns.Session); err == nil {
+				if its, err := s.change(s.Context, task, turns.Session); err == nil {
 					its.over(nil)
 				}
 			})

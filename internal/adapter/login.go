@@ -87,13 +87,13 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError {
 	s := p.s
 	client := s.proc.Client()
-	if client == nil || s.proc.Doomed() || !s.mustRenew(client) {
+	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
 		return nil
 	}
 	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
 		return err
 	}
-	if s.proc.Client() == client && !s.proc.Doomed() {
+	if s.proc.Client() == client && !s.proc.Ending() {
 		s.endDroid(replaced, "it does not know of a login")
 	}
 	return nil

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -81,7 +80,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 		return nil, err
 	}
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		its, err := s.turn(c.Context, t, sphereOf(s, id, value))
+		its, err := s.change(c.Context, t, sphereOf(s, id, value))
 		if err != nil {
 			return nil, err
 		}
@@ -143,10 +142,9 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 		asked = !patch.IsZero()
 		return patch
 	})
-	var none *noDroid
-	switch {
-	case errors.As(err, &none):
-		return none.why
+	switch why := whyNoDroid(err); {
+	case why != nil:
+		return why
 	case refused != nil:
 		return problem.InvalidParams("%v", refused)
 	case !asked:
@@ -184,6 +182,9 @@ func (s *Session) updateSettings(ctx context.Context, t *owner.Task, patch func(
 		}
 		return err
 	})
+	if !s.prompts.ReadEvents() {
+		_ = s.until(s.Context, t, "a change of settings", needWritten) // nothing of the next prompt comes before the response
+	}
 	s.drainEvents() // settings_updated comes before the reply
 	return err
 }
@@ -204,10 +205,9 @@ const settingsTime = 10 * time.Second
 func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
 	err := s.updateSettings(s.Context, t, func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} })
 	got := s.options.Settings().AutoCompaction
-	var none *noDroid
-	switch {
-	case errors.As(err, &none):
-		return none.why
+	switch why := whyNoDroid(err); {
+	case why != nil:
+		return why
 	case err != nil:
 		return problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
 	case got == nil || *got != on:
@@ -260,7 +260,7 @@ func (s *Session) checkDefaults() {
 	}
 	s.Post(func() {
 		s.Go(func(t *owner.Task) {
-			its, err := s.turn(s.Context, t, turns.Session)
+			its, err := s.change(s.Context, t, turns.Session)
 			if err != nil {
 				return
 			}

@@ -306,7 +306,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancel()
 		e.inside(func(s *Session) {
 			s.Go(func(task *owner.Task) {
-				_, err := s.turn(cancelled, task, turns.Session)
+				_, err := s.change(cancelled, task, turns.Session)
 				require.Equal(t, problem.Cancelled(), err)
 			})
 			require.Zero(t, s.prompts.Changing())
@@ -320,7 +320,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.Go(func(task *owner.Task) { _, _ = s.turn(s.Context, task, turns.Session) })
+			s.Go(func(task *owner.Task) { _, _ = s.change(s.Context, task, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()

@@ -49,7 +49,7 @@ func (s *Session) endDroid(how ending, why string) {
 		s.endWork()
 	case killed:
 		s.proc.Kill(why)
-		s.awaitEnd()
+		s.noteEnding()
 	case atEnd:
 		s.hearOut(client)
 	}
@@ -92,10 +92,10 @@ func (s *Session) endWork() {
 	s.dialog.DroidGone()
 }
 
-// awaitEnd has what needs a droid wait until the process is gone, which takes as long as
+// noteEnding has what needs a droid wait until the process is gone, which takes as long as
 // what it started: then another one serves it.
-func (s *Session) awaitEnd() {
-	s.proc.Doom()
+func (s *Session) noteEnding() {
+	s.proc.NoteEnding()
 	s.holdPrompts()
 }
 

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
@@ -19,38 +20,40 @@ import (
 // 0.215 it returns the last 100 without one (quirk 21).
 const wholeHistory = 1_000_000
 
-// droid returns when the session has a process: at once, or when one was started and has loaded the
+// awaitDroid returns when the session has a process: at once, or when one was started and has loaded the
 // session. historyLimit is how many messages droid is then asked for. info is what droid said as it
-// loaded the session, nil when the process was there before.
-func (s *Session) droid(ctx context.Context, t *owner.Task, historyLimit int) (info *stream.SessionInfo, err *acp.RequestError) {
-	for s.proc.Doomed() && !s.ended {
+// loaded the session, nil when the process was there before or somebody else had it asked for fewer messages.
+func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
+	for s.proc.Ending() && !s.ended {
 		if err := s.until(ctx, t, "what needs a droid", needGone); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	switch {
 	case s.ended:
-		return nil, problem.Ending()
+		return nil, nil, problem.Ending()
 	case s.proc.Client() != nil && !s.proc.Starting():
-		return nil, nil
+		return s.proc.Client(), nil, nil
 	case s.proc.Client() == nil && s.prompts.GaveUp():
-		return nil, problem.KeepsCrashing(s.proc.LastCrash())
+		return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
 	}
-	if s.proc.Start() {
+	if s.proc.BeginStart(historyLimit) {
 		s.Go(func(t *owner.Task) { s.start(t, historyLimit) })
 	}
 	if err := s.until(ctx, t, "what needs a droid", needStart); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.proc.Outcome()
+	info, err = s.proc.Outcome(historyLimit)
+	return s.proc.Client(), info, err
 }
 
 // start starts droid and loads the session into it. Those who wait for a droid go on when the session
 // has the settings that it had before.
 func (s *Session) start(t *owner.Task, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), problem.Lost() // where this panics
-	defer func() { s.proc.Started(info, failure) }()
-	for {
+	defer func() { s.proc.StartEnded(info, failure) }()
+	before := s.options.Before()
+	for again := 0; ; {
 		unmade := s.proc.Unmade()
 		client, told, err := s.launch(t, historyLimit)
 		switch {
@@ -63,7 +66,6 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			failure = problem.Ending()
 			return
 		}
-		before := s.options.Before()
 		s.adopt(client)
 		s.opened(told)
 		if unmade {
@@ -72,12 +74,14 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			s.tellLeftOut()
 		}
 		if unmade && s.proc.Client() == nil {
-			historyLimit = 1
+			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}
-		s.restoreSettings(t, before)
+		if s.restoreSettings(t, before); s.proc.Ending() {
+			_ = s.until(s.Context, t, "the settings from before", needGone) // its end is in the events
+		}
 		info, failure = told, nil
-		if s.proc.Client() == nil && s.out.Known() && !s.prompts.GaveUp() {
+		if again++; s.proc.Client() == nil && s.out.Known() && !s.prompts.GaveUp() && again < turns.MaxCrashes {
 			continue // it had no prompt, so none fails with it
 		}
 		if s.proc.Client() == nil && s.out.Known() {
@@ -118,14 +122,15 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 	if client == nil {
 		return
 	}
-	if patches := s.options.ToRestore(client.Version(), before); len(patches) > 0 {
-		t.Beside(func(ctx context.Context) {
-			for _, patch := range patches {
-				if err := changeSettings(ctx, client, patch); err != nil {
-					s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
-				}
-			}
-		})
+	for _, patch := range s.options.ToRestore(client.Version(), before) {
+		var err error
+		t.Beside(func(ctx context.Context) { err = changeSettings(ctx, client, patch) })
+		if err != nil {
+			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
+		}
+		if diesOf(err) && s.proc.Client() == client {
+			s.noteEnding() // its events come first
+		}
 	}
 	s.drainEvents() // settings_updated comes before the reply
 	s.options.Restarted(before)
@@ -140,14 +145,10 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 		return nil
 	}
 	err := s.updateSettings(ctx, t, func(v stream.Version) stream.SettingsPatch { return stream.ModeSettings(v, mode) })
-	var none *noDroid
-	switch {
-	case errors.As(err, &none):
-		return none.why
-	case s.options.Owed() != "":
-		return problem.ModeLost(mode.Title(), s.options.Mode().Title(), err)
+	if why := whyNoDroid(err); why != nil || s.options.Owed() == "" {
+		return why
 	}
-	return nil
+	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), err)
 }
 
 // adopt makes client the session's process. Its events are read from now on.
@@ -164,9 +165,15 @@ func (s *Session) adopt(client *droid.Client) {
 			}
 		})
 		if s.proc.Client() == client && !s.ended {
-			s.awaitEnd()
+			s.noteEnding()
 		}
 	})
+}
+
+// diesOf reports whether a call failed because droid has ended, or ends.
+func diesOf(err error) bool {
+	_, dies := errors.AsType[*droid.ExitError](err)
+	return dies
 }
 
 // noDroid says that a call was not made, as there is no droid for it.
@@ -174,24 +181,30 @@ type noDroid struct{ why *acp.RequestError }
 
 func (e *noDroid) Error() string { return e.why.Message }
 
+// whyNoDroid is why there was no droid for a call, nil where it was made.
+func whyNoDroid(err error) *acp.RequestError {
+	if none, ok := errors.AsType[*noDroid](err); ok {
+		return none.why
+	}
+	return nil
+}
+
 // callDroid makes one of the calls to droid that wait for each other, whose turn has come: who makes
 // it holds needCalls. A droid that dies may not have heard it, so the next one gets it, once. call asks the
 // droid that gets it, beside the owner; info is what that droid said where it was started just now, else nil. limit is
 // how many messages it is then asked for. The error is the call's, or a noDroid.
 func (s *Session) callDroid(ctx context.Context, t *owner.Task, limit int, call func(client *droid.Client, info *stream.SessionInfo) error) (*droid.Client, error) {
 	for again := false; ; again = true {
-		info, failure := s.droid(ctx, t, limit)
+		client, info, failure := s.awaitDroid(ctx, t, limit)
 		if failure != nil {
 			return nil, &noDroid{failure}
 		}
-		client := s.proc.Client()
 		err := call(client, info)
-		var died *droid.ExitError
-		if again || !errors.As(err, &died) {
+		if again || !diesOf(err) {
 			return client, err
 		}
 		if s.proc.Client() == client {
-			s.awaitEnd() // its events come first
+			s.noteEnding() // its events come first
 		}
 	}
 }

@@ -52,8 +52,8 @@ func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {
 	return a.sessions.Arrive(id, c.Method, kind)
 }
 
-// inTurn does act when the turn of a place has come.
-func inTurn(ctx context.Context, p *place, act func()) *acp.RequestError {
+// atPlace does act when the turn of a place has come.
+func atPlace(ctx context.Context, p *place, act func()) *acp.RequestError {
 	return placeError(p.Turn(ctx, act))
 }
 
@@ -79,7 +79,7 @@ func (a *Agent) reach(c *wire.Call, id string) (*Session, *place, *acp.RequestEr
 		kind = registry.Prompts
 	}
 	p, s, known := a.arrive(c, id, kind), (*Session)(nil), false
-	err := inTurn(c.Context, p, func() { s, known = p.Open() })
+	err := atPlace(c.Context, p, func() { s, known = p.Open() })
 	if err == nil && !known {
 		err = problem.UnknownSession(id)
 	}

@@ -102,7 +102,7 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
-	its, err := s.turn(r.call.Context, t, turns.Session)
+	its, err := s.change(r.call.Context, t, turns.Session)
 	if err != nil {
 		r.refuse(err)
 		return
@@ -169,7 +169,7 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	s.catchUp(r.ids)
 	r.moved = s.droidID != from
 	stayThere := s.useDirectory(r.CWD, r.target)
-	if info, err = s.droid(s.Context, t, limit); err == nil && info == nil { // the process was there before
+	if _, info, err = s.awaitDroid(s.Context, t, limit); err == nil && info == nil { // the process was there before
 		info, err = s.loadAgain(r.call.Context, t, limit, problem.Loading)
 	}
 	if err != nil {
@@ -326,10 +326,9 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 		})
 		return err
 	})
-	var none *noDroid
-	switch {
-	case errors.As(err, &none):
-		return nil, none.why
+	switch why := whyNoDroid(err); {
+	case why != nil:
+		return nil, why
 	case started:
 		return loaded, nil
 	case err == nil:
@@ -339,7 +338,8 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 		return loaded, nil
 	case err == errLoadHangs && s.proc.Client() == client:
 		s.endDroid(replaced, "it hangs while it loads the session")
-		return s.droid(s.Context, t, limit)
+		_, info, err := s.awaitDroid(s.Context, t, limit)
+		return info, err
 	}
 	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
 }
@@ -347,7 +347,7 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 // loadWhole returns the whole conversation. droid tells it only while no turn
 // runs.
 func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.SessionInfo, *acp.RequestError) {
-	if _, err := s.droid(ctx, t, 1); err != nil {
+	if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
 		return nil, err
 	}
 	release, err := s.call(ctx, t)

@@ -31,7 +31,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	var open []*Session
 	var ids []string // also those of which it could not be noted that the thread went on there
-	err := inTurn(c.Context, place, func() {
+	err := atPlace(c.Context, place, func() {
 		open = place.All()
 		ids = place.Keep(nil, open...)
 	})

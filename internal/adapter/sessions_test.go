@@ -364,12 +364,13 @@ func TestQuirk32_HungLoad(t *testing.T) {
 func TestCrashWhileSettingsAreRestored(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		for range 20 { // whether droid's end or the failed call is heard first
-			crashWhileSettingsAreRestored(t, v)
+			crashWhileSettingsAreRestored(t, v, "auto-low", "auto-high")
+			crashWhileSettingsAreRestored(t, v, "auto-high", "auto-low") // a freer one than another window's is theirs, too
 		}
 	})
 }
 
-func crashWhileSettingsAreRestored(t *testing.T, v fakedroid.Option) {
+func crashWhileSettingsAreRestored(t *testing.T, v fakedroid.Option, mode, elsewhere string) {
 	sessions := new(fakedroid.Sessions)
 	e := begin(t, func(n int) (client *droid.Client, err error) {
 		client = tappedDroid(func(line []byte) {
@@ -384,10 +385,10 @@ func crashWhileSettingsAreRestored(t *testing.T, v fakedroid.Option) {
 		}), v, fakedroid.WithSessions(sessions))
 		return client, nil
 	})
-	require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session)).Error)
+	require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, e.session, mode)).Error)
 	require.Contains(t, e.run("die"), "-32603 ")
-	sessions.SetMode(e.session, "auto-high")
+	sessions.SetMode(e.session, elsewhere)
 	require.Equal(t, "end_turn", e.run("hello"))
 	require.Equal(t, 3, e.starts, "the second one died when it was to take the mode back")
-	require.Contains(t, strings.Join(e.updates(), "\n"), "agent: in auto-low")
+	require.Contains(t, strings.Join(e.updates(), "\n"), "agent: in "+mode)
 }

@@ -125,20 +125,16 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 
 // setTitle has droid name a session that is open here.
 func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *acp.RequestError {
-	its, err := s.turn(ctx, t, turns.Session)
+	its, err := s.change(ctx, t, turns.Session)
 	if err != nil {
 		return err
 	}
 	defer its.over(nil)
 	failure := s.renameThread(ctx, t, title)
-	var none *noDroid
-	switch {
-	case errors.As(failure, &none):
-		return none.why
-	case failure != nil:
-		return problem.NotDone(problem.Naming, failure)
+	if why := whyNoDroid(failure); why != nil || failure == nil {
+		return why
 	}
-	return nil
+	return problem.NotDone(problem.Naming, failure)
 }
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
@@ -164,11 +160,11 @@ func (s *Session) renameAlone(ctx context.Context, t *owner.Task, title string) 
 		return s.droidID, &noDroid{s.notWaited(failure)}
 	}
 	defer release()
-	if _, failure := s.droid(ctx, t, 1); failure != nil {
-		return s.droidID, &noDroid{failure}
+	client, _, none := s.awaitDroid(ctx, t, 1)
+	if none != nil {
+		return s.droidID, &noDroid{none}
 	}
 	id = s.droidID
-	client := s.proc.Client()
 	t.Beside(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
 	return id, err
 }

@@ -244,7 +244,7 @@ func (r *slashRun) beside(limit time.Duration, late error, f func(context.Contex
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) droid() *droid.Client {
-	_, err := r.s.droid(r.work, r.task, 1)
+	client, _, err := r.s.awaitDroid(r.work, r.task, 1)
 	switch {
 	case r.over(): // it was cancelled meanwhile
 		return nil
@@ -252,7 +252,7 @@ func (r *slashRun) droid() *droid.Client {
 		r.s.prompts.Do(r.s.prompts.Fail(r.prompt.id, err))
 		return nil
 	}
-	return r.s.proc.Client()
+	return client
 }
 
 // ask has f ask the session's process beside the owner, and ends the command with its text, or with failed and why.

@@ -83,7 +83,7 @@ func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")
-	_, err = s.droid(s.Context, t, 1)
+	_, _, err = s.awaitDroid(s.Context, t, 1)
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
 func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
-	if err := inTurn(ctx, p, func() {}); err != nil {
+	if err := atPlace(ctx, p, func() {}); err != nil {
 		return nil, err
 	}
 	ids, err := a.threads.IDs(ctx, p.ID())
@@ -35,7 +35,7 @@ func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session,
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	err = inTurn(ctx, p, func() {
+	err = atPlace(ctx, p, func() {
 		open := p.All()
 		if len(open) == 0 {
 			p.Keep(hurry)
@@ -56,7 +56,7 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 	newest := ids[len(ids)-1]
 	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	err = inTurn(ctx, at, func() {
+	err = atPlace(ctx, at, func() {
 		s, known = at.Take(search, func() *Session {
 			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
 			s.droidID = newest

@@ -162,8 +162,12 @@ func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestE
 	if ctx.Err() != nil {
 		return problem.Cancelled() // also where a yes was stored: the droid of now is another preparation's
 	}
-	p.s.endDroid(replaced, "what the project brings is to run, or no more")
-	_, err := p.s.droid(ctx, t, 1)
+	s := p.s
+	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // what a mode that is being set comes to is heard
+		return err
+	}
+	s.endDroid(replaced, "what the project brings is to run, or no more")
+	_, _, err := s.awaitDroid(ctx, t, 1)
 	return err
 }
 

@@ -368,6 +368,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		r.settle()
 		require.NotContains(t, methods(r.editor), "$/cancel_request")
 		require.NotContains(t, r.said(), notTrusted)
+		require.Contains(t, r.said(), "Trusted")
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(second)))
 	})
@@ -515,6 +516,41 @@ func TestModeWhileTrustIsAsked(t *testing.T) {
 		require.Equal(t, "cancelled", ended(r.await(prompt)))
 		require.Nil(t, r.await(free).Error)
 	})
+}
+
+// TestWhatATrustQuestionHoldsUp: what was asked behind a prompt that droid was not asked for waits as the table of
+// the turn machine says (awaits), and nothing else does.
+func TestWhatATrustQuestionHoldsUp(t *testing.T) {
+	for method, c := range map[string]struct {
+		params string
+		waits  bool
+	}{
+		"session/set_mode":          {`,"modeId":"spec"`, false},
+		"session/set_config_option": {`,"configId":"model","value":"fake-thinker"`, true},
+		"session/set_title":         {`,"title":"New"`, true},
+		"session/load":              {`,"cwd":"/workspace","mcpServers":[]`, false}, // refused: the session works on a prompt
+		"session/fork":              {`,"cwd":"/workspace","mcpServers":[]`, false}, // as well
+		"_droid/export":             {``, false},                                    // as well
+		"_droid/state":              {``, false},
+	} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+				require.Nil(t, r.newSession().Error)
+				r.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
+				prompt := r.prompt("hello")
+				r.settle()
+				require.Equal(t, 1, r.questions())
+				id := r.request(method, r.inSession(c.params))
+				time.Sleep(time.Minute)
+				_, ok := r.answered(id)
+				require.Equal(t, !c.waits, ok)
+				r.cancel()
+				require.Equal(t, "cancelled", ended(r.await(prompt)))
+				r.await(id)
+			})
+		})
+	}
 }
 
 // What is taken back in one session holds for each other one of the project, with its next prompt, in this agent

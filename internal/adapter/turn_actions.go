@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -11,7 +10,6 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
@@ -23,7 +21,7 @@ const interruptTime = 2 * time.Second
 // act does one thing that the turn machine wants.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // who asked for it waits in the line, see Session.turn
+	case turns.Begin: // who asked for it waits in the line, see Session.change
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -83,7 +81,7 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 	if err := p.renew(ctx, t); err != nil {
 		return err
 	}
-	info, err := s.droid(ctx, t, 1)
+	_, info, err := s.awaitDroid(ctx, t, 1)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -142,8 +140,7 @@ func (p *userPrompt) sent(request string, err error) {
 		return
 	}
 	p.keepShellNotes()
-	var died *droid.ExitError
-	if errors.As(err, &died) {
+	if diesOf(err) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
 	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.GaveUp())))
@@ -159,9 +156,9 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.apply(s.proc.Norm().Interrupted(time.Now()))
 	s.Go(func(t *owner.Task) {
 		defer func() { s.prompts.Do(s.prompts.InterruptDone()) }() // also after a panic: prompts wait for it
+		s.apply(s.proc.Norm().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {
 			return
@@ -180,6 +177,7 @@ func (s *Session) interrupt() {
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
+	s.whenWritten(p.request, func() { s.prompts.Do(s.prompts.Written()) })
 	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
@@ -194,7 +192,6 @@ func (s *Session) endPrompt(end turns.End) {
 		tellNow(s, "The model gave an empty answer.")
 	}
 	p.answer(problem.Stop(end, s.prompts.GaveUp()))
-	s.whenWritten(p.request, func() { s.prompts.Do(s.prompts.Written()) })
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {

@@ -52,7 +52,13 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		return
 	}
 	p.used = usage.Sum(p.used, ev.Used)
-	ran, cancelled := s.prompts.Runs(p.id), s.prompts.Cancelled(p.id)
+	ran, compaction := s.prompts.Runs(p.id), show.Compacted
+	switch {
+	case s.prompts.Cancelled(p.id):
+		compaction = show.CompactionCancelled
+	case ev.Outcome == quirks.Failed:
+		compaction = show.CompactionFailed
+	}
 	var actions []turns.Action
 	if ev.Outcome == quirks.Dropped {
 		var again bool
@@ -65,7 +71,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev, s.agent.client.Login))
 	}
 	if ran {
-		s.tell(s.show.EndTurn(cancelled)...)
+		s.tell(s.show.EndTurn(compaction)...)
 	}
 	s.prompts.Do(actions)
 }

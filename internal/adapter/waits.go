@@ -45,7 +45,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needStart:
 		return !s.proc.Starting()
 	case n == needGone:
-		return s.ended || !s.proc.Doomed()
+		return s.ended || !s.proc.Ending()
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:
@@ -102,8 +102,8 @@ func (s *Session) besideFor(ctx context.Context, t *owner.Task, what waiting.Nee
 }
 
 // call takes needCalls until release is called.
-func (s *Session) call(ctx context.Context, t *owner.Task, needs ...waiting.Need) (release func(), err *acp.RequestError) {
-	release, why := s.line.Hold(ctx, t, aCall, needCalls, needs...)
+func (s *Session) call(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
+	release, why := s.line.Hold(ctx, t, aCall, needCalls)
 	return release, s.notWaited(why)
 }
 
@@ -121,5 +121,5 @@ func (s *Session) notWaited(why error) *acp.RequestError {
 // holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is
 // awaited.
 func (s *Session) holdPrompts() {
-	s.prompts.Do(s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Doomed()))
+	s.prompts.Do(s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Ending()))
 }

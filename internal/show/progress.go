@@ -165,14 +165,12 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 	v.own(id, " ", text, true)
 }
 
-// EndTurn ends what a turn showed of its progress.
-func (v *View) EndTurn(cancelled bool) []Output {
-	if cancelled {
-		v.retries = retries{}
-		v.endCompaction(CompactionCancelled, compactionEnds[CompactionCancelled], CompactionFacts{})
+// EndTurn ends what a turn showed of its progress. open is how a compaction ends that is open then.
+func (v *View) EndTurn(open CompactionEnd) []Output {
+	if open != CompactionCancelled {
+		v.retried()
 	}
-	v.retried()
 	v.retries = retries{}
-	v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
+	v.endCompaction(open, compactionEnds[open], CompactionFacts{})
 	return v.take()
 }

@@ -30,7 +30,7 @@ func TestRetriesAsNotices(t *testing.T) {
 		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed; droid tries it again","description":"429 slow\ndown"}`,
 		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed again; droid goes on trying (attempt 3)","description":"overloaded"}`,
 	}, got)
-	require.Empty(t, d.EndTurn(false), "how many attempts there were is no news")
+	require.Empty(t, d.EndTurn(Compacted), "how many attempts there were is no news")
 }
 
 // maxTitleLength bounds the titles of calls in bytes, but for commands: who allows

@@ -70,7 +70,7 @@ func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
 	require.Len(t, d.event(quirks.TextRetracted{MessageID: "a"}), 1)
 	require.Empty(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}))
 	require.Equal(t, []string{"notice new-2: \n\nNow it failed otherwise (busy); attempt 2."}, d.event(quirks.Retrying{Attempt: 2, Reason: "busy"}))
-	d.EndTurn(false)
+	d.EndTurn(Compacted)
 	require.Len(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}), 1)
 }
 
@@ -104,14 +104,14 @@ func TestRetries(t *testing.T) {
 			out = append(out, d.Event(d.moment(), ev, nil)...)
 			d.now = d.now.Add(8 * time.Second)
 		}
-		for _, o := range append(out, d.EndTurn(false)...) {
+		for _, o := range append(out, d.EndTurn(Compacted)...) {
 			text := o.(Text)
 			require.True(t, text.Notice)
 			got += text.Text
 		}
 		require.Equal(t, tc.want, got, name)
 		require.Len(t, d.Event(d.moment(), tc.retries[0], nil), 1, "the next turn tells it again")
-		require.Empty(t, d.EndTurn(false), name)
+		require.Empty(t, d.EndTurn(Compacted), name)
 	}
 	broken := newHarness(protocol.ClientCapabilities{})
 	told := 0
@@ -125,8 +125,8 @@ func TestRetries(t *testing.T) {
 	require.Equal(t, 1, told, "an answer that breaks off each time is one call")
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(row("busy", 3)...)
-	require.Empty(t, d.EndTurn(true), "nobody waits for it any more")
-	require.Empty(t, d.EndTurn(false))
+	require.Empty(t, d.EndTurn(CompactionCancelled), "nobody waits for it any more")
+	require.Empty(t, d.EndTurn(Compacted))
 }
 
 func TestCompaction(t *testing.T) {
@@ -150,10 +150,10 @@ func TestCompaction(t *testing.T) {
 		require.Equal(t, []string{"notice new-1:  " + want}, short(d.EndCompaction(end)))
 		require.False(t, d.Compacting())
 	}
-	for cancelled, want := range map[bool]string{true: "cancelled", false: "completed"} {
+	for _, end := range []CompactionEnd{Compacted, CompactionFailed, CompactionCancelled} {
 		d := newHarness(protocol.ClientCapabilities{Compaction: true})
 		d.event(began)
-		require.Equal(t, []string{"compaction new-1 " + want}, short(d.EndTurn(cancelled)), "with its turn")
+		require.Equal(t, []string{"compaction new-1 " + string(end)}, short(d.EndTurn(end)), "with its turn")
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
 //	runs      it can be asked                      Client
-//	doomed    it was killed; its end is awaited    Client, Doomed
+//	ending    it was killed; its end is awaited    Client, Ending
 //	died      it has ended by itself               Client is nil, LastCrash says why
 //
 // Beside that, a droid that was retired (parked, or ended with its session) may still be on its
@@ -32,8 +32,9 @@ type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
 	paused  bool                // its events are not read at present
-	doomed  bool                // nothing can be asked of it any more; its end is awaited
+	ending  bool                // nothing can be asked of it any more; its end is awaited
 	starts  bool                // it is being started
+	limit   int                 // of the messages for which it is asked then
 	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
 	failure *acp.RequestError   // why it was not started
 	crash   error               // why the last droid died
@@ -92,24 +93,31 @@ func (p *Process) NotMade() { p.unmade = true }
 // Unmade reports whether the first droid that is started is to make the session, and not to load it.
 func (p *Process) Unmade() bool { return p.unmade }
 
-// Start notes that a droid is being started. It reports false when one is already.
-func (p *Process) Start() bool {
-	begins := !p.starts
-	p.starts = true
-	return begins
+// BeginStart notes that a droid is being started, and asked for so many messages. It reports false when one is already.
+func (p *Process) BeginStart(limit int) bool {
+	if p.starts {
+		return false
+	}
+	p.starts, p.limit = true, limit
+	return true
 }
 
 // Starting reports whether a droid is being started.
 func (p *Process) Starting() bool { return p.starts }
 
-// Started notes that the start has ended: what droid said when it loaded the session, or why
+// StartEnded notes that the start has ended: what droid said when it loaded the session, or why
 // there is none.
-func (p *Process) Started(info *stream.SessionInfo, failure *acp.RequestError) {
+func (p *Process) StartEnded(info *stream.SessionInfo, failure *acp.RequestError) {
 	p.starts, p.info, p.failure = false, info, failure
 }
 
-// Outcome is what the last start came to.
-func (p *Process) Outcome() (*stream.SessionInfo, *acp.RequestError) { return p.info, p.failure }
+// Outcome is what the last start came to. There is no info for who wants more messages than droid was asked for.
+func (p *Process) Outcome(limit int) (*stream.SessionInfo, *acp.RequestError) {
+	if limit > p.limit {
+		return nil, p.failure
+	}
+	return p.info, p.failure
+}
 
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
@@ -165,16 +173,16 @@ func (p *Process) Kill(reason string) {
 	}
 }
 
-// Doom notes that nothing can be asked of droid any more, if one runs.
-func (p *Process) Doom() { p.doomed = p.droid != nil }
+// NoteEnding notes that nothing can be asked of droid any more, if one runs.
+func (p *Process) NoteEnding() { p.ending = p.droid != nil }
 
-// Doomed reports whether the end of droid is awaited.
-func (p *Process) Doomed() bool { return p.doomed }
+// Ending reports whether the end of droid is awaited.
+func (p *Process) Ending() bool { return p.ending }
 
 // Died notes that droid ended by itself, and why.
 func (p *Process) Died(err error) {
 	p.crash = err
-	p.droid, p.doomed = nil, false
+	p.droid, p.ending = nil, false
 }
 
 // LastCrash is why the last droid that died did so, nil when none has.
@@ -183,7 +191,7 @@ func (p *Process) LastCrash() error { return p.crash }
 // Retire parts with droid. end, which blocks, ends it politely; ended notes that it is gone.
 func (p *Process) Retire() (end, ended func()) {
 	client, polite := p.droid, p.polite
-	p.retiring, p.droid, p.doomed = client, nil, false
+	p.retiring, p.droid, p.ending = client, nil, false
 	return func() { Close(polite, client) }, func() {
 		if p.retiring == client {
 			p.retiring = nil

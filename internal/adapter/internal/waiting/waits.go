@@ -46,8 +46,8 @@ func (l *Waits) UntilReady(ctx context.Context, t Task, who string, need Need, r
 
 // Hold is Until that takes n, when the earlier ones who take that have let it go. n is taken until
 // release is called. After an error there is nothing to release.
-func (l *Waits) Hold(ctx context.Context, t Task, who string, n Need, needs ...Need) (release func(), err error) {
-	w := &Waiter{Name: who, Needs: needs, Takes: n}
+func (l *Waits) Hold(ctx context.Context, t Task, who string, n Need) (release func(), err error) {
+	w := &Waiter{Name: who, Takes: n}
 	return func() { l.Leave(w) }, l.stand(ctx, t, w)
 }
 

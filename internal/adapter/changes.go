@@ -11,21 +11,21 @@ import (
 	"droid-acp/internal/adapter/turns"
 )
 
-// turn is the turn of what the user asks of the session beside prompts, see turns.Change.
-type turn struct {
-	s      *Session
-	change *turns.Change
+// change is what the user asks of the session beside prompts, whose turn has come; see turns.Change.
+type change struct {
+	s    *Session
+	turn *turns.Change
 }
 
-// turn returns when the turn has come of what is asked now. over must be called when it has its
+// change returns when the turn has come of what is asked now. over must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
-func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*turn, *acp.RequestError) {
+func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*change, *acp.RequestError) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
 	c, actions := s.prompts.Change(of)
 	s.prompts.Do(actions)
-	its := &turn{s, c}
+	its := &change{s, c}
 	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return c.Begun() || !s.prompts.Takes(c) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
@@ -45,23 +45,23 @@ func (s *Session) turn(ctx context.Context, t *owner.Task, of turns.Sphere) (*tu
 }
 
 // takeBack ends a turn in which nothing was done, whether it had begun or not.
-func (t *turn) takeBack() {
-	if t.change.Begun() {
-		t.over(nil)
+func (c *change) takeBack() {
+	if c.turn.Begun() {
+		c.over(nil)
 		return
 	}
-	_, actions := t.s.prompts.Withdraw(t.change)
-	t.s.prompts.Do(actions)
+	_, actions := c.s.prompts.Withdraw(c.turn)
+	c.s.prompts.Do(actions)
 }
 
 // over ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
 // sent.
-func (t *turn) over(why error) { t.s.prompts.Do(t.s.prompts.Changed(t.change, why)) }
+func (c *change) over(why error) { c.s.prompts.Do(c.s.prompts.Changed(c.turn, why)) }
 
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.
-func (t *turn) failed(c *wire.Call, why error) {
-	t.s.whenWritten(c.Response, func() { t.over(why) })
+func (c *change) failed(call *wire.Call, why error) {
+	c.s.whenWritten(call.Response, func() { c.over(why) })
 }
 
 // whenWritten has the owner do f when a response is written.
