@@ -27,7 +27,7 @@ var bounded = []string{"internal/adapter", "internal/adapter/opening", "internal
 // and why that holds up nobody.
 var unbounded = map[string]string{
 	// These are called within a bound.
-	"Session.apply": "fileReader has one", "readText": "by fileReader",
+	"readText":         "by fileReader",
 	"editorFiles.open": "by openFiles", "New": "as Opener.Stat",
 	// These run beside, in goroutines of which none but their own session's work waits.
 	"Agent.authenticate": "beside, for the requests to log in alone",
