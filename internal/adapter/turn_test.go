@@ -334,17 +334,6 @@ func TestPromptsOfASessionRunInTurn(t *testing.T) {
 	})
 }
 
-func TestCancelEndsWaitingPromptsToo(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), v))
-		first, second := e.prompt("one"), e.prompt("two")
-		time.Sleep(time.Second)
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(second)))
-		require.Equal(t, "cancelled", ended(e.await(first)))
-	})
-}
-
 // TestCancelRequest: $/cancel_request ends a prompt like session/cancel, with a
 // stop reason and not with an error.
 func TestCancelRequest(t *testing.T) {
