@@ -279,10 +279,14 @@ func (c *client) response(id int, limit time.Duration) (number int, l line) {
 	return c.await("the response to request "+want, 0, limit, func(l line) bool { return l.Method == "" && string(l.ID) == want })
 }
 
+// answerLimit bounds the wait for what comes: an old droid takes half a minute to open a session on two cores with a load
+// of 20.
+const answerLimit = 90 * time.Second
+
 // call sends a request and returns its result.
 func (c *client) call(method string, params any) (json.RawMessage, *rpcError) {
 	c.t.Helper()
-	_, l := c.response(c.request(method, params), 30*time.Second)
+	_, l := c.response(c.request(method, params), answerLimit)
 	return l.Result, l.Error
 }
 
@@ -429,7 +433,7 @@ func asUpdate(l line) (u update, ok bool) {
 func (t turn) awaitUpdate(what string, ok func(update) bool) update {
 	t.t.Helper()
 	var found update
-	t.await(what, t.from, 30*time.Second, func(l line) bool {
+	t.await(what, t.from, answerLimit, func(l line) bool {
 		u, isUpdate := asUpdate(l)
 		if !isUpdate || !ok(u) {
 			return false

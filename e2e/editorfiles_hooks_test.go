@@ -72,7 +72,7 @@ func TestCommandsCannotPlayHooks(t *testing.T) {
 		require.NoError(t, editor.Type(path, func(string) string { return "unsaved secret\n" }))
 		request := fmt.Sprintf(`{"session_id":"SESSION","hook_event_name":"EVENT","tool_name":"TOOL","tool_input":{"file_path":%q,"old_str":"a","new_str":"b"}}`, path)
 		script := `settings=$(tr '\0' '\n' </proc/$PPID/environ | sed -n 's/^FACTORY_RUNTIME_SETTINGS_PATH=//p')
-hook=$(grep -o '/proc/[0-9]*/exe' "$settings" | head -1); address=$(grep -o '@droid-acp-[0-9a-f]*' "$settings" | head -1)
+hook=$(grep -o '/proc/[0-9]*/exe' "$settings" | head -1); address=$(grep -o '@droid-acp-[0-9A-Z]*' "$settings" | head -1)
 test -n "$address" && echo "the hook is known"
 for event in PreToolUse PostToolUse; do for tool in Read Edit; do
 sed "s/EVENT/$event/; s/TOOL/$tool/" <request.json | "$hook" droid-acp-files-hook "$address"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -22,8 +23,8 @@ func attachCommand() subcommand {
 				"Ctrl-C leaves, and the session goes on. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"Exit codes: 0 you left, 1 there is no such session, or the server has gone, 2 wrong usage.",
 		},
-		own: []settings.Setting{
-			{Name: "watch-only", Kind: settings.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
+		own: []flags.Setting{
+			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
 		},
 		run: runAttach,
 	}
@@ -32,7 +33,7 @@ func attachCommand() subcommand {
 func runAttach(c *call) int {
 	path, err := c.socket()
 	if err != nil {
-		return usageError(c.stderr, err, "attach")
+		return c.wrong(err)
 	}
 	status, err := keep.NewClient(path).Status(c.leaving.ctx)
 	if err != nil {
@@ -60,24 +61,32 @@ func (c *call) attach(path string, session serve.SessionInfo) error {
 		options.Typed = c.stdin
 	}
 	hello.WatchOnly = options.Typed == nil
-	frontIn, clientOut := io.Pipe()
-	clientIn, frontOut := io.Pipe()
-	front := &keep.Front{
-		Hello: hello, In: frontIn, Out: frontOut, Log: zap.NewNop(),
-		Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, nil) },
-	}
+	gone := between(func(in io.Reader, out io.Writer) error {
+		front := &keep.Front{
+			Hello: hello, In: in, Out: out, Log: zap.NewNop(),
+			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, nil) },
+		}
+		return front.Run(c.leaving.ctx)
+	}, func(in io.Reader, out io.Writer) {
+		err = smoke.Attach(c.leaving.ctx, in, out, c.stdout, options)
+	})
+	return cmp.Or(gone, err) // the first says more
+}
+
+// between runs an agent and its client, which speak to each other by pipes. It returns the agent's error when both
+// have ended.
+func between(agent func(in io.Reader, out io.Writer) error, client func(in io.Reader, out io.Writer)) error {
+	agentIn, clientOut := io.Pipe()
+	clientIn, agentOut := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := front.Run(c.leaving.ctx)
-		_ = frontOut.Close()                         // a pipe always closes
-		_ = frontIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
+		err := agent(agentIn, agentOut)
+		_ = agentOut.Close()                         // a pipe always closes
+		_ = agentIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
 		ended <- err
 	}()
-	err = smoke.Attach(c.leaving.ctx, clientIn, clientOut, c.stdout, options)
+	client(clientIn, clientOut)
 	_ = clientOut.Close()
-	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the server still says has no reader
-	if gone := <-ended; gone != nil {
-		return gone // it says more
-	}
-	return err
+	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
+	return <-ended
 }

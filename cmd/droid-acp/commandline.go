@@ -31,7 +31,7 @@ func execute(base call, args []string) int {
 	case out.err != nil:
 		return base.printed(out.err)
 	case err != nil:
-		return usageError(base.stderr, err, strings.TrimPrefix(cmd.CommandPath(), "droid-acp "))
+		return usageError(base.stderr, err, cmd)
 	}
 	return l.code
 }
@@ -73,7 +73,7 @@ func (l *commandLine) tree(out io.Writer) *cobra.Command {
 // branch completes the command with what runs it and, where the arguments name it, with its
 // flags: an editor's start does not wait for the flags of other commands (0.2 ms).
 func (l *commandLine) branch(c subcommand) *cobra.Command {
-	values := settings.New(append(settings.Common(), c.own...))
+	values := flags.New(append(flags.Common(), c.own...))
 	if c.Name() == "droid-acp" || slices.Contains(l.args, c.Name()) || slices.Contains(l.args, manWord) {
 		c.addFlags(values)
 	}
@@ -85,7 +85,7 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 }
 
 // run runs a command whose flags have been read. An error is one of usage.
-func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, values settings.Values) error {
+func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, values flags.Values) error {
 	switch {
 	case c.serves && values.Bool(loginWord):
 		c = loginCommand()
@@ -104,7 +104,7 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 		return err
 	}
 	call := l.base
-	call.cmd, call.args, call.values, call.unknownVariables = cmd, args, values, settings.UnknownVariables(os.Environ())
+	call.cmd, call.args, call.values, call.unknownVariables = cmd, args, values, flags.UnknownVariables(os.Environ())
 	if c.strict && len(call.unknownVariables) > 0 {
 		return errors.New(call.unknownVariables[0])
 	}
@@ -114,9 +114,9 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 
 // addFlags adds the flags of the command: of what it reads, of what it passes over, and its
 // own.
-func (c subcommand) addFlags(values settings.Values) {
+func (c subcommand) addFlags(values flags.Values) {
 	c.Flags().SortFlags = false
-	for _, row := range settings.Common() {
+	for _, row := range flags.Common() {
 		if isRead := slices.Contains(c.reads, row.Name); isRead || c.passesOver {
 			row.Hidden = !isRead
 			c.addFlag(values, row)
@@ -131,13 +131,13 @@ func (c subcommand) addFlags(values settings.Values) {
 }
 
 // addFlag adds the flag of a setting, and says how its values are completed.
-func (c subcommand) addFlag(values settings.Values, row settings.Setting) {
+func (c subcommand) addFlag(values flags.Values, row flags.Setting) {
 	values.AddFlag(c.Flags(), row)
 	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	switch row.Kind {
-	case settings.Dir:
+	case flags.Dir:
 		directive = cobra.ShellCompDirectiveFilterDirs
-	case settings.File:
+	case flags.File:
 		directive = cobra.ShellCompDirectiveDefault
 	}
 	if err := c.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Allowed, directive)); err != nil {

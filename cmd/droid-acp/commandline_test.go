@@ -92,12 +92,12 @@ func TestFlagsBehindThePrompt(t *testing.T) {
 func TestCommandsAreComplete(t *testing.T) {
 	for _, c := range append(commands(), serveCommand("acp")) {
 		seen := map[string]bool{"help": true}
-		for _, row := range append(settings.Common(), c.own...) {
+		for _, row := range append(flags.Common(), c.own...) {
 			require.False(t, seen[row.Name], "%s has two flags --%s", c.Name(), row.Name)
 			seen[row.Name] = true
-			require.Equal(t, row.Kind == settings.Switch, row.Value == "", "%s --%s: what help calls its value", c.Name(), row.Name)
+			require.Equal(t, row.Kind == flags.Switch, row.Value == "", "%s --%s: what help calls its value", c.Name(), row.Name)
 		}
-		require.Subset(t, settings.CommonNames(), c.reads, c.Name())
+		require.Subset(t, flags.CommonNames(), c.reads, c.Name())
 		for _, pair := range c.exclude {
 			require.True(t, seen[pair[0]] && seen[pair[1]], "%s: %v", c.Name(), pair)
 		}
@@ -106,8 +106,8 @@ func TestCommandsAreComplete(t *testing.T) {
 
 // The words that the table allows are those that the others know.
 func TestAllowedWords(t *testing.T) {
-	for _, row := range settings.Common() {
-		if row.Name == settings.Files {
+	for _, row := range flags.Common() {
+		if row.Name == flags.Files {
 			require.Equal(t, []string{string(adapter.FilesEditor), string(adapter.FilesDisk)}, row.Allowed)
 		}
 	}

@@ -13,18 +13,18 @@ import (
 // them by call.values and returns the exit code; and a line in commands. --help, the errors,
 // the man page and the completions follow from the row.
 //
-// To add a flag to one command, add a settings.Setting to its own. A flag of several
-// commands is a row of settings.Common, whose name stands in the reads of each of them.
+// To add a flag to one command, add a flags.Setting to its own. A flag of several
+// commands is a row of flags.Common, whose name stands in the reads of each of them.
 
 // subcommand is a row of the table of commands, and the function that runs it.
 type subcommand struct {
-	*cobra.Command                    // its name, its help, and which arguments it takes
-	reads          []string           // which rows of settings.Common it reads
-	own            []settings.Setting // rows that only this command has
-	exclude        [][2]string        // flags that contradict each other
+	*cobra.Command                 // its name, its help, and which arguments it takes
+	reads          []string        // which rows of flags.Common it reads
+	own            []flags.Setting // rows that only this command has
+	exclude        [][2]string     // flags that contradict each other
 	run            func(*call) (exitCode int)
 
-	// passesOver: flags of settings.Common that it does not read are no error. Clients append
+	// passesOver: flags of flags.Common that it does not read are no error. Clients append
 	// the arguments of a login to those of the agent.
 	passesOver bool
 	// serves: stdout belongs to an editor, and stderr to its log.
@@ -55,9 +55,9 @@ func commands() []subcommand {
 type call struct {
 	leaving          *leaving
 	cmd              *cobra.Command
-	values           settings.Values // of settings.Common, of one that the command does not read the default; and of its own
-	args             []string        // what is no flag
-	unknownVariables []string        // what is to be said of variables that nobody reads
+	values           flags.Values // of flags.Common, of one that the command does not read the default; and of its own
+	args             []string     // what is no flag
+	unknownVariables []string     // what is to be said of variables that nobody reads
 	stdin            io.Reader
 	stdout, stderr   io.Writer // stderr is safe to write others' texts to
 	mute             func()    // from now on nothing is written to stderr

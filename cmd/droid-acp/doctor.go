@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
@@ -31,8 +29,8 @@ func doctorCommand() subcommand {
 				"It asks no model, so it costs nothing.\n\n" +
 				"Exit codes: 0 nothing was found that stops you, 1 something was, or the doctor was ended, 2 wrong usage.",
 		},
-		reads: []string{settings.Droid, settings.Model, settings.Trust, settings.LogFile, settings.LogLevel},
-		own:   []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print the report as JSON"}},
+		reads: []string{flags.Droid, flags.Model, flags.Trust, flags.LogFile, flags.LogLevel},
+		own:   []flags.Setting{{Name: "json", Kind: flags.Switch, Does: "print the report as JSON"}},
 		run:   runDoctor,
 	}
 }
@@ -40,7 +38,7 @@ func doctorCommand() subcommand {
 func runDoctor(c *call) int {
 	log, closeLog, err := c.logger(io.Discard) // the report says it
 	if err != nil {
-		return usageError(c.stderr, err, "doctor")
+		return c.wrong(err)
 	}
 	defer closeLog()
 	out := &noting{to: c.stdout}
@@ -57,8 +55,7 @@ func runDoctor(c *call) int {
 	text := report.Verdict()
 	if asJSON {
 		if text, err = report.JSON(); err != nil {
-			fmt.Fprintln(c.stderr, "droid-acp doctor: "+err.Error())
-			return exitFailed
+			return c.failed(err)
 		}
 	}
 	fmt.Fprint(out, text)
@@ -78,34 +75,22 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		dir = home
 	}
 	untrusted := ""
-	if !keeper(c.values.String(settings.Trust)).Look(dir).Trusted {
+	if !keeper(c.values.String(flags.Trust)).Look(dir).Trusted {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
 	}
-	var flags []string
-	if named := c.values.String(settings.Droid); named != "" {
-		flags = []string{"--droid", named}
+	var given []string
+	if named := c.values.String(flags.Droid); named != "" {
+		given = []string{"--droid", named}
 	}
 	return doctor.Config{
-		Trust: untrusted, Flags: flags, Width: columns(c.stdout),
+		Trust: untrusted, Flags: given, Width: columns(c.stdout),
 		Find:  c.findDroid,
-		Model: c.values.String(settings.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Version: version(), UnknownVariables: c.unknownVariables,
+		Model: c.values.String(flags.Model), Dir: dir, Home: home, Journal: stateFile("edits"), Version: version(), UnknownVariables: c.unknownVariables,
 		Keep:    lookAtServer,
 		Demo:    func(ctx context.Context) error { return demoTurn(ctx, log) },
 		Started: c.leaving.onHurry,
 		Log:     log,
 	}
-}
-
-// columns is how wide what is written to w may be, 0 where that is not known.
-func columns(w io.Writer) (n int) {
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil {
-		return n
-	}
-	withFd(w, func(fd uintptr) bool {
-		n, _, _ = term.GetSize(int(fd)) // 0 is the answer where it is no terminal
-		return true
-	})
-	return n
 }
 
 // demoTurn has the built-in droid play its conversation, and returns why it did not come

@@ -22,8 +22,8 @@ func installDroidCommand() subcommand {
 			Long: "It runs `npm install -g droid`, which downloads droid from npm's registry. Nothing is downloaded unless you agree.\n\n" +
 				"Exit codes: 0 droid is installed, 1 it is not, 2 wrong usage, or there is no terminal to ask at.",
 		},
-		reads: []string{settings.Droid},
-		own:   []settings.Setting{{Name: "yes", Kind: settings.Switch, Does: "agree without being asked"}},
+		reads: []string{flags.Droid},
+		own:   []flags.Setting{{Name: "yes", Kind: flags.Switch, Does: "agree without being asked"}},
 		run:   runInstallDroid,
 	}
 }
@@ -35,14 +35,14 @@ func runInstallDroid(c *call) int {
 	shown := visible.Writer(c.stdout)
 	err := install.Installer{
 		Find:   c.findDroid,
-		Named:  c.values.String(settings.Droid),
+		Named:  c.values.String(flags.Droid),
 		Agrees: c.agrees,
 		Out:    shown, GOOS: runtime.GOOS,
 	}.Run(c.leaving.ctx)
 	_ = shown.Flush() // what could not be shown is no reason to fail
 	switch {
 	case errors.Is(err, errNoTerminal):
-		return usageError(c.stderr, err, "install-droid")
+		return c.wrong(err)
 	case err != nil:
 		fmt.Fprintln(c.stderr, "droid-acp install-droid: "+strings.TrimSuffix(err.Error(), ".")+".")
 		return exitFailed

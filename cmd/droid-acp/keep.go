@@ -19,9 +19,9 @@ import (
 )
 
 // socketSetting is where the server of the user listens.
-func socketSetting() settings.Setting {
-	return settings.Setting{
-		Name: "socket", Kind: settings.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
+func socketSetting() flags.Setting {
+	return flags.Setting{
+		Name: "socket", Kind: flags.File, Value: "PATH", Unset: "$XDG_RUNTIME_DIR/droid-acp/serve.sock, else ~/.local/state/droid-acp/run/serve.sock",
 		Does: "the server's Unix socket, in a directory that is yours alone",
 	}
 }
@@ -38,14 +38,8 @@ func defaultSocket() (string, error) {
 	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
 }
 
-// runFront passes an editor's messages on to the server, which keeps what runs when the editor goes.
-func runFront(c *call) int {
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err)
-	}
-	defer closeLog()
-	c.logStart(log)
+// front passes an editor's messages on to the server, which keeps what runs when the editor goes.
+func (c *call) front(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}
@@ -58,6 +52,7 @@ func runFront(c *call) int {
 		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log,
 		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
 	}
+	var err error
 	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
 		front.Hello.Stderr = true
 		err = front.Run(c.leaving.ctx)
@@ -71,7 +66,7 @@ func runFront(c *call) int {
 
 // agentNames are the settings of an agent, whoever runs it.
 func agentNames() []string {
-	return slices.DeleteFunc(settings.CommonNames(), func(name string) bool { return name == settings.Keep })
+	return slices.DeleteFunc(flags.CommonNames(), func(name string) bool { return name == flags.Keep })
 }
 
 // hello says how the agent of this process's client is run.
@@ -89,7 +84,7 @@ func hello(args []string) (serve.Hello, error) {
 
 // keptEnvironment is ours, without what would have an agent keep itself.
 func keptEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, settings.EnvKeep+"=") })
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, flags.EnvKeep+"=") })
 }
 
 // connect connects to the server by WebSocket. Where none runs, one is started.

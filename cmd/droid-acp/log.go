@@ -33,17 +33,17 @@ const logFileTime = 2 * time.Second
 // unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
 func (c *call) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
-	if named := c.values.String(settings.LogLevel); named != "" {
+	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
 		if err != nil {
-			return nil, nil, err // settings.Common allows no other levels
+			return nil, nil, err // flags.Common allows no other levels
 		}
 		toStderr, toFile = level, level
 	}
 	var file *os.File
-	if path := c.values.String(settings.LogFile); path != "" {
+	if path := c.values.String(flags.LogFile); path != "" {
 		if file, err = openLogFile(path); err != nil {
-			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(settings.LogFile), err)
+			return nil, nil, fmt.Errorf("the log file (%s) cannot be opened: %w", c.values.Source(flags.LogFile), err)
 		}
 	}
 	core, closeStderr := logTo(stderr, lineEncoder(), toStderr, true)
@@ -153,8 +153,8 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 // withoutWords is the text of an error without what droid or the editor wrote.
 func withoutWords(err error) string {
 	text := droid.LogText(err)
-	var refused *acp.RequestError
-	if !errors.As(err, &refused) {
+	refused, is := errors.AsType[*acp.RequestError](err)
+	if !is {
 		return text
 	}
 	instead := fmt.Sprintf("error %d", refused.Code)
@@ -192,6 +192,17 @@ func openLogFile(path string) (*os.File, error) {
 		err = fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
 	}
 	return file, err
+}
+
+// logged runs a command that has a log, in which its start stands.
+func (c *call) logged(run func(log *zap.Logger) int) int {
+	log, closeLog, err := c.logger(c.stderr)
+	if err != nil {
+		return c.wrong(err)
+	}
+	defer closeLog()
+	c.logStart(log)
+	return run(log)
 }
 
 // logStart logs which program runs, and in which version, and the variables that nobody reads.

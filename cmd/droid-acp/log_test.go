@@ -114,7 +114,7 @@ func TestLogOfRefusals(t *testing.T) {
 
 // callWith is a call with these values of settings, each behind its name.
 func callWith(t *testing.T, pairs ...string) *call {
-	values := settings.New(settings.Common())
+	values := flags.New(flags.Common())
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {
 			require.NoError(t, values[pair[0]].Set(pair[1]))
@@ -129,7 +129,7 @@ func TestLogLeavesWordsAndFilesOut(t *testing.T) {
 	for level, names := range map[string]bool{"": false, "info": false, "debug": true} {
 		path := filepath.Join(t.TempDir(), "log")
 		var stderr bytes.Buffer
-		c := callWith(t, settings.LogFile, path, settings.LogLevel, level)
+		c := callWith(t, flags.LogFile, path, flags.LogLevel, level)
 		log, closeLog, err := c.logger(&stderr)
 		require.NoError(t, err)
 		missing := &fs.PathError{Op: "open", Path: "/project/FILE", Err: fs.ErrNotExist}

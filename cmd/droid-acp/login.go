@@ -17,6 +17,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/login"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
 )
 
@@ -25,8 +26,8 @@ import (
 const loginWord = "login"
 
 // loginSetting is the flag by which serving becomes the login.
-func loginSetting() settings.Setting {
-	return settings.Setting{Name: loginWord, Kind: settings.Switch, Hidden: true, Does: "log in, as the command login does"}
+func loginSetting() flags.Setting {
+	return flags.Setting{Name: loginWord, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
 }
 
 // loginCommand is the command that logs in.
@@ -37,7 +38,7 @@ func loginCommand() subcommand {
 			Long: "It passes over the flags of serving, since editors append login to these.\n\n" +
 				"Exit codes: 0 droid says that it is logged in, 1 it is not, 2 wrong usage.",
 		},
-		reads: []string{settings.Droid, settings.LogFile, settings.LogLevel}, passesOver: true, own: []settings.Setting{loginSetting()},
+		reads: []string{flags.Droid, flags.LogFile, flags.LogLevel}, passesOver: true, own: []flags.Setting{loginSetting()},
 		run: runLogin,
 	}
 }
@@ -46,10 +47,10 @@ func loginCommand() subcommand {
 func runLogin(c *call) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
-		return usageError(c.stderr, err)
+		return c.wrong(err)
 	}
 	defer closeLog()
-	shown, start := &terminal{inTurn{to: visible.Writer(c.stdout)}}, c.startLogin(log)
+	shown, start := &terminal{oneByOne{to: visible.Writer(c.stdout)}}, c.startLogin(log)
 	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
@@ -95,7 +96,7 @@ func (c *call) clientsLogin() accounts.Command {
 		return accounts.Command{}
 	}
 	command := accounts.Command{Path: self, Args: []string{loginWord}}
-	if given := c.values.String(settings.Droid); given != "" {
+	if given := c.values.String(flags.Droid); given != "" {
 		path, err := filepath.Abs(given)
 		if err != nil || !strings.ContainsRune(given, filepath.Separator) {
 			path = given // a name in the PATH
@@ -109,7 +110,7 @@ func (c *call) clientsLogin() accounts.Command {
 }
 
 // terminal shows a person what droid tells and asks.
-type terminal struct{ out inTurn }
+type terminal struct{ out oneByOne }
 
 func (t *terminal) listener() login.Listener {
 	return login.Listener{
@@ -135,7 +136,7 @@ func (t *terminal) ask(_ context.Context, method string, params json.RawMessage)
 		return json.RawMessage(`{"action":"accept"}`), nil
 	}
 	t.print("That cannot be answered here, and droid is told so.")
-	return nil, &login.Error{Code: -32601, Message: "a terminal cannot answer " + method}
+	return nil, &login.Error{Code: jsonrpc.CodeMethodNotFound, Message: "a terminal cannot answer " + method}
 }
 
 func (t *terminal) say(params json.RawMessage) {

@@ -151,7 +151,7 @@ func TestLoginCommand(t *testing.T) {
 		"mydroid": {"login", "--droid", "mydroid"},
 		"./droid": {"login", "--droid", filepath.Join(dir, "droid")},
 	} {
-		command := callWith(t, settings.Droid, given).clientsLogin()
+		command := callWith(t, flags.Droid, given).clientsLogin()
 		require.Equal(t, want, command.Args)
 		require.True(t, filepath.IsAbs(command.Path))
 		require.Equal(t, map[string]string{droid.EnvDroid: "/opt/droid"}, command.Env)

@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"droid-acp/internal/text/visible"
 )
 
 const (
@@ -95,4 +97,35 @@ func (l *logWriter) run() {
 			_, _ = l.w.Write(lines) // where a log cannot be written, there is nowhere to say so
 		}
 	}
+}
+
+// oneByOne takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
+// goroutine of its own while a command tells how it ended; and a login, which tells while it asks.
+type oneByOne struct {
+	mu    sync.Mutex
+	to    *visible.Stream
+	muted bool
+}
+
+func (w *oneByOne) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.muted {
+		return len(p), nil
+	}
+	return w.to.Write(p)
+}
+
+// mute has all that is written from now on go nowhere.
+func (w *oneByOne) mute() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.muted = true
+}
+
+// flush writes what may be incomplete.
+func (w *oneByOne) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.to.Flush() // there is nowhere to say that it failed
 }

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
@@ -29,6 +30,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/text/visible"
 )
 
@@ -62,7 +64,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	said := &inTurn{to: visible.Writer(stderr)} // it repeats what others wrote
+	said := &oneByOne{to: visible.Writer(stderr)} // it repeats what others wrote
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
@@ -89,8 +91,8 @@ func serveCommand(name string) subcommand {
 		Long: "droid-acp puts Factory's droid into editors that speak the Agent Client Protocol (ACP). It is an independent, unofficial bridge.\n\n" +
 			"A flag wins over its environment variable, and that over the default.\n\n" +
 			"Exit codes: 0 the editor has gone, 1 it could not go on, 2 wrong usage.",
-	}, reads: settings.CommonNames(), own: []settings.Setting{
-		loginSetting(), {Name: versionWord, Kind: settings.Switch, Does: "print the version"},
+	}, reads: flags.CommonNames(), own: []flags.Setting{
+		loginSetting(), {Name: versionWord, Kind: flags.Switch, Does: "print the version"},
 	}, serves: true, run: runServe}
 }
 
@@ -100,15 +102,14 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 }
 
 func runServe(c *call) int {
-	if c.values.Bool(settings.Keep) {
-		return runFront(c)
+	if c.values.Bool(flags.Keep) {
+		return c.logged(c.front)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err)
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(c.serve)
+}
+
+// serve runs the agent.
+func (c *call) serve(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}
@@ -130,19 +131,19 @@ func runServe(c *call) int {
 			},
 			Store:    sessionStore(log),
 			Defaults: c.defaults(),
-			Trust:    keeper(c.values.String(settings.Trust)),
+			Trust:    keeper(c.values.String(flags.Trust)),
 			Dir:      dir,
-			Spare:    opening.Spare(cmp.Or(c.values.String(settings.Spare), string(opening.SpareAuto))),
+			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
 		},
 		Locate:       c.findDroid,
 		Release:      releaseOf,
 		Login:        c.startLogin(log),
 		LoginCommand: c.clientsLogin(),
-		ParkAfter:    c.values.Duration(settings.ParkAfter),
-		Files:        adapter.FilesWay(c.values.String(settings.Files)),
-		ClientShows:  c.values.String(settings.ClientShows),
+		ParkAfter:    c.values.Duration(flags.ParkAfter),
+		Files:        adapter.FilesWay(c.values.String(flags.Files)),
+		ClientShows:  c.values.String(flags.ClientShows),
 		Journal:      stateFile("edits"),
-		Shell:        c.values.Bool(settings.Shell),
+		Shell:        c.values.Bool(flags.Shell),
 		Version:      version(),
 		Log:          log,
 	})
@@ -159,23 +160,31 @@ func (c *call) findDroid() (string, error) {
 	if _, err := os.UserHomeDir(); err != nil {
 		return "", diagnosis.NoHome(err)
 	}
-	return droid.Find(c.values.String(settings.Droid))
+	return droid.Find(c.values.String(flags.Droid))
 }
 
 // defaults are what new sessions start with.
 func (c *call) defaults() options.Defaults {
 	v := c.values
-	return options.Defaults{Mode: stream.Mode(v.String(settings.Mode)), Model: v.String(settings.Model), Effort: v.String(settings.Effort), FollowUp: v.String(settings.FollowUp)}
+	return options.Defaults{Mode: stream.Mode(v.String(flags.Mode)), Model: v.String(flags.Model), Effort: v.String(flags.Effort), FollowUp: v.String(flags.FollowUp)}
 }
 
 // usageError says what is wrong with the call, and where the help of the command is.
-func usageError(stderr io.Writer, err error, command ...string) int {
-	help := "droid-acp --help"
-	if len(command) > 0 && command[0] != "droid-acp" {
-		help = "droid-acp " + command[0] + " --help"
-	}
-	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s` for the usage.\n", err, help)
+func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
+	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s --help` for the usage.\n", err, cmd.CommandPath())
 	return exitUsage
+}
+
+// wrong is usageError for the command that runs.
+func (c *call) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
+
+// failed says why a command failed.
+func (c *call) failed(err error) int {
+	if errors.Is(err, keep.ErrNobody) {
+		err = errors.New("no server runs, so no session is kept")
+	}
+	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
+	return exitFailed
 }
 
 // memoryLimit is the size of the process, in bytes, above which Go collects garbage

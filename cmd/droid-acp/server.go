@@ -17,8 +17,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
 )
@@ -39,16 +41,16 @@ func serverCommand() subcommand {
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
 		},
 		reads: agentNames(),
-		own: []settings.Setting{
+		own: []flags.Setting{
 			socketSetting(),
-			{Name: "listen", Kind: settings.Text, Value: "ADDRESS", Unset: "the socket alone", Does: "an address for clients over TCP, such as 127.0.0.1:7777; others than this machine's own need TLS"},
-			{Name: "token-file", Kind: settings.File, Value: "FILE", Does: "the file with the token that these clients must know; it is made where it is missing"},
-			{Name: "tls-cert", Kind: settings.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
-			{Name: "tls-key", Kind: settings.File, Value: "FILE", Does: "its key, in PEM"},
-			{Name: "origin", Kind: settings.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
-			{Name: "answer-for", Kind: settings.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
-			{Name: "keep-idle", Kind: settings.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long an agent stays without a client once nothing runs"},
-			{Name: "idle", Kind: settings.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
+			{Name: "listen", Kind: flags.Text, Value: "ADDRESS", Unset: "the socket alone", Does: "an address for clients over TCP, such as 127.0.0.1:7777; others than this machine's own need TLS"},
+			{Name: "token-file", Kind: flags.File, Value: "FILE", Does: "the file with the token that these clients must know; it is made where it is missing"},
+			{Name: "tls-cert", Kind: flags.File, Value: "FILE", Does: "the certificate for --listen, in PEM"},
+			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
+			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
+			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
+			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long an agent stays without a client once nothing runs"},
+			{Name: "idle", Kind: flags.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
 		},
 		run: runServer,
 	}
@@ -106,32 +108,27 @@ func (c *call) listenRemote() (*remote, error) {
 func runServer(c *call) int {
 	path, err := c.socket()
 	if err != nil {
-		return usageError(c.stderr, err, serverWord)
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, serverWord)
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.keep(log, path) })
+}
+
+// keep runs the server on the socket at path.
+func (c *call) keep(log *zap.Logger, path string) int {
 	limitMemory()
-	_ = os.Unsetenv(settings.EnvKeep) // its agents are kept already
-	failed := func(err error) int {
-		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
-		return exitFailed
-	}
+	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
 	case errors.Is(err, keep.ErrRuns):
-		return failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
+		return c.failed(fmt.Errorf("%w; `droid-acp ps` shows what it keeps, `droid-acp stop` ends it", err))
 	case err != nil:
-		return failed(err)
+		return c.failed(err)
 	}
 	defer listener.Release()
 	s, err := c.newServer(listener, path, log)
 	if err != nil {
 		_ = listener.Close() // nobody was served
-		return usageError(c.stderr, err, serverWord)
+		return c.wrong(err)
 	}
 	defer s.words.close()
 	c.leaving.onHurry(s.kill)
@@ -238,8 +235,7 @@ func (s *server) run(c *call) int {
 	case <-idle:
 		s.log.Info("nothing was there for so long that the server ends")
 	case err := <-broken:
-		fmt.Fprintf(c.stderr, "droid-acp serve: %v\n", err)
-		code = exitFailed
+		code = c.failed(err)
 	}
 	s.close()
 	cancel()
@@ -278,4 +274,12 @@ func (s *server) close() {
 		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // who is still there has got its answer
 	}
 	shut.Wait()
+}
+
+// servedAgent is what serve and via know of the agent that this program is.
+func servedAgent() relay.Agent {
+	return relay.Agent{
+		Name: "droid-acp", Knows: "droid", Client: protocol.ReadCapabilities,
+		Places: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+	}
 }

@@ -30,7 +30,7 @@ func psCommand() subcommand {
 			Long: "A session is idle, running, or asks something. attach and stop take the beginning of its id.\n\n" +
 				"Exit codes: 0 also where no server runs, 1 it does not answer, 2 wrong usage.",
 		},
-		own: []settings.Setting{{Name: "json", Kind: settings.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
+		own: []flags.Setting{{Name: "json", Kind: flags.Switch, Does: "print what the server says of itself as JSON; without one its process is 0"}, socketSetting()},
 		run: runPs,
 	}
 }
@@ -43,35 +43,17 @@ func stopCommand() subcommand {
 			Long: "It returns when nothing of them is left. What was said stays stored, and the sessions can be opened again. SESSION is an id or its beginning, as ps shows it.\n\n" +
 				"Exit codes: 0 they have ended, or no server runs, 1 there is no such session, or it does not end, 2 wrong usage.",
 		},
-		own: []settings.Setting{{Name: "force", Kind: settings.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
+		own: []flags.Setting{{Name: "force", Kind: flags.Switch, Does: "kill a server that does not end otherwise"}, socketSetting()},
 		run: runStop,
 	}
 }
 
-// server is a client of the user's server.
-func (c *call) server(command string) (client *keep.Client, code int) {
+func runPs(c *call) int {
 	path, err := c.socket()
 	if err != nil {
-		return nil, usageError(c.stderr, err, command)
+		return c.wrong(err)
 	}
-	return keep.NewClient(path), exitOK
-}
-
-// failed says why a command failed.
-func (c *call) failed(err error) int {
-	if errors.Is(err, keep.ErrNobody) {
-		err = errors.New("no server runs, so no session is kept")
-	}
-	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
-	return exitFailed
-}
-
-func runPs(c *call) int {
-	client, code := c.server("ps")
-	if client == nil {
-		return code
-	}
-	status, err := client.Status(c.leaving.ctx)
+	status, err := keep.NewClient(path).Status(c.leaving.ctx)
 	switch {
 	case err != nil && !errors.Is(err, keep.ErrNobody):
 		return c.failed(err)
@@ -144,15 +126,16 @@ func (c *call) print(text string) error {
 }
 
 func runStop(c *call) int {
-	client, code := c.server("stop")
-	if client == nil {
-		return code
+	path, err := c.socket()
+	if err != nil {
+		return c.wrong(err)
 	}
+	client := keep.NewClient(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
 		end = client.Force
 		if len(c.args) > 0 {
-			return usageError(c.stderr, errors.New("--force is for the server, so no SESSION goes with it"), "stop")
+			return c.wrong(errors.New("--force is for the server, so no SESSION goes with it"))
 		}
 	}
 	if len(c.args) == 0 {
@@ -169,6 +152,7 @@ func runStop(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
+	code := exitOK
 	for _, id := range c.args {
 		session, err := keep.Find(status, id)
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/adapter/opening"
@@ -42,22 +43,22 @@ Exit codes:
   6  an expectation was not met
   7  the time was up`,
 		},
-		reads: []string{settings.Droid, settings.Model, settings.Mode, settings.Effort, settings.Trust, settings.Shell, settings.LogFile, settings.LogLevel},
-		own: []settings.Setting{
-			{Name: "demo", Kind: settings.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
-			{Name: "permissions", Kind: settings.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
+		reads: []string{flags.Droid, flags.Model, flags.Mode, flags.Effort, flags.Trust, flags.Shell, flags.LogFile, flags.LogLevel},
+		own: []flags.Setting{
+			{Name: "demo", Kind: flags.Switch, Does: "talk to a scripted droid that is built in; needs no droid and no login"},
+			{Name: "permissions", Kind: flags.Choice, Value: "ANSWER", Allowed: []string{string(smoke.Refuse), string(smoke.Allow)}, Default: string(smoke.Refuse),
 				Does: "how permission requests are answered"},
-			{Name: "prompts", Kind: settings.File, Value: "FILE", Unset: "the PROMPT of the command line, or a greeting", Does: "a file of prompts, with a line --- between two"},
-			{Name: "expect", Kind: settings.Texts, Value: "TEXT", Does: "the answer to the last prompt must contain this"},
-			{Name: "expect-file", Kind: settings.Texts, Value: "PATH[=TEXT]",
+			{Name: "prompts", Kind: flags.File, Value: "FILE", Unset: "the PROMPT of the command line, or a greeting", Does: "a file of prompts, with a line --- between two"},
+			{Name: "expect", Kind: flags.Texts, Value: "TEXT", Does: "the answer to the last prompt must contain this"},
+			{Name: "expect-file", Kind: flags.Texts, Value: "PATH[=TEXT]",
 				Does: "after the last prompt there must be this file below the session's directory, and TEXT in it"},
-			{Name: "cwd", Kind: settings.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
-			{Name: "timeout", Kind: settings.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
-			{Name: "json", Kind: settings.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
-			{Name: "junit", Kind: settings.File, Value: "FILE", Does: "write the result as JUnit's XML, a test case for each prompt"},
-			{Name: "result", Kind: settings.File, Value: "FILE", Does: "write the result as JSON; docs/ci.md describes its fields"},
+			{Name: "cwd", Kind: flags.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
+			{Name: "timeout", Kind: flags.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
+			{Name: "json", Kind: flags.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
+			{Name: "junit", Kind: flags.File, Value: "FILE", Does: "write the result as JUnit's XML, a test case for each prompt"},
+			{Name: "result", Kind: flags.File, Value: "FILE", Does: "write the result as JSON; docs/ci.md describes its fields"},
 		},
-		exclude: [][2]string{{"demo", settings.Droid}, {"demo", settings.Model}, {"demo", settings.Effort}},
+		exclude: [][2]string{{"demo", flags.Droid}, {"demo", flags.Model}, {"demo", flags.Effort}},
 		strict:  true,
 		run:     runSmoke,
 	}
@@ -67,19 +68,17 @@ Exit codes:
 func runSmoke(c *call) int {
 	options, err := smokeOptions(c)
 	if err != nil {
-		return usageError(c.stderr, err, "smoke")
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, "smoke")
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
+}
+
+func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	trusted, sessions := keeper(c.values.String(settings.Trust)), sessionStore(log)
+	trusted, sessions := keeper(c.values.String(flags.Trust)), sessionStore(log)
 	if c.values.Bool("demo") {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
@@ -97,7 +96,7 @@ func runSmoke(c *call) int {
 		},
 		Locate:  func() (string, error) { command, err := c.locateDroid(); return command.Path, err },
 		Release: releaseOf,
-		Shell:   c.values.Bool(settings.Shell), Version: version(), Log: log,
+		Shell:   c.values.Bool(flags.Shell), Version: version(), Log: log,
 	})
 	c.leaving.onHurry(agent.Kill)
 	options.Log = log
@@ -136,26 +135,15 @@ func writeResult(c *call, result *smoke.Result) int {
 
 // converse runs the agent and the client on two pipes until the prompts have
 // ended, and returns when the agent and its droid have, too.
-func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) *smoke.Result {
-	agentIn, clientOut := io.Pipe()
-	clientIn, agentOut := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		err := agent.Serve(ctx, agentIn, agentOut)
-		_ = agentOut.Close()                         // a pipe always closes
-		_ = agentIn.CloseWithError(io.ErrClosedPipe) // what the client still says has no reader
-		served <- err
-	}()
-	result := smoke.Run(ctx, clientIn, clientOut, stdout, o)
-	_ = clientOut.Close()
-	_ = clientIn.CloseWithError(io.ErrClosedPipe) // what the agent still says has no reader
-	<-served
+func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
+	_ = between(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
+		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }
 
 func smokeOptions(c *call) (o smoke.Options, err error) {
 	v := c.values
-	o = smoke.Options{Mode: v.String(settings.Mode), Model: v.String(settings.Model), Effort: v.String(settings.Effort), Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
+	o = smoke.Options{Mode: v.String(flags.Mode), Model: v.String(flags.Model), Effort: v.String(flags.Effort), Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
 	if v.Bool("demo") && o.Mode == "" {
 		o.Mode = string(stream.ModeSpec) // so that the demo shows a plan to approve
 	}
@@ -169,7 +157,7 @@ func smokeOptions(c *call) (o smoke.Options, err error) {
 			}
 		}
 	}
-	for _, pair := range [][2]string{{"junit", "result"}, {"junit", settings.LogFile}, {"result", settings.LogFile}} {
+	for _, pair := range [][2]string{{"junit", "result"}, {"junit", flags.LogFile}, {"result", flags.LogFile}} {
 		if sameFile(v.String(pair[0]), v.String(pair[1])) {
 			return o, fmt.Errorf("--%s and --%s name the same file", pair[0], pair[1])
 		}
@@ -212,7 +200,7 @@ const maxPrompts = 10 << 20
 
 // promptsOf are the prompts of the file, or the one of the command line. The last one
 // also has the expectations of the flags.
-func promptsOf(v settings.Values, text string) (prompts []smoke.Prompt, err error) {
+func promptsOf(v flags.Values, text string) (prompts []smoke.Prompt, err error) {
 	path := v.String("prompts")
 	switch {
 	case path != "" && text != "":

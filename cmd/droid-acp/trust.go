@@ -21,9 +21,9 @@ func trustCommand() subcommand {
 				"A yes is for the git repository with its worktrees, and for what it brings now.\n\n" +
 				"Exit codes: 0 the project is trusted, brings nothing, or was forgotten, 1 it is not trusted, or that could not be kept, 2 wrong usage.",
 		},
-		own: []settings.Setting{
-			{Name: "yes", Kind: settings.Switch, Does: "let it run"},
-			{Name: "forget", Kind: settings.Switch, Does: "take every yes for this project back"},
+		own: []flags.Setting{
+			{Name: "yes", Kind: flags.Switch, Does: "let it run"},
+			{Name: "forget", Kind: flags.Switch, Does: "take every yes for this project back"},
 		},
 		exclude: [][2]string{{"yes", "forget"}},
 		run:     runTrust,
@@ -33,7 +33,7 @@ func trustCommand() subcommand {
 func runTrust(c *call) int {
 	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // of which there is one at most
 	if err != nil {
-		return usageError(c.stderr, err, "trust")
+		return c.wrong(err)
 	}
 	known := keeper(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
@@ -43,15 +43,11 @@ func runTrust(c *call) int {
 		}
 		return code
 	}
-	failed := func(err error) int {
-		fmt.Fprintf(c.stderr, "droid-acp trust: %v\n", err)
-		return exitFailed
-	}
 	if c.values.Bool("forget") {
 		forgot, err := known.Forget(dir)
 		switch {
 		case err != nil:
-			return failed(err)
+			return c.failed(err)
 		case !forgot:
 			return say(exitOK, "Nothing was remembered for %s.\n", dir)
 		}
@@ -69,7 +65,7 @@ func runTrust(c *call) int {
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}
 	if err := known.Trust(p); err != nil {
-		return failed(err)
+		return c.failed(err)
 	}
 	return say(exitOK, "%sTrusted. --forget takes that back.\n", list)
 }

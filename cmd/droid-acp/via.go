@@ -8,6 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/problem"
@@ -27,12 +28,12 @@ func viaCommand() subcommand {
 				"COMMAND is started as it stands, without a shell.\n\n" +
 				"Exit codes: 0 the editor has gone, 1 the far side was not reached or has ended, 2 wrong usage.",
 		},
-		reads: []string{settings.LogFile, settings.LogLevel},
-		own: []settings.Setting{
-			{Name: "map", Kind: settings.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
-			{Name: "copy", Kind: settings.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs mkdir, split, chmod, mv and sha256sum there"},
-			{Name: "binary", Kind: settings.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
-			{Name: "far-terminals", Kind: settings.Switch, Does: "let the far side run commands on this machine, in terminals of the editor: only if you would let it log in here"},
+		reads: []string{flags.LogFile, flags.LogLevel},
+		own: []flags.Setting{
+			{Name: "map", Kind: flags.Texts, Value: "LOCAL=REMOTE", Does: "a directory of this machine and the one that it is at the far side; the longest one counts, and what is in none is refused"},
+			{Name: "copy", Kind: flags.Switch, Does: "put this program at the far side first, where COMMAND starts it (a path that ends in /droid-acp), unless it is there; it needs mkdir, split, chmod, mv and sha256sum there"},
+			{Name: "binary", Kind: flags.File, Value: "FILE", Unset: "this program", Does: "the droid-acp that --copy puts there, where the far side is another system"},
+			{Name: "far-terminals", Kind: flags.Switch, Does: "let the far side run commands on this machine, in terminals of the editor: only if you would let it log in here"},
 		},
 		run: runVia,
 	}
@@ -51,18 +52,17 @@ func runVia(c *call) int {
 	home, _ := os.UserHomeDir() // without one a ~ is no path
 	maps, err := via.ReadMaps(c.values.Strings("map"), home)
 	if err != nil {
-		return usageError(c.stderr, err, "via")
+		return c.wrong(err)
 	}
 	binary, err := c.copied()
 	if err != nil {
-		return usageError(c.stderr, err, "via")
+		return c.wrong(err)
 	}
-	log, closeLog, err := c.logger(c.stderr)
-	if err != nil {
-		return usageError(c.stderr, err, "via")
-	}
-	defer closeLog()
-	c.logStart(log)
+	return c.logged(func(log *zap.Logger) int { return c.via(log, maps, binary) })
+}
+
+// via passes messages on. The program binary is copied to the far side first, "" for none.
+func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	limitMemory()
 	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
 	words := newLogWriter(c.stderr, func(n int) []byte {
@@ -75,15 +75,13 @@ func runVia(c *call) int {
 		},
 	})
 	c.leaving.onHurry(relay.Kill)
-	err = relay.Run(c.leaving.ctx)
+	err := relay.Run(c.leaving.ctx)
 	words.close()
-	var ended *via.Failure
-	switch {
-	case err == nil, errors.As(err, &ended) && ended.Code == 0 && onTerminal(c.stdin): // a login, run by hand
+	ended, is := errors.AsType[*via.Failure](err)
+	if err == nil || is && ended.Code == 0 && onTerminal(c.stdin) { // a login, run by hand
 		return exitOK
 	}
-	fmt.Fprintf(c.stderr, "droid-acp via: %v\n", err)
-	return exitFailed
+	return c.failed(err)
 }
 
 // copied is the droid-acp that is to be copied to the far side, "" for none.

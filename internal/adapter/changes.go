@@ -23,8 +23,7 @@ func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
-	c, actions := s.prompts.Change(of)
-	s.prompts.Do(actions)
+	c := s.prompts.Change(of)
 	its := &change{s, c}
 	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return c.Begun() || !s.prompts.Takes(c) })
 	if err == nil {
@@ -50,13 +49,12 @@ func (c *change) takeBack() {
 		c.over(nil)
 		return
 	}
-	_, actions := c.s.prompts.Withdraw(c.turn)
-	c.s.prompts.Do(actions)
+	c.s.prompts.Withdraw(c.turn)
 }
 
 // over ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
 // sent.
-func (c *change) over(why error) { c.s.prompts.Do(c.s.prompts.Changed(c.turn, why)) }
+func (c *change) over(why error) { c.s.prompts.Changed(c.turn, why) }
 
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.

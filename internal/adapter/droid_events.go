@@ -1,10 +1,18 @@
 package adapter
 
 import (
+	"context"
 	"time"
 
+	"droid-acp/internal/adapter/internal/filecalls"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 )
+
+// The road of droid's events: nextEvent lets one in, droidSaid makes it honest, apply keeps the order where files are
+// read for one, and translate shows it.
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be
 // read. If droid is not read because the outbox is full, room is closed when there
@@ -28,10 +36,81 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
+// drainEvents handles the events that droid sent before the response that was
+// just received: they are in the channel already.
+func (s *Session) drainEvents() {
+	for {
+		select {
+		case ev, ok := <-s.proc.Events():
+			s.droidSaid(ev, ok)
+			if !ok {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// droidSaid takes one event, or the end of the process.
+func (s *Session) droidSaid(ev stream.Event, ok bool) {
+	if !ok {
+		s.droidGone()
+		return
+	}
+	s.fileCalls.HeardHooks(ev)
+	s.apply(s.proc.Heard(time.Now(), ev))
+}
+
+// apply translates honest events, in order. One that is shown with files waits until they are
+// read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
+func (s *Session) apply(events []quirks.Event) {
+	for i, ev := range events {
+		if s.fileCalls.Behind(events[i:]) {
+			return
+		}
+		paths := s.show.Needs(ev)
+		if s.ended || len(paths) == 0 {
+			s.translate(ev, nil)
+			continue
+		}
+		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
+		s.Go(func(t *owner.Task) {
+			texts := show.Files(nil)
+			defer func() {
+				if texts == nil { // a panic: nothing waits for them any more
+					s.readNoMore()
+				}
+			}()
+			for _, job := range jobs {
+				s.doJob(t, job)
+			}
+			t.Beside(func(ctx context.Context) { texts = s.agent.files.Read(ctx, paths) })
+			s.filesRead(held, texts)
+		})
+	}
+}
+
+// filesRead translates what waited for files, and what came after it.
+func (s *Session) filesRead(held *filecalls.Deferred, texts show.Files) {
+	if events := s.fileCalls.Release(held); len(events) > 0 {
+		s.translate(events[0], texts)
+		s.apply(events[1:])
+	}
+}
+
+// readNoMore translates what waits for files without them, because the session or its
+// process ends, or the reading failed.
+func (s *Session) readNoMore() {
+	for held := s.fileCalls.Waiting(); held != nil; held = s.fileCalls.Waiting() {
+		s.filesRead(held, nil)
+	}
+}
+
 // silenceDue is when the user is to be told that the model says nothing; ok is false
 // while that is not so, or the user sees the reason: a running tool or a question.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
-	if !s.prompts.Working() || s.dialog.IsOpen() || s.show.Busy() {
+	if !s.prompts.Working() || s.questions.IsOpen() || s.show.Busy() {
 		return time.Time{}, false
 	}
 	return s.proc.SilenceDue()

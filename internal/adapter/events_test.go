@@ -82,7 +82,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.prompts = noPrompts() },
 			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.Died(nil) },
-			"the user is asked": func(s *Session) { s.dialog.Open("x") },
+			"the user is asked": func(s *Session) { s.questions.Open("x") },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()
@@ -98,11 +98,11 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
 	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}, time.Now()
 	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }
-	s.prompts.Accept(1, turns.ToDroid)
-	first := request(s.prompts.Ready(1))
-	s.prompts.Taken(now, 1)
+	s.prompts.Machine.Accept(1, turns.ToDroid)
+	first := request(s.prompts.Machine.Ready(1))
+	s.prompts.Machine.Taken(now, 1)
 	s.prompts.Join(2, turns.Soon)
-	s.prompts.Taken(now, 2)
+	s.prompts.Machine.Taken(now, 2)
 	s.prompts.Machine.Cancel(now)
 	s.prompts.Ended(first, turns.Cancelled, nil)
 	due := s.nextTick()

@@ -42,9 +42,6 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	if err := checkSessionID(params.SessionID); err != nil {
-		return nil, err
-	}
 	value, err := optionValue(params.ConfigID, params.Value)
 	if err != nil {
 		return nil, err
@@ -228,9 +225,6 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 		ModelID   string `json:"modelId"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
-		return nil, err
-	}
-	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.ModelID == "" {

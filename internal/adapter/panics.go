@@ -10,7 +10,7 @@ import "droid-acp/internal/adapter/problem"
 // It runs in the owner.
 func (s *Session) panicked(p any) {
 	s.endDroid(killed, "droid-acp itself failed")
-	s.prompts.Do(s.prompts.FailRunning(problem.Panicked(p)))
+	s.prompts.FailRunning(problem.Panicked(p))
 	s.loseLoads(problem.Panicked(p))
-	s.prompts.Do(s.prompts.LoseChanges(problem.Panicked(p)))
+	s.prompts.LoseChanges(problem.Panicked(p))
 }

@@ -74,7 +74,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 					panic("test")
 				}
 			})
-			s.prompts.Do(s.prompts.FailRunning(problem.Internal("x", "y")))
+			s.prompts.FailRunning(problem.Internal("x", "y"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e.posts(func(s *Session) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
 			s.Go(func(t *owner.Task) {
-				defer func() { s.prompts.Do(s.prompts.InterruptDone()) }()
+				defer func() { s.prompts.InterruptDone() }()
 				t.Beside(func(context.Context) { panic("test") })
 			})
 		})
@@ -188,8 +188,8 @@ func (noSteps) Next() (step show.Step, more bool) { return step, false }
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
 	s.Go(func(t *owner.Task) {
-		s.dialog.Open("before")
-		s.dialog.Open("x").Lead(s.Context, t, s.out, noSteps{})
+		s.questions.Open("before")
+		s.questions.Open("x").Lead(s.Context, t, s.out, noSteps{})
 		panic("test")
 	})
 }

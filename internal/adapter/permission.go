@@ -36,7 +36,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q := s.dialog.Open(ev.RequestID)
+	q := s.questions.Open(ev.RequestID)
 	defer q.Close()
 	decision := show.Decision{Option: stream.OptionCancel}
 	if q.Lead(s.Context, t, s.out, p) == telling.Answered {
@@ -63,13 +63,8 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
-	refused := d
-	refused.Option = stream.OptionCancel
-	if jobs := s.fileCalls.BeforeAnswer(r.ev.Tools); len(jobs) > 0 {
-		for _, job := range jobs {
-			s.doJob(t, job)
-		}
-		return d
+	for _, job := range s.fileCalls.BeforeAnswer(r.ev.Tools) {
+		s.doJob(t, job)
 	}
 	if d.Plan == "" {
 		return d
@@ -83,7 +78,7 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	if err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
-		return refused
+		d.Option = stream.OptionCancel
 	}
 	return d
 }

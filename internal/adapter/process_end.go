@@ -79,7 +79,7 @@ func (s *Session) droidGone() {
 	s.log.Warn("droid has ended", zap.Error(err))
 	s.proc.Died(err)
 	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
-	defer func() { s.prompts.Do(s.prompts.Buried(problem.Died{Exit: err})) }() // also after a panic: prompts wait for it
+	defer func() { s.prompts.Buried(problem.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
 
@@ -89,7 +89,7 @@ func (s *Session) endWork() {
 	s.fileCalls.End()
 	s.readNoMore()
 	s.apply(s.proc.Norm().Exited(time.Now()))
-	s.dialog.DroidGone()
+	s.questions.DroidGone()
 }
 
 // noteEnding has what needs a droid wait until the process is gone, which takes as long as
@@ -109,7 +109,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
-	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.dialog.IsOpen():
+	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case s.proc.Working() || client.HasChildren() || s.servers.LogsIn(now):
 		s.proc.Rest(now, parkRetry)

@@ -95,7 +95,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		s.cancelIfLate(place)
 		// $/cancel_request ends the context before there is a response: the prompt is
 		// cancelled as by session/cancel, and answered with that stop reason.
-		defer context.AfterFunc(c.Context, func() { s.Post(func() { s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id)) }) })()
+		defer context.AfterFunc(c.Context, func() { s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) }) })()
 		end := p.end.Await(t)
 		if end.err != nil {
 			return nil, end.err
@@ -141,9 +141,9 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 
 // cancelPrompts cancels the running prompt and all waiting ones.
 func (s *Session) cancelPrompts() {
-	s.prompts.Do(s.prompts.Cancel(time.Now()))
+	s.prompts.Cancel(time.Now())
 	if s.proc.Working() {
-		s.prompts.Do(s.prompts.StopOther())
+		s.prompts.StopOther()
 	}
 }
 
@@ -168,8 +168,8 @@ func (p *userPrompt) accept() {
 	s.show.Prompted()
 	p.command = s.commandOf(p.content)
 	p.id = s.prompts.Add(p)
-	asked := s.dialog.IsOpen()
-	s.prompts.Do(s.prompts.Accept(p.id, p.kind()))
+	asked := s.questions.IsOpen()
+	s.prompts.Accept(p.id, p.kind())
 	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
 		tellNow(s, "Your message waits for your answer above.")
 	}

@@ -27,7 +27,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, asked.Answers())
 		return
 	}
-	q := s.dialog.Open(ev.RequestID)
+	q := s.questions.Open(ev.RequestID)
 	defer q.Close()
 	q.Lead(s.Context, t, s.out, asked)
 	outcome := q.Close()
@@ -45,7 +45,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 // ended before.
 func (s *Session) ask(ctx context.Context, t *owner.Task, asked *show.OwnQuestion) (answered bool) {
 	s.tell(asked.Before...)
-	q := s.dialog.Open("")
+	q := s.questions.Open("")
 	defer q.Close()
 	return q.Lead(ctx, t, s.out, asked) == telling.Answered
 }

@@ -273,7 +273,7 @@ func (r *reload) neverOpened(err *acp.RequestError) {
 	s := r.s
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
-	s.prompts.Do(s.prompts.FailWaiting(err))
+	s.prompts.FailWaiting(err)
 }
 
 // answered goes on when the response to a load is written.

@@ -49,11 +49,11 @@ type Session struct {
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
 	load       waiting.Load[*reload]
-	dialog     telling.Dialog // what the user is asked
-	servers    mcp.Servers    // what it knows of its MCP servers, see mcp.go
-	show       *show.View     // what its editor has been shown
-	fileCalls  fileCalls      // what goes through the editor's files
-	line       *waiting.Waits // what waits in it, see waits.go
+	questions  telling.Questions // what the user is asked
+	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
+	show       *show.View        // what its editor has been shown
+	fileCalls  fileCalls         // what goes through the editor's files
+	line       *waiting.Waits    // what waits in it, see waits.go
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 }
@@ -124,32 +124,6 @@ func (s *Session) register() {
 	}
 }
 
-// drainEvents handles the events that droid sent before the response that was
-// just received: they are in the channel already.
-func (s *Session) drainEvents() {
-	for {
-		select {
-		case ev, ok := <-s.proc.Events():
-			s.droidSaid(ev, ok)
-			if !ok {
-				return
-			}
-		default:
-			return
-		}
-	}
-}
-
-// droidSaid takes one event, or the end of the process.
-func (s *Session) droidSaid(ev stream.Event, ok bool) {
-	if !ok {
-		s.droidGone()
-		return
-	}
-	s.fileCalls.HeardHooks(ev)
-	s.apply(s.proc.Heard(time.Now(), ev))
-}
-
 // nextTick is when something is due, zero for never.
 func (s *Session) nextTick() (next time.Time) {
 	consider := func(at time.Time, ok bool) {
@@ -174,7 +148,7 @@ func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.Tick(now))
 	s.tell(s.show.Tick(s.moment())...)
-	s.prompts.Do(s.prompts.Tick(now))
+	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
 		s.tell(s.show.Text(s.proc.TellSilence())...)
 	}
@@ -195,15 +169,15 @@ func (s *Session) tick() {
 func (s *Session) end() {
 	s.ended = true
 	s.readNoMore()
-	s.prompts.Do(s.prompts.Close(time.Now()))
-	s.dialog.End()
+	s.prompts.Close(time.Now())
+	s.questions.End()
 	s.servers.EndLogins()
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
 	s.endDroid(atEnd, "its session ends")
 	s.line.End(errEnded)
 	s.Settle()
-	s.prompts.Do(s.prompts.Finish())
+	s.prompts.Finish()
 	s.WaitBeside()
 	if release := s.lock.Begin(""); release != nil {
 		s.agent.atEnd("release", files.ReleaseTime, release)
@@ -216,7 +190,7 @@ var errEnded = errors.New("the session has ended")
 // afterEnd makes sure, in case end panicked, that every prompt is answered and droid
 // is gone.
 func (s *Session) afterEnd() {
-	s.prompts.Do(s.prompts.Finish())
+	s.prompts.Finish()
 	if client := s.proc.Client(); client != nil {
 		<-client.Exited()
 	}

@@ -181,7 +181,7 @@ func (r *slashRun) fail(what string, why error) {
 
 // done ends a command that has said all there is to say.
 func (r *slashRun) done() {
-	r.s.prompts.Do(r.s.prompts.Complete(r.prompt.id))
+	r.s.prompts.Complete(r.prompt.id)
 }
 
 // agree reports whether the user has said yes to a question, or there is none. Otherwise the command has ended.
@@ -209,7 +209,7 @@ func (r *slashRun) keep() { r.s.prompts.Keep(r.prompt.id) }
 func (r *slashRun) failBehind(why error) {
 	s := r.s
 	if failing := s.prompts.Failing(r.prompt.id); failing != nil {
-		s.whenWritten(r.prompt.request, func() { s.prompts.Do(s.prompts.Changed(failing, why)) })
+		s.whenWritten(r.prompt.request, func() { s.prompts.Changed(failing, why) })
 	}
 }
 
@@ -249,7 +249,7 @@ func (r *slashRun) droid() *droid.Client {
 	case r.over(): // it was cancelled meanwhile
 		return nil
 	case err != nil:
-		r.s.prompts.Do(r.s.prompts.Fail(r.prompt.id, err))
+		r.s.prompts.Fail(r.prompt.id, err)
 		return nil
 	}
 	return client

@@ -117,7 +117,7 @@ func (s *Session) setFollowUp(t *owner.Task, value string) bool {
 func (s *Session) useFollowUp(value string) bool {
 	ok := s.options.SetFollowUp(value)
 	if ok {
-		s.prompts.Do(s.prompts.SetSteering(s.options.Steers()))
+		s.prompts.SetSteering(s.options.Steers())
 	}
 	return ok
 }

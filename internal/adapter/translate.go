@@ -26,7 +26,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		s.prompts.Do(s.prompts.Spoke())
+		s.prompts.Spoke()
 	}
 	explain(s, s.show.Unexplained(ev))
 	s.tell(s.show.Event(s.moment(), ev, files)...)
@@ -62,7 +62,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
 	case quirks.TurnBeside:
-		s.prompts.Do(s.prompts.Beside(time.Now(), ev.RequestID))
+		s.prompts.Beside(time.Now(), ev.RequestID)
 	case quirks.PromptFolded:
 		s.folded(ev)
 	case quirks.Discarded:
@@ -72,7 +72,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.QuestionAsked:
 		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
 	case quirks.AskWithdrawn:
-		s.dialog.Withdraw(ev.RequestID)
+		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
 		s.tellState()

@@ -136,7 +136,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		return false
 	case q.Cancels(): // the next prompt asks again
 		end(notTrusted)
-		s.prompts.Do(s.prompts.CancelOne(time.Now(), p.id))
+		s.prompts.CancelOne(time.Now(), p.id)
 		return false
 	case !q.Yes():
 		end(notTrusted)

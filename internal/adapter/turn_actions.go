@@ -44,7 +44,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Merged:
 		s.messageEnded(a)
 	case turns.RefuseAsk:
-		s.dialog.Refuse()
+		s.questions.Refuse()
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
@@ -68,9 +68,9 @@ func (p *userPrompt) begin() {
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
 		case err != nil:
-			s.prompts.Do(s.prompts.Fail(p.id, err))
+			s.prompts.Fail(p.id, err)
 		default:
-			s.prompts.Do(s.prompts.Ready(p.id))
+			s.prompts.Ready(p.id)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 func (p *userPrompt) send(request string) {
 	s := p.s
 	if err := p.compose(); err != nil {
-		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, err))
+		s.prompts.Refused(time.Now(), p.id, err)
 		return
 	}
 	p.message.RequestID = request
@@ -136,28 +136,28 @@ func (p *userPrompt) sent(request string, err error) {
 			s.proc.Spoke(time.Now())
 		}
 		p.further.reachedModel()
-		s.prompts.Do(s.prompts.Taken(time.Now(), p.id))
+		s.prompts.Taken(time.Now(), p.id)
 		return
 	}
 	p.keepShellNotes()
 	if diesOf(err) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err, s.prompts.GaveUp())))
+	s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.keepShellNotes()
-		s.prompts.Do(s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err, s.prompts.GaveUp())))
+		s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err))
 	}
 }
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
 	s.Go(func(t *owner.Task) {
-		defer func() { s.prompts.Do(s.prompts.InterruptDone()) }() // also after a panic: prompts wait for it
+		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
 		s.apply(s.proc.Norm().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {
@@ -177,7 +177,7 @@ func (s *Session) interrupt() {
 // written; otherwise an update of the next prompt could overtake it.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
-	s.whenWritten(p.request, func() { s.prompts.Do(s.prompts.Written()) })
+	s.whenWritten(p.request, func() { s.prompts.Written() })
 	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()

@@ -28,7 +28,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.message, p.content = stream.UserMessage{RequestID: ev.RequestID}, prompt.Prompt{} // images need not be kept
 	}
-	s.prompts.Do(s.prompts.Started(time.Now(), ev.RequestID))
+	s.prompts.Started(time.Now(), ev.RequestID)
 }
 
 // discarded tells the user of a message that droid threw away, if its prompt was

@@ -121,5 +121,5 @@ func (s *Session) notWaited(why error) *acp.RequestError {
 // holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is
 // awaited.
 func (s *Session) holdPrompts() {
-	s.prompts.Do(s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Ending()))
+	s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Ending())
 }

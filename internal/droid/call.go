@@ -193,7 +193,7 @@ func (c *Client) respond(r *stream.Response) {
 			NewSessionID string `json:"newSessionId"`
 		}
 		_ = json.Unmarshal(r.Result, &made) // other results tell nothing that is still of use
-		c.emit(stream.LateResult{Method: stream.KindOf(p.method), NewSessionID: made.NewSessionID})
+		c.emit(stream.LateResult{NewSessionID: made.NewSessionID})
 	default:
 		c.log.Debug("response that nobody waits for", zap.String("id", id))
 	}

@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"sync"
@@ -115,9 +116,7 @@ func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func
 
 // newClient returns a client whose goroutines run.
 func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
-	if log == nil {
-		log = zap.NewNop()
-	}
+	log = cmp.Or(log, zap.NewNop())
 	idle := make(chan struct{})
 	close(idle)
 	c := &Client{
@@ -147,7 +146,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		}
 	}
 	if settings != nil {
-		c.settings = newSettingsFile(settings, b.late, log)
+		c.settings = &settingsFile{replace: settings, late: b.late, log: log, tasks: map[string]bool{}}
 	}
 	c.guard(func() { c.out.run(c.failFirst) })
 	c.guard(func() { c.read(b.line) })

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/child"
 )
 
 // Close ends droid politely: it interrupts a running turn (so that 0.99 does
@@ -37,7 +38,9 @@ func (c *Client) Close(ctx context.Context) error {
 
 // Kill ends droid at once, with the tools that it runs; Exited tells when that is done.
 func (c *Client) Kill() {
-	c.markClosing()
+	c.mu.Lock()
+	c.setClosing()
+	c.mu.Unlock()
 	c.killProcess()
 }
 
@@ -72,12 +75,6 @@ func (c *Client) beginClose() <-chan struct{} {
 	return c.shutdown
 }
 
-func (c *Client) markClosing() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setClosing()
-}
-
 // setClosing refuses new calls and lets the reader drop events. The caller
 // holds mu.
 func (c *Client) setClosing() {
@@ -96,12 +93,12 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.KillAlone(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("killing droid", zap.Error(err))
 		}
-		if c.exitsWithin(c.bounds.term) {
+		if child.Within(c.exited, c.bounds.term) {
 			return
 		}
 	}
 	c.out.Close()
-	if c.exitsWithin(time.Until(until)) {
+	if child.Within(c.exited, time.Until(until)) {
 		return
 	}
 	c.out.abort()
@@ -110,7 +107,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
-		if c.exitsWithin(c.bounds.term) {
+		if child.Within(c.exited, c.bounds.term) {
 			return
 		}
 		c.log.Warn("droid does not obey; killing it")
@@ -120,7 +117,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		<-c.exited
 		return
 	}
-	c.exitsWithin(c.bounds.drain)
+	child.Within(c.exited, c.bounds.drain)
 }
 
 // closeSession has droid close its session, and reports whether droid is needed no more then: at the end of
@@ -180,15 +177,6 @@ func (c *Client) endTurn() {
 			continue
 		}
 		return
-	}
-}
-
-func (c *Client) exitsWithin(d time.Duration) bool {
-	select {
-	case <-c.exited:
-		return true
-	case <-time.After(d):
-		return false
 	}
 }
 

@@ -3,7 +3,6 @@ package droid
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -135,19 +134,21 @@ type Skill struct {
 // Skills lists the skills (0.99 to 0.225). The list must not be changed: it is returned again, and droid's answer not
 // decoded again, as long as the answer stays the same. It has the text of every skill (0.225.2: 0.7 MB).
 func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
-	const method = "droid.list_skills"
-	raw, err := c.exchange(ctx, c.newID(), method, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", stream.KindOf(method), err)
-	}
-	if len(raw) == 0 {
-		raw = json.RawMessage("null")
-	}
-	list, err := c.skills.decode(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: decoding the result: %w", stream.KindOf(method), err)
-	}
-	return list, nil
+	r := skillsResult{known: &c.skills}
+	err := c.Call(ctx, "droid.list_skills", nil, &r)
+	return r.list, err
+}
+
+// skillsResult is an answer with skills.
+type skillsResult struct {
+	known *skillList
+	list  []Skill
+}
+
+// UnmarshalJSON takes the list that is known where the answer is the same.
+func (r *skillsResult) UnmarshalJSON(raw []byte) (err error) {
+	r.list, err = r.known.decode(raw)
+	return err
 }
 
 // skillList is the last list of skills.
@@ -213,14 +214,11 @@ var toolPatience = [...]time.Duration{3 * time.Second, 7 * time.Second, 15 * tim
 // names of those that have offered none in the end: none when droid is gone or ctx ends.
 func (c *Client) AwaitTools(ctx context.Context, names []string) (silent []string, err error) {
 	for _, wait := range toolPatience {
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, nil
 		case <-c.Exited():
-			timer.Stop()
 			return nil, nil
 		}
 		found, err := c.serversWithTools(ctx)

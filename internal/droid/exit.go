@@ -65,20 +65,16 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // prompt or of an answer, which no log holds.
 func LogText(err error) string {
 	text := err.Error()
-	var exit *ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+	if exit, is := errors.AsType[*ExitError](err); is && len(exit.Stderr) > 0 {
 		text = strings.ReplaceAll(text, exit.Error(), fmt.Sprintf("%s, after %d lines on stderr", exit.cause(), len(exit.Stderr)))
 	}
-	var refused *stream.RPCError
-	if errors.As(err, &refused) {
+	if refused, is := errors.AsType[*stream.RPCError](err); is {
 		text = strings.ReplaceAll(text, refused.Error(), fmt.Sprintf("droid refused with code %d", refused.Code))
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
 		text = strings.ReplaceAll(text, syntax.Error(), fmt.Sprintf("no JSON at byte %d", syntax.Offset))
 	}
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if mismatch, is := errors.AsType[*json.UnmarshalTypeError](err); is {
 		kind, _, _ := strings.Cut(mismatch.Value, " ")
 		text = strings.ReplaceAll(text, mismatch.Error(), fmt.Sprintf("a %s in the field %q", kind, mismatch.Field))
 	}

@@ -41,16 +41,17 @@ func (e *NotFoundError) Error() string {
 
 // words say what was found there.
 func (p Place) words() string {
-	var file *fs.PathError
 	switch {
 	case errors.Is(p.Err, child.ErrNotFound):
 		return fmt.Sprintf("%s (%s) is not in PATH", p.Path, p.Name)
 	case errors.Is(p.Err, fs.ErrNotExist):
 		return fmt.Sprintf("%s (%s) is not there", p.Path, p.Name)
-	case errors.As(p.Err, &file):
-		return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, file.Err)
 	}
-	return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, p.Err)
+	why := p.Err
+	if file, ok := errors.AsType[*fs.PathError](why); ok {
+		why = file.Err // the path stands before it
+	}
+	return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, why)
 }
 
 // Find returns the path of the droid program: explicit (the flag --droid), else
@@ -94,8 +95,7 @@ func Find(explicit string) (string, error) {
 // in the directory of the session.
 func lookPath(name string) (string, error) {
 	path, err := child.Find(name)
-	var e *child.FindError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*child.FindError](err); ok {
 		return "", e.Err
 	}
 	if err != nil {

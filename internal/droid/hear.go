@@ -3,6 +3,7 @@ package droid
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -43,8 +44,8 @@ func (c *Client) read(longest int) {
 		switch {
 		case err != nil:
 			c.say(&l)
-			var tooLong *jsonrpc.TooLongError
-			if !errors.As(err, &tooLong) {
+			tooLong, is := errors.AsType[*jsonrpc.TooLongError](err)
+			if !is {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 					c.log.Warn("reading from droid", zap.Error(err))
 				}
@@ -81,8 +82,7 @@ func (c *Client) malformed(err error, data []byte) {
 		text += "; further ones are only counted"
 	}
 	fields := []zap.Field{zap.Error(err), zap.Int("bytes", len(data))}
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) && len(data) > 0 {
+	if syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(json.RawMessage))); is && len(data) > 0 {
 		fields = append(fields, zap.Int64("at", syntax.Offset))
 	}
 	c.log.Warn(text, fields...)
@@ -222,9 +222,9 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 	if line.RequestID == nil {
 		return
 	}
-	code, text := codeMethodNotFound, "Method not found"
+	code, text := jsonrpc.CodeMethodNotFound, "Method not found"
 	if line.Invalid {
-		code, text = codeInvalidParams, "Invalid params"
+		code, text = jsonrpc.CodeInvalidParams, "Invalid params"
 	}
 	if data, err := encodeError(line.RequestID, code, text); err == nil {
 		c.out.Put(data) // fails when droid is gone, and then nobody waits
@@ -256,4 +256,26 @@ func (c *Client) emit(e stream.Event) {
 	default:
 		c.dropped.Add(1)
 	}
+}
+
+// lost deals with a line that is too long and was skipped. If the line's beginning
+// says that it answers a call, the call fails. If it is a request, droid gets an
+// error. Any line but an answer becomes a Lost event.
+func (c *Client) lost(size int64, head []byte) {
+	c.noMessages.Add(1)
+	begin := stream.ReadBeginning(head)
+	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))
+	var id string
+	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
+	switch {
+	case id != "" && begin.Response:
+		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: jsonrpc.CodeInternalError,
+			Message: fmt.Sprintf("droid's answer of %.1f MB is too long; %.1f MB can be read", float64(size)/1e6, stream.MaxLine/1e6)}})
+		return
+	case id != "":
+		if data, err := encodeError(begin.ID, jsonrpc.CodeInvalidParams, "The request is too long"); err == nil {
+			c.out.Put(data) // fails when droid is gone, and then nobody waits
+		}
+	}
+	c.emit(stream.Lost{Type: begin.Kind, Size: size})
 }

@@ -15,20 +15,12 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/memory"
+	"droid-acp/internal/text/rawjson"
 )
 
 // apiVersion is the factoryApiVersion that every message must carry; droid
 // answers −32700 to any other value (all versions observed, 0.57 to 0.225).
 const apiVersion = "1.0.0"
-
-// JSON-RPC error codes that we answer droid's requests with. droid takes any
-// error as a refusal: cancel for a permission, a failed tool for a question
-// (0.99 to 0.225).
-const (
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
-	codeInternal       = -32603
-)
 
 // request is a request of ours. droid refuses an id that is no string and a
 // request without params (all versions observed).
@@ -124,7 +116,8 @@ func encodeResult(id string, result any) ([]byte, error) {
 	return encodeLine(reply{JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: raw, Result: result})
 }
 
-// encodeError returns the line that refuses a request of droid.
+// encodeError returns the line that refuses a request of droid. droid takes any error as a
+// refusal: cancel for a permission, a failed tool for a question (0.99 to 0.225).
 func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 	return encodeLine(reply{
 		JSONRPC: "2.0", Type: stream.TypeResponse, APIVersion: apiVersion, ID: id,
@@ -132,13 +125,10 @@ func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 	})
 }
 
-// encodeLine marshals without HTML escapes, which would inflate code by half.
 func encodeLine(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	line, err := rawjson.Line(v)
+	if err != nil {
 		return nil, fmt.Errorf("encoding a message for droid: %w", err)
 	}
-	return buf.Bytes(), nil
+	return line, nil
 }

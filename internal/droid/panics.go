@@ -13,7 +13,7 @@ func (c *Client) guard(f func()) {
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
-				logPanic(c.log, p)
+				c.log.Error("panic in the client of droid", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 				c.fail(&ExitError{Code: -1, Err: panicError(p)})
 				c.Kill()
 			}
@@ -33,7 +33,3 @@ func (c *Client) failFirst() {
 }
 
 func panicError(p any) error { return fmt.Errorf("droid-acp failed: %v", p) }
-
-func logPanic(log *zap.Logger, p any) {
-	log.Error("panic in the client of droid", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
-}

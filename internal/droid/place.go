@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/sys/files"
 )
 
 // place is a directory as it was when a process was started there, with what a droid
@@ -19,15 +20,9 @@ type place struct {
 }
 
 func placeOf(dir string) place {
-	p := place{path: filepath.Clean(dir)}
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		p.path = target
-	}
-	if info, err := os.Stat(p.path); err == nil {
-		p.info = info
-	}
-	p.read = projectStamp(p.path, Home(os.Environ()))
-	return p
+	path := files.Real(filepath.Clean(dir))
+	info, _ := os.Stat(path) // nil where there is none
+	return place{path, info, projectStamp(path, Home(os.Environ()))}
 }
 
 // is reports whether p and q are the same directory, which was not replaced meanwhile,

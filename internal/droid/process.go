@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -69,9 +70,7 @@ func Start(cmd Command, log *zap.Logger) (*Client, error) {
 }
 
 func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
-	if log == nil {
-		log = zap.NewNop()
-	}
+	log = cmp.Or(log, zap.NewNop())
 	p, err := startProcess(cmd, log)
 	if err != nil {
 		return nil, fmt.Errorf("starting droid %s: %w", cmd.Path, err)

@@ -1,6 +1,7 @@
 package droid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +50,7 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	if p.CWD == "" {
 		return nil, errors.New("initialize_session: no working directory")
 	}
-	if p.MachineID == "" {
-		p.MachineID = machineID()
-	}
+	p.MachineID = cmp.Or(p.MachineID, machineID())
 	type addition struct {
 		Append string `json:"append"`
 	}
@@ -106,9 +105,8 @@ func (c *Client) open(ctx context.Context, method string, params any, id string)
 	}
 	defer func() { c.settings.opened(c.Version()) }()
 	info := new(stream.SessionInfo)
-	var refused *stream.RPCError
 	if err := c.Call(ctx, method, params, info); err != nil {
-		if errors.As(err, &refused) || errors.Is(err, errNotSent) {
+		if errors.As(err, new(*stream.RPCError)) || errors.Is(err, errNotSent) {
 			undo()
 		}
 		return nil, err

@@ -103,8 +103,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	if r.Without != nil {
-		taken := c.Takes(*r.Without)
-		r.Without = &taken
+		r.Without = new(c.Takes(*r.Without))
 	}
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, hooks, func(settings, servers map[string]any) error {

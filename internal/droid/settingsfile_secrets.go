@@ -40,10 +40,6 @@ type settingsFile struct {
 	tasks  map[string]bool // ids of the calls of Task that run: whether their subagent has begun
 }
 
-func newSettingsFile(replace func(data []byte) error, late time.Duration, log *zap.Logger) *settingsFile {
-	return &settingsFile{replace: replace, late: late, log: log, tasks: map[string]bool{}}
-}
-
 // set writes these settings; the MCP servers of an editor come with opening.
 func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	bare, err := withoutServers(whole, servers)

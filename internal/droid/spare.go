@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
+
 	"go.uber.org/zap"
 )
 
@@ -204,12 +206,8 @@ func (s *Spare) await() {
 	s.mu.Lock()
 	starting := s.starting
 	s.mu.Unlock()
-	if starting == nil {
-		return
-	}
-	select {
-	case <-starting:
-	case <-time.After(startTime):
+	if starting != nil {
+		child.Within(starting, startTime)
 	}
 }
 

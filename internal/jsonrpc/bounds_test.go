@@ -53,7 +53,7 @@ func TestLongestID(t *testing.T) {
 		require.Equal(t, known, got == id)
 		require.Equal(t, !known, got == "null")
 	}
-	o := new(Outline)
+	o := new(outline)
 	o.Read([]byte(`{"id":1` + strings.Repeat("0", 3*limit)))
 	require.Len(t, o.kept, limit, "a long word")
 }

@@ -172,19 +172,18 @@ func (c *Conn) take(it item) {
 // read reads until the input ends.
 func (c *Conn) read() {
 	defer c.update((*state).end)
-	var long *Outline
+	var long *outline
 	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.Read(piece) })
 	for {
-		long = new(Outline)
+		long = new(outline)
 		line, err := lines.Next()
 		if !lines.Owned() {
 			line = bytes.Clone(line) // what is heard keeps parts of it
 		}
-		var tooLong *TooLongError
 		switch {
 		case err == nil:
 			long = nil
-		case !errors.As(err, &tooLong):
+		case !errors.As(err, new(*TooLongError)):
 			return
 		}
 		if !c.hear(line, long) {
@@ -195,7 +194,7 @@ func (c *Conn) read() {
 
 // hear queues what a line is. It reports false when nothing more takes effect. A panic is
 // logged, and the answer to the line.
-func (c *Conn) hear(line []byte, long *Outline) (more bool) {
+func (c *Conn) hear(line []byte, long *outline) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic("panic where a line is read", p)

@@ -11,9 +11,11 @@ import (
 
 // Codes of JSON-RPC 2.0, section 5.1.
 const (
-	codeParseError     = -32700
-	codeInvalidRequest = -32600
-	codeInternalError  = -32603
+	CodeParseError     = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternalError  = -32603
 )
 
 // kindInternal is the kind of an error that is a mistake in this program.
@@ -75,7 +77,7 @@ func PlainError(code int, text string) *Error {
 func InternalError(kind, text string) *Error {
 	data := Details(text)
 	data["kind"] = visible.Line(kind)
-	return &Error{Code: codeInternalError, Message: inOneLine(text), Data: data}
+	return &Error{Code: CodeInternalError, Message: inOneLine(text), Data: data}
 }
 
 // inOneLine is a text in one line that is safe to show.
@@ -88,7 +90,7 @@ func Details(text string) map[string]string {
 
 // mistake tells the peer of a mistake in this program, in words that stand in the message alone.
 func mistake(text string) *Error {
-	return &Error{Code: codeInternalError, Message: visible.Line(text), Data: map[string]string{"kind": kindInternal}}
+	return &Error{Code: CodeInternalError, Message: visible.Line(text), Data: map[string]string{"kind": kindInternal}}
 }
 
 // panicError tells the peer of a panic. doing is what was being done, as in " while handling m".
@@ -98,11 +100,11 @@ func panicError(doing string, p any) *Error {
 
 // malformed refuses a line that is no message.
 func malformed(text string) *Error {
-	return &Error{Code: codeInvalidRequest, Message: "Invalid request", Data: Details(text)}
+	return &Error{Code: CodeInvalidRequest, Message: "Invalid request", Data: Details(text)}
 }
 
 // notJSON refuses a line that is no JSON.
 func notJSON() *Error {
-	return &Error{Code: codeParseError, Message: "Parse error",
+	return &Error{Code: CodeParseError, Message: "Parse error",
 		Data: Details("the line is not valid JSON; each message is one line of JSON")}
 }

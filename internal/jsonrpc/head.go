@@ -23,12 +23,8 @@ var members = []string{"id", "method", "params", "result"}
 // ReadHead reads a line that is valid JSON. It reports false for what is no message, or
 // could be taken for more than one.
 func ReadHead(line []byte) (h Head, ok bool) {
-	fields, ok := rawjson.Fields(line)
-	if !ok {
-		return h, false
-	}
 	var seen [4]bool
-	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
+	for name, value := range rawjson.Fields(line) {
 		i := member(name)
 		if i < 0 {
 			continue

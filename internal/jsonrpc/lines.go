@@ -73,9 +73,6 @@ func (l *Lines) Waiting() bool {
 	return bytes.IndexByte(read, '\n') >= 0
 }
 
-// Buffered is how many bytes behind the last line have been read already.
-func (l *Lines) Buffered() int { return l.r.Buffered() }
-
 // Owned reports whether the slice that Next returned stays valid.
 func (l *Lines) Owned() bool { return l.long }
 

@@ -12,12 +12,12 @@ const maxDepth = 10_000
 // maxMember bounds what the outline keeps of one name or id, in bytes.
 const maxMember = 64 << 10
 
-// Outline finds out whose message a line is that is refused, so that the
+// outline finds out whose message a line is that is refused, so that the
 // one who waits for an answer gets it. It reads the line piece by piece in
 // bounded memory, whatever its length and depth. It looks at the names of the
 // outermost object alone, and takes nothing that comes behind a mistake in the
 // line: there it could not tell an id from a piece of the user's text.
-type Outline struct {
+type outline struct {
 	ID       json.RawMessage // the last usable one, nil when there is none
 	method   bool            // there is a "method", so it is a request
 	outcome  bool            // there is a "result" or an "error"
@@ -38,7 +38,7 @@ type Outline struct {
 }
 
 // Read takes the next piece of the line.
-func (o *Outline) Read(piece []byte) {
+func (o *outline) Read(piece []byte) {
 	for len(piece) > 0 && !o.mistaken {
 		piece = o.skip(piece)
 		if len(piece) == 0 {
@@ -62,7 +62,7 @@ func (o *Outline) Read(piece []byte) {
 }
 
 // skip passes over what is only text, and most of a long line is that.
-func (o *Outline) skip(piece []byte) []byte {
+func (o *outline) skip(piece []byte) []byte {
 	if !o.text || o.escaped || (o.depth == 1 && len(o.kept) < maxMember) {
 		return piece
 	}
@@ -72,7 +72,7 @@ func (o *Outline) skip(piece []byte) []byte {
 	return nil
 }
 
-func (o *Outline) readText(c byte) {
+func (o *outline) readText(c byte) {
 	o.keep(c)
 	switch {
 	case o.escaped:
@@ -86,7 +86,7 @@ func (o *Outline) readText(c byte) {
 }
 
 // readSign takes a byte between strings and words, or the first of one.
-func (o *Outline) readSign(c byte) {
+func (o *outline) readSign(c byte) {
 	switch c {
 	case ' ', '\t', '\r', '\n':
 		return
@@ -111,7 +111,7 @@ func (o *Outline) readSign(c byte) {
 	o.some = true
 }
 
-func (o *Outline) open(c byte) {
+func (o *outline) open(c byte) {
 	if o.complete { // a second message: which one is meant cannot be known
 		o.ID = nil
 	}
@@ -127,7 +127,7 @@ func (o *Outline) open(c byte) {
 	}
 }
 
-func (o *Outline) close() {
+func (o *outline) close() {
 	o.depth--
 	o.mistaken = o.depth < 0
 	o.after = true
@@ -135,7 +135,7 @@ func (o *Outline) close() {
 }
 
 // end follows the last byte of a string or a word.
-func (o *Outline) end() {
+func (o *outline) end() {
 	o.after = true
 	switch {
 	case o.depth != 1:
@@ -148,7 +148,7 @@ func (o *Outline) end() {
 }
 
 // take notes an outermost member. Names are compared as encoding/json does.
-func (o *Outline) take(value []byte) {
+func (o *outline) take(value []byte) {
 	switch {
 	case o.name:
 		o.mistaken = true // a name cannot be a list or an object
@@ -165,14 +165,14 @@ func (o *Outline) take(value []byte) {
 }
 
 // keep keeps a byte of a name or a value of the outermost object.
-func (o *Outline) keep(c byte) {
+func (o *outline) keep(c byte) {
 	if o.depth == 1 && len(o.kept) < maxMember {
 		o.kept = append(o.kept, c)
 	}
 }
 
 // blank reports that there was nothing but white space.
-func (o *Outline) blank() bool { return !o.some }
+func (o *outline) blank() bool { return !o.some }
 
-// IsResponse reports that the line answers a request of the agent's own.
-func (o *Outline) IsResponse() bool { return o.outcome && !o.method && o.ID != nil }
+// isResponse reports that the line answers a request of the agent's own.
+func (o *outline) isResponse() bool { return o.outcome && !o.method && o.ID != nil }

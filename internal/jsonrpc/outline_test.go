@@ -15,7 +15,7 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"id":"x\""}],"\u0069d":"y\\","result":null}`), 1)
 	f.Add([]byte(`{"id":1}{"id":2}`), 7)
 	f.Fuzz(func(t *testing.T, line []byte, cut int) {
-		whole, pieces := new(Outline), new(Outline)
+		whole, pieces := new(outline), new(outline)
 		whole.Read(line)
 		for rest := line; len(rest) > 0; {
 			n := min(max(1, cut), len(rest))
@@ -23,7 +23,7 @@ func FuzzOutline(f *testing.F) {
 			rest = rest[n:]
 		}
 		require.Equal(t, whole.ID, pieces.ID)
-		require.Equal(t, whole.IsResponse(), pieces.IsResponse())
+		require.Equal(t, whole.isResponse(), pieces.isResponse())
 		require.Equal(t, whole.blank(), len(bytes.Trim(line, " \t\r\n")) == 0)
 		if id := whole.ID; id != nil {
 			require.True(t, json.Valid(id))

@@ -14,9 +14,9 @@ const whiteSpace = " \t\r\n"
 //
 // A refused line is answered with the error that JSON-RPC 2.0 names, under the id of the
 // request wherever that can be known.
-func judge(line []byte, long *Outline) []item {
+func judge(line []byte, long *outline) []item {
 	if long != nil {
-		return refuse(long, NewError(codeInvalidRequest, "Invalid request",
+		return refuse(long, NewError(CodeInvalidRequest, "Invalid request",
 			"the message is longer than 10 MiB; send large files as resource links instead of embedding them"))
 	}
 	trimmed := bytes.Trim(line, whiteSpace)
@@ -54,7 +54,7 @@ func refuseLine(line []byte, e *Error) (items []item) {
 	}
 	heard := len(batch) > 0
 	for _, message := range batch {
-		o := new(Outline)
+		o := new(outline)
 		o.Read(message)
 		if o.deepest > maxDepth {
 			e = malformed(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth))
@@ -73,11 +73,11 @@ func refuseLine(line []byte, e *Error) (items []item) {
 // refuse answers a message with an error, under its id where it is known. A response
 // belongs to a request of our own, which gets the error. What else has no method is not
 // answered: a peer that answered such an answer would get one again, without end.
-func refuse(o *Outline, e *Error) []item {
+func refuse(o *outline, e *Error) []item {
 	switch {
 	case o.blank():
 		return nil
-	case o.IsResponse() || hasNoMethod(o, e) && o.ID != nil:
+	case o.isResponse() || hasNoMethod(o, e) && o.ID != nil:
 		return []item{{frame: frame{ID: o.ID, Error: e}}}
 	case hasNoMethod(o, e):
 		return nil
@@ -86,6 +86,6 @@ func refuse(o *Outline, e *Error) []item {
 }
 
 // hasNoMethod reports that the line is JSON, an object, and without a "method".
-func hasNoMethod(o *Outline, e *Error) bool {
-	return e.Code != codeParseError && o.object && o.complete && !o.mistaken && !o.method
+func hasNoMethod(o *outline, e *Error) bool {
+	return e.Code != CodeParseError && o.object && o.complete && !o.mistaken && !o.method
 }

@@ -2,9 +2,10 @@ package jsonrpc
 
 import (
 	"bytes"
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"droid-acp/internal/text/rawjson"
 )
 
 // wellFormed is JSON as strict readers take it: in UTF-8, and without an escape that is
@@ -63,24 +64,14 @@ func withoutHalves(text []byte, i int) []byte {
 // escape is how long the escape is with which a text begins, both halves of a character
 // together, and whether it is a half by itself.
 func escape(text []byte) (length int, half bool) {
-	first, ok := unit(text)
+	first := rawjson.HexRune(text)
 	switch {
-	case !ok:
+	case first < 0:
 		return min(2, len(text)), false
 	case !utf16.IsSurrogate(first):
 		return 6, false
-	}
-	if second, ok := unit(text[6:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
+	case utf16.DecodeRune(first, rawjson.HexRune(text[6:])) != utf8.RuneError:
 		return 12, false
 	}
 	return 6, true
-}
-
-// unit is the UTF-16 unit that a text begins with as an escape.
-func unit(text []byte) (rune, bool) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(n), err == nil
 }

@@ -9,6 +9,7 @@ package quirks
 // Fixtures: llm_401_0.99.txtar, llm_401_0.225.txtar, no_login_0.225.txtar.
 
 import (
+	"cmp"
 	"strings"
 
 	"droid-acp/internal/droid/stream"
@@ -17,9 +18,7 @@ import (
 // failed keeps an error until the turn's end shows whether the turn ended by it.
 func (n *Normalizer) failed(ev stream.Failure) {
 	f := Failure{Name: errorName(ev), Message: ev.Message}
-	if f.Message == "" {
-		f.Message = ev.Detail.Message
-	}
+	f.Message = cmp.Or(f.Message, ev.Detail.Message)
 	t := n.turn
 	switch {
 	case ofInterrupt(f.Message) && (t != nil && t.interrupted || n.late()):
@@ -68,10 +67,7 @@ func (n *Normalizer) showFailure(t *turn) {
 	if t.failure == nil {
 		return
 	}
-	text := t.failure.Advice
-	if text == "" {
-		text = t.failure.Message
-	}
+	text := cmp.Or(t.failure.Advice, t.failure.Message)
 	t.failure = nil
 	if text != "" {
 		n.emit(Notice{Text: text})

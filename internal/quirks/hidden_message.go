@@ -28,7 +28,7 @@ func ofInterrupt(text string) bool {
 }
 
 func (n *Normalizer) systemMessage(msg stream.Message) {
-	if n.repeated(msg.ID) {
+	if again(n.seen, msg.ID) {
 		return
 	}
 	text, t := plainText(msg), n.turn

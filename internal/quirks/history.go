@@ -12,6 +12,7 @@ package quirks
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -199,16 +200,15 @@ func (h *history) assistant(i int, m stream.Message) {
 // end ends c. When c is not open yet, its result stands in its own message,
 // which no droid writes; it then counts as having none.
 func (h *history) end(c *pastCall, end ToolEnded) {
-	for k, o := range h.open {
-		if o == c {
-			h.open = append(h.open[:k:k], h.open[k+1:]...)
-			end.ID, end.Name = c.id, c.name
-			end.MayNeedLogin = blamesDaemon(end)
-			h.out = append(h.out, end)
-			return
-		}
+	k := slices.Index(h.open, c)
+	if k < 0 {
+		c.answered = false
+		return
 	}
-	c.answered = false
+	h.open = slices.Delete(h.open, k, k+1)
+	end.ID, end.Name = c.id, c.name
+	end.MayNeedLogin = blamesDaemon(end)
+	h.out = append(h.out, end)
 }
 
 // endCalls ends the open calls that have no result: the conversation went on
@@ -243,9 +243,7 @@ func resultOf(b stream.ContentBlock) toolResult {
 		IsError   bool            `json:"isError"`
 	}
 	if json.Unmarshal(b.Raw, &camel) == nil {
-		if camel.ToolUseID != "" {
-			r.ToolUseID = camel.ToolUseID
-		}
+		r.ToolUseID = cmp.Or(camel.ToolUseID, r.ToolUseID)
 		r.Content = camel.Content
 		r.IsError = r.IsError || camel.IsError
 	}

@@ -29,7 +29,7 @@ type Normalizer struct {
 	over    map[string]struct{} // prompts that have ended
 	state   string              // droid's last working state
 
-	seen     map[string]struct{} // ids of user and system messages
+	seen     map[string]bool     // ids of user and system messages
 	messages map[string]*message // assistant messages by droid's id
 	live     []*message          // those with deltas but no snapshot in this turn
 
@@ -50,7 +50,7 @@ type Normalizer struct {
 func New(v stream.Version) *Normalizer {
 	n := &Normalizer{
 		over:     map[string]struct{}{},
-		seen:     map[string]struct{}{},
+		seen:     map[string]bool{},
 		messages: map[string]*message{},
 		answered: map[string]struct{}{},
 		tools:    newTools(),
@@ -178,17 +178,4 @@ func (n *Normalizer) take() []Event {
 	out := n.out
 	n.out = nil
 	return out
-}
-
-// repeated reports whether a message with this id came before. Messages
-// without an id never repeat.
-func (n *Normalizer) repeated(id string) bool {
-	if id == "" {
-		return false
-	}
-	if _, ok := n.seen[id]; ok {
-		return true
-	}
-	n.seen[id] = struct{}{}
-	return false
 }

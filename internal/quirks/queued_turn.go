@@ -20,7 +20,7 @@ import (
 // userMessage finds out which turn a user message belongs to. Messages that
 // droid adds for the model alone are skipped.
 func (n *Normalizer) userMessage(ev stream.MessageCreated) {
-	if ev.RequestID == "" && hidden(ev.Message) || n.repeated(ev.Message.ID) {
+	if ev.RequestID == "" && hidden(ev.Message) || again(n.seen, ev.Message.ID) {
 		return
 	}
 	if t := n.turn; t != nil && (t.completed != nil || t.idle) && (ev.RequestID == "" || ev.RequestID != t.requestID) {

@@ -1,5 +1,7 @@
 package quirks
 
+import "slices"
+
 // What droid does: the same create_message, tool_result or working state comes
 // again.
 // Seen on: 0.57.14 (the protocol notes in the seeds).
@@ -14,12 +16,7 @@ package quirks
 func (n *Normalizer) messageDone(m *message) {
 	m.done = true
 	m.forget()
-	for i, l := range n.live {
-		if l == m {
-			n.live = append(n.live[:i:i], n.live[i+1:]...)
-			break
-		}
-	}
+	n.live = slices.DeleteFunc(n.live, func(l *message) bool { return l == m })
 	if m.id == "" {
 		delete(n.messages, m.id) // without an id the next one is another message
 	}

@@ -8,6 +8,7 @@ package quirks
 // Fixtures: same_tool_ids_0.99.txtar, same_tool_ids_0.225.txtar.
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,9 +34,7 @@ func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *openCall {
 		return n.startCall(u)
 	}
 	if !c.ended {
-		if c.name == "" {
-			c.name = u.Name
-		}
+		c.name = cmp.Or(c.name, u.Name)
 		return c
 	}
 	in := input(u.Input)

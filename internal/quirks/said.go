@@ -27,10 +27,9 @@ func (s *said) add(text string) {
 	if s.tail.Len()+len(text) > saidPiece || len(text) >= saidWhole {
 		s.seal()
 	}
-	switch {
-	case len(text) >= saidWhole:
+	if len(text) >= saidWhole {
 		s.pieces = append(s.pieces, text)
-	default:
+	} else {
 		s.tail.WriteString(text)
 	}
 }
@@ -68,19 +67,10 @@ func (s *said) has(at int, text string) bool {
 	if s.gone || at < 0 || at+len(text) > s.size {
 		return false
 	}
-	s.seal()
-	for _, piece := range s.pieces {
-		if at >= len(piece) {
-			at -= len(piece)
-			continue
-		}
-		n := min(len(piece)-at, len(text))
-		if piece[at:at+n] != text[:n] {
-			return false
-		}
-		if text, at = text[n:], 0; text == "" {
-			return true
-		}
-	}
-	return text == ""
+	same := true
+	s.each(at, len(text), func(piece string) {
+		same = same && strings.HasPrefix(text, piece)
+		text = text[len(piece):]
+	})
+	return same
 }

@@ -16,7 +16,7 @@ import (
 // would stand, too. after ends that entry, and gives the calls the diffs that it had.
 func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	titles := make([]string, 0, len(ev.Tools))
-	shown = protocol.ToolCall{ToolCallID: batchID(ev.RequestID), Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
+	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
 	var own []protocol.ToolCall
 	for _, tool := range ev.Tools {
 		one, keep := v.permissionCall(tool)
@@ -36,6 +36,3 @@ func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, af
 		Title: "Asked about " + shown.Title, Content: []protocol.ToolContent{protocol.TextContent(visible.Text(strings.Join(titles, "\n\n")))}}
 	return shown, append([]protocol.ToolCall{end}, own...)
 }
-
-// batchID is the id of the entry of a request for several tools.
-func batchID(requestID string) string { return "ask-" + requestID }

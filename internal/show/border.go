@@ -61,8 +61,7 @@ func (b *border) called() { b.message.messageID, b.thought.messageID = "", "" }
 // said is a piece of a message of the user's, with what must stand before it.
 func (b *border) said(chunk protocol.UserMessageChunk) protocol.UserMessageChunk {
 	if text := chunk.Content.Text; text != nil {
-		apart := b.user.before(chunk.MessageID, *text) + *text
-		chunk.Content.Text = &apart
+		chunk.Content.Text = new(b.user.before(chunk.MessageID, *text) + *text)
 	}
 	b.loaded = b.noUser
 	b.message.open, b.thought.open = b.noUser, b.noUser && b.thought.open // before the first stands the client's own record

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -64,10 +65,7 @@ func (c *shownCall) planned() []change                                    { retu
 func (c *shownCall) asked(stream.PermissionToolUse, []change) (keep bool) { return false }
 
 func (c *shownCall) progress(_ Moment, u stream.ProgressUpdate) {
-	text := u.Text
-	if text == "" {
-		text = u.Error
-	}
+	text := cmp.Or(u.Text, u.Error)
 	if text != "" {
 		c.sendContent(protocol.TextContent(text))
 	}

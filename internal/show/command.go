@@ -122,7 +122,7 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if result.Exit != nil && *result.Exit != 0 {
 		result.Note = strings.TrimSpace(fmt.Sprintf("Exit code %d\n%s", *result.Exit, result.Note))
 	}
-	update.Content = append(update.Content, notes(result.Note)...)
+	update.Content = append(update.Content, textContent(result.Note)...)
 }
 
 // terminalEnded brings a terminal to the output that the result has. Where the
@@ -144,12 +144,5 @@ func (c *command) terminalEnded(result CommandEnd, update *protocol.ToolCall) {
 		}
 		update.Content = []protocol.ToolContent{protocol.TerminalContent(id)}
 	}
-	update.Content = append(update.Content, notes(result.Note)...)
-}
-
-func notes(note string) []protocol.ToolContent {
-	if note == "" {
-		return nil
-	}
-	return []protocol.ToolContent{protocol.TextContent(note)}
+	update.Content = append(update.Content, textContent(result.Note)...)
 }

@@ -87,7 +87,7 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		failed := FailedEdit{ev.ID, slices.Clone(update.Content), fileNames(e.v.cwd, e.changes, nil)}
 		switch {
 		case e.v.past:
-		case saysNoReason(ev):
+		case ev.IsError && noReason().MatchString(ResultText(ev.Content)):
 			e.v.unexplained = append(e.v.unexplained, failed)
 		case ev.IsError && !strings.HasPrefix(ResultText(ev.Content), "Error: Tool execution cancelled"):
 			e.v.tellLater(failed, ResultText(ev.Content))
@@ -130,10 +130,6 @@ func (v *View) tellUnseen(ev quirks.Event) {
 // noReason matches what droid says of edits that fail (0.225). The model gets the reason, which stands in droid's store when
 // all calls that were made together have ended.
 var noReason = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Error: )?Failed to [a-z ]{1,40}\.?$`) })
-
-func saysNoReason(ev quirks.ToolEnded) bool {
-	return ev.IsError && noReason().MatchString(ResultText(ev.Content))
-}
 
 // Unexplained hands out, each once, the failed edits whose reason droid has stored when it tells this event: the model goes on,
 // or the turn has ended.

@@ -97,7 +97,6 @@ func diffLines(cwd string, raw json.RawMessage) *change {
 			c.line = max(l.Old, l.New)
 		}
 	}
-	b, a := before.String(), after.String()
-	c.old, c.new = &b, &a
+	c.old, c.new = new(before.String()), new(after.String())
 	return &c
 }

@@ -121,8 +121,7 @@ func (v *View) updated(path string, old *string, known bool, f patch.File, repla
 	}
 	var out []change
 	for _, h := range f.Hunks {
-		before, after := strings.Join(h.Old, "\n"), strings.Join(h.New, "\n")
-		out = append(out, change{path: path, old: &before, new: &after, part: true})
+		out = append(out, change{path: path, old: new(strings.Join(h.Old, "\n")), new: new(strings.Join(h.New, "\n")), part: true})
 	}
 	if f.MoveTo != "" {
 		out = append(out, change{path: paths.Absolute(v.cwd, f.MoveTo), from: path, part: true})

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,10 +22,7 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: protocol.Text(questionTitle(questions)),
 		Schema: protocol.FormSchema{Type: "object", Properties: map[string]protocol.FormField{}}}
 	for i, q := range questions {
-		title := q.Topic
-		if title == "" {
-			title = "Question"
-		}
+		title := cmp.Or(q.Topic, "Question")
 		question := "" // a single one is the message
 		if len(questions) > 1 {
 			title, question = fmt.Sprintf("%d. %s", i+1, title), q.Question
@@ -100,9 +98,7 @@ func formAnswers(questions []stream.Question, filled map[string]json.RawMessage)
 		case q.MultiSelect && choice != "":
 			text = choice + ", " + text
 		}
-		if text == "" {
-			text = noAnswer
-		}
+		text = cmp.Or(text, noAnswer)
 		a.Answers = append(a.Answers, answerTo(q, text))
 	}
 	return a

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,10 +16,7 @@ const maxHookOutput = 500
 func (v *View) hookCompleted(ev stream.HookCompleted) {
 	started := v.hooks[ev.HookID]
 	delete(v.hooks, ev.HookID)
-	event := ev.EventName
-	if event == "" {
-		event = started.EventName
-	}
+	event := cmp.Or(ev.EventName, started.EventName)
 	for i, r := range ev.Results {
 		if r.ExitCode == 0 {
 			continue
@@ -27,10 +25,7 @@ func (v *View) hookCompleted(ev stream.HookCompleted) {
 		if command == "" && i < len(started.Commands) {
 			command = started.Commands[i].Command
 		}
-		said := strings.TrimSpace(r.Stderr)
-		if said == "" {
-			said = strings.TrimSpace(r.Stdout)
-		}
+		said := cmp.Or(strings.TrimSpace(r.Stderr), strings.TrimSpace(r.Stdout))
 		text := fmt.Sprintf("The %s hook `%s` failed with exit code %d.", event, FirstLine(command), r.ExitCode)
 		if said != "" {
 			text += "\n" + shorten(said, maxHookOutput)

@@ -3,7 +3,6 @@ package show
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
 )
 
@@ -73,13 +73,6 @@ func onlyDiffs(content []protocol.ToolContent) (diffs []protocol.ToolContent) {
 		}
 	}
 	return diffs
-}
-
-// sayTools tells what no title says of tools that wait for permission.
-func (v *View) sayTools(tools []stream.PermissionToolUse) {
-	for _, tool := range tools {
-		v.tell(messageText(tool))
-	}
 }
 
 // messageText is what no title says of a tool that waits for permission, for a client
@@ -168,21 +161,11 @@ const maxTitleInput = 200
 // inputWords are the fields of an object on one line, in their order; "" for what is no
 // object.
 func inputWords(raw json.RawMessage) string {
-	if object(raw) == nil {
-		return ""
-	}
-	in := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = in.Token() // it is an object, as was seen
 	var words []string
-	for in.More() {
-		var value json.RawMessage
-		name, _ := in.Token()
-		if in.Decode(&value) != nil {
-			break
-		}
+	for name, value := range rawjson.Fields(raw) {
 		var line bytes.Buffer
-		_ = json.Compact(&line, value) // it is JSON, or Decode had failed
-		words = append(words, fieldName(fmt.Sprint(name))+": "+line.String())
+		_ = json.Compact(&line, value) // it was decoded as a part of droid's message
+		words = append(words, fieldName(string(name))+": "+line.String())
 	}
 	return strings.Join(words, ", ")
 }

@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -102,10 +103,7 @@ func commandText(d stream.PermissionDetails) string {
 
 // mcpText is the tool of an MCP server with all that it would get.
 func mcpText(tool stream.PermissionToolUse) string {
-	name := tool.Details.ToolName
-	if name == "" {
-		name = tool.ToolUse.Name
-	}
+	name := cmp.Or(tool.Details.ToolName, tool.ToolUse.Name)
 	text := Label(name)
 	var input bytes.Buffer
 	if object(tool.ToolUse.Input) != nil && json.Indent(&input, tool.ToolUse.Input, "", "  ") == nil {

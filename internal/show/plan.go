@@ -7,6 +7,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/visible"
 )
 
 // confirmSpec is the confirmation type of a plan to approve.
@@ -81,12 +82,12 @@ func EndOfPlan(content json.RawMessage) (end PlanEnd) {
 // ended shows the plan and what became of it.
 func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
-		update.Content = planContent(p.text)
+		update.Content = textContent(p.text)
 		return
 	}
 	result := EndOfPlan(ev.Content)
 	if !result.Approved || result.Message == "" {
-		update.Content = append(planContent(p.text), ResultContent(ev.Content)...)
+		update.Content = append(textContent(p.text), ResultContent(ev.Content)...)
 		return
 	}
 	message := result.Message
@@ -99,17 +100,37 @@ func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99
 	case past:
 		update.Content = append([]protocol.ToolContent{protocol.TextContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
-			planContent(p.text)...)
+			textContent(p.text)...)
 	case shown: // the entry of the call need not repeat it
 	default:
-		update.Content = planContent(p.text)
+		update.Content = textContent(p.text)
 	}
 	update.Content = append(update.Content, protocol.TextContent(message))
 }
 
-func planContent(text string) []protocol.ToolContent {
-	if strings.TrimSpace(text) == "" {
-		return nil
+// The plans of a session, by which a client that declares "plan" tells them apart: the
+// list of tasks, and the plan that was approved last.
+const (
+	planTasks    = "tasks"
+	planApproved = "approved"
+)
+
+// showTasks shows the list of tasks.
+func (v *View) showTasks(entries []protocol.PlanEntry) {
+	if v.client.Plans {
+		v.send(protocol.NamedPlanUpdate{SessionUpdate: "plan_update", Plan: protocol.PlanItems{Type: "items", PlanID: planTasks, Entries: entries}})
+		return
 	}
-	return []protocol.ToolContent{protocol.TextContent(text)}
+	v.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
+}
+
+// showApproved shows a plan that was approved beside the conversation. It reports false
+// where there is none, or where the client does not show plans there.
+func (v *View) showApproved(text string) bool {
+	text = visible.Text(text)
+	if !v.client.Plans || strings.TrimSpace(text) == "" {
+		return false
+	}
+	v.send(protocol.NamedPlanUpdate{SessionUpdate: "plan_update", Plan: protocol.PlanMarkdown{Type: "markdown", PlanID: planApproved, Content: text}})
+	return true
 }

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ func TestBoundedInput(t *testing.T) {
 	require.Equal(t, small, boundedInput(small))
 
 	long := strings.Repeat("ü", maxRaw)
-	large, err := json.Marshal(map[string]any{"content": long, "list": []string{long, "short"}, "number": json.Number("9007199254740993")})
+	large, err := json.Marshal(map[string]any{"content": long, "list": []string{long, "short"}, `a\n`: "name", "number": json.Number("9007199254740993")})
 	require.NoError(t, err)
 	var got struct {
 		Content string
@@ -26,6 +27,7 @@ func TestBoundedInput(t *testing.T) {
 	require.Less(t, len(got.Content), 2*maxRawText)
 	require.Equal(t, "short", got.List[1])
 	require.Equal(t, "9007199254740993", got.Number.String())
+	require.True(t, bytes.Contains(boundedInput(large), []byte(`"a\\n":"name"`)), "the name has no line end")
 
 	exact := strings.Repeat("x", maxRawText)
 	require.Equal(t, exact, shortened(exact))

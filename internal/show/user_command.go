@@ -69,11 +69,11 @@ func (u *UserCommand) Ended(exitCode *int, note string) []Output {
 	switch text := u.Written(); {
 	case c.v.client.TerminalOutput:
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id, ExitCode: exitCode}}
-		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, notes(note)...)
+		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, textContent(note)...)
 	case strings.TrimSpace(text) != "":
 		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text)), protocol.TextContent(how)}
 	default:
-		update.Content = notes(how)
+		update.Content = textContent(how)
 	}
 	delete(c.v.calls, c.id)
 	c.v.send(update)

@@ -37,7 +37,7 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		Raw:               objectOrNil(raw),
 		Plans:             isObject(caps["plan"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
-		ClientTraits:      ReadTraits(info, raw),
+		ClientTraits:      readTraits(info, raw),
 	}
 	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
 	return read

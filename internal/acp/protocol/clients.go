@@ -134,9 +134,9 @@ var unknown = ClientTraits{AtItsWord: true, RequestContent: true}
 // alone, and leaves out the user's of a session that it loads (seen; read in lua/avante/llm.lua).
 var nameless = ClientTraits{FilesOnDisk: true, ErrorMessage: true, NoUserMessages: true}
 
-// ReadTraits are the traits of the client that sent this clientInfo, or has it
+// readTraits are the traits of the client that sent this clientInfo, or has it
 // among its capabilities.
-func ReadTraits(info, capabilities json.RawMessage) ClientTraits {
+func readTraits(info, capabilities json.RawMessage) ClientTraits {
 	for _, raw := range []json.RawMessage{info, Fields(capabilities)["clientInfo"]} {
 		var name string
 		if json.Unmarshal(Fields(raw)["name"], &name) == nil && name != "" {

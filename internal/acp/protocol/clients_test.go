@@ -26,7 +26,7 @@ func TestTraitsOfAClient(t *testing.T) {
 		{`"zed"`, `[]`, false, false},
 		{``, ``, false, false},
 	} {
-		traits := ReadTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities))
+		traits := readTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities))
 		require.Equal(t, tc.known, traits.OptionNames, tc.info)
 		require.Equal(t, tc.shown, traits.ShowsNames(), tc.info)
 	}

@@ -219,14 +219,8 @@ func Crash(err error, gaveUp bool) *acp.RequestError {
 	return Internal("droid_crashed", Died{Exit: err}.Error()+" "+next)
 }
 
-// NotTaken explains why droid did not take a prompt.
-func NotTaken(err error, gaveUp bool) *acp.RequestError {
-	var exit *droid.ExitError
-	if errors.As(err, &exit) {
-		return Crash(err, gaveUp)
-	}
-	return NotDone(takingPrompt, err)
-}
+// NotTaken explains why droid, which has not ended, did not take a prompt.
+func NotTaken(err error) *acp.RequestError { return NotDone(takingPrompt, err) }
 
 // NotLoaded explains why the process of a session did not load it once more.
 func NotLoaded(w Work, id string, err error, gaveUp bool) *acp.RequestError {

@@ -1,6 +1,9 @@
 package turns
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Queue is a Machine with the prompts that it decides about, and what does what it wants. P is
 // what has a prompt, or points to that. Make it with NewQueue.
@@ -33,6 +36,46 @@ func (q *Queue[P]) Do(actions []Action) {
 		q.actions = slices.Delete(q.actions, 0, 1)
 		q.act(a)
 	}
+}
+
+// What happens to prompts and changes: each tells the machine, and does what that wants.
+
+func (q *Queue[P]) Spoke()                                  { q.Do(q.Machine.Spoke()) }
+func (q *Queue[P]) Buried(why error)                        { q.Do(q.Machine.Buried(why)) }
+func (q *Queue[P]) SetSteering(on bool)                     { q.Do(q.Machine.SetSteering(on)) }
+func (q *Queue[P]) Started(now time.Time, request string)   { q.Do(q.Machine.Started(now, request)) }
+func (q *Queue[P]) Cancel(now time.Time)                    { q.Do(q.Machine.Cancel(now)) }
+func (q *Queue[P]) StopOther()                              { q.Do(q.Machine.StopOther()) }
+func (q *Queue[P]) CancelOne(now time.Time, id ID)          { q.Do(q.Machine.CancelOne(now, id)) }
+func (q *Queue[P]) Beside(now time.Time, request string)    { q.Do(q.Machine.Beside(now, request)) }
+func (q *Queue[P]) Tick(now time.Time)                      { q.Do(q.Machine.Tick(now)) }
+func (q *Queue[P]) Accept(id ID, kind Kind)                 { q.Do(q.Machine.Accept(id, kind)) }
+func (q *Queue[P]) Ready(id ID)                             { q.Do(q.Machine.Ready(id)) }
+func (q *Queue[P]) Taken(now time.Time, id ID)              { q.Do(q.Machine.Taken(now, id)) }
+func (q *Queue[P]) Refused(now time.Time, id ID, why error) { q.Do(q.Machine.Refused(now, id, why)) }
+func (q *Queue[P]) Fail(id ID, why error)                   { q.Do(q.Machine.Fail(id, why)) }
+func (q *Queue[P]) FailRunning(why error)                   { q.Do(q.Machine.FailRunning(why)) }
+func (q *Queue[P]) FailWaiting(why error)                   { q.Do(q.Machine.FailWaiting(why)) }
+func (q *Queue[P]) Complete(id ID)                          { q.Do(q.Machine.Complete(id)) }
+func (q *Queue[P]) Written()                                { q.Do(q.Machine.Written()) }
+func (q *Queue[P]) InterruptDone()                          { q.Do(q.Machine.InterruptDone()) }
+func (q *Queue[P]) SetHeld(held bool)                       { q.Do(q.Machine.SetHeld(held)) }
+func (q *Queue[P]) Close(now time.Time)                     { q.Do(q.Machine.Close(now)) }
+func (q *Queue[P]) Finish()                                 { q.Do(q.Machine.Finish()) }
+func (q *Queue[P]) Changed(c *Change, failed error)         { q.Do(q.Machine.Changed(c, failed)) }
+func (q *Queue[P]) LoseChanges(why error)                   { q.Do(q.Machine.LoseChanges(why)) }
+
+// Change takes a change, see Machine.Change.
+func (q *Queue[P]) Change(of Sphere) *Change {
+	c, actions := q.Machine.Change(of)
+	q.Do(actions)
+	return c
+}
+
+// Withdraw takes back a change that has not begun.
+func (q *Queue[P]) Withdraw(c *Change) {
+	_, actions := q.Machine.Withdraw(c)
+	q.Do(actions)
 }
 
 // Add gives a prompt its id.

@@ -5,6 +5,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,9 +161,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	if cfg.Patience <= 0 {
 		cfg.Patience = 30 * time.Second
 	}
-	if cfg.Log == nil {
-		cfg.Log = zap.NewNop()
-	}
+	cfg.Log = cmp.Or(cfg.Log, zap.NewNop())
 	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
 	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
 	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)

@@ -78,22 +78,11 @@ func plainly(err error) string {
 	return diagnosis.Sentence(err)
 }
 
-// scope is where settings may stand.
-type scope struct {
-	dir string // that has a directory .factory
-	own string // "yours" or "the project's"
-}
-
-// scopes are the user's settings and those of the project, which are not the same.
-func (p *inspection) scopes() []scope {
+// dirs are those that may have a directory .factory: the user's own, and the project's.
+func (p *inspection) dirs() []string {
 	home := filepath.Dir(p.factory)
-	all := []scope{{home, "yours"}}
-	for _, dir := range layer.ProjectDirs(p.Dir) {
-		if dir != home {
-			all = append(all, scope{dir, "the project's"})
-		}
-	}
-	return all
+	project := slices.DeleteFunc(layer.ProjectDirs(p.Dir), func(dir string) bool { return dir == home })
+	return append([]string{home}, project...)
 }
 
 // told: another check tells of this error of reading a file.
@@ -113,8 +102,8 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := []any{}
 	defer p.leftOut(&check, &words)
-	for _, s := range p.scopes() {
-		file := filepath.Join(s.dir, ".factory", "mcp.json")
+	for _, dir := range p.dirs() {
+		file := filepath.Join(dir, ".factory", "mcp.json")
 		var config struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
@@ -131,7 +120,7 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 		for _, name := range names {
 			server := config.MCPServers[name]
 			facts = append(facts, map[string]any{"name": name, "file": file, "disabled": server.Disabled})
-			if server.Command != "" && !server.Disabled && !runs(server.Command, s.dir) {
+			if server.Command != "" && !server.Disabled && !runs(server.Command, dir) {
 				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", withoutArguments(server.Command), name))
 				if len(todo) < maxNames {
 					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), file))
@@ -207,9 +196,9 @@ func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := map[string]any{}
 	defer p.leftOut(&check, &words)
-	for _, s := range p.scopes() {
+	for _, dir := range p.dirs() {
 		for _, name := range hookFiles {
-			file := filepath.Join(s.dir, ".factory", name)
+			file := filepath.Join(dir, ".factory", name)
 			var config struct {
 				Hooks map[string][]json.RawMessage `json:"hooks"`
 			}

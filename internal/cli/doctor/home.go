@@ -115,11 +115,7 @@ func lookAtState(p *inspection, _ context.Context) Check {
 // projectsOf are the directories in which droid keeps the sessions of a project: 0.225
 // resolves symbolic links first, 0.99 does not.
 func projectsOf(sessions, dir string) (all []string) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		real = dir
-	}
-	for _, d := range []string{dir, real} {
+	for _, d := range []string{dir, files.Real(dir)} {
 		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
 		all = append(all, filepath.Join(sessions, name))
 	}
@@ -204,4 +200,23 @@ func lookAtVariables(p *inspection, _ context.Context) Check {
 		return Check{Result: OK, Found: "No variable DROID_ACP_… is set."}
 	}
 	return Check{Result: OK, Found: "Set here: " + list(set) + "."}
+}
+
+// lookAtKeep looks at what --keep needs: a place for the server's socket, and a server that answers and is of this
+// version, where one runs. Who does without --keep needs none of it.
+func lookAtKeep(p *inspection, ctx context.Context) Check {
+	if p.Keep == nil {
+		return Check{Result: Skipped, Found: "Not looked at."}
+	}
+	kept := p.Keep(ctx)
+	check := Check{Result: OK, Found: kept.Found, ToDo: kept.ToDo, Facts: map[string]any{"socket": kept.Socket}}
+	if faults := []fault(nil); kept.ToDo == "" && kept.Socket != "" {
+		if faults = writable(faults, filepath.Dir(kept.Socket)); len(faults) > 0 {
+			check = faulty(faults, check.Facts)
+		}
+	}
+	if check.ToDo != "" {
+		check.Result = Warning
+	}
+	return check
 }

@@ -30,7 +30,8 @@ func lookAtLogin(p *inspection, _ context.Context) Check {
 	t := diagnosis.Login(false)
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + lowerFirst(diagnosis.WaysToLogIn(false))
+		ways := diagnosis.WaysToLogIn(false)
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + strings.ToLower(ways[:1]) + ways[1:]
 	}
 	return check
 }
@@ -39,5 +40,3 @@ func lookAtLogin(p *inspection, _ context.Context) Check {
 func (p *inspection) needsLogin() bool {
 	return os.Getenv(envKey) == "" && p.login == "" && !p.opened.model.IsCustom
 }
-
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

@@ -1,4 +1,4 @@
-package settings
+package flags
 
 import (
 	"cmp"
@@ -121,7 +121,7 @@ func (v Values) Duration(name string) time.Duration {
 func (v Values) row(name string) *value {
 	row, ok := v[name]
 	if !ok {
-		panic("settings: this command has no setting " + name)
+		panic("flags: this command has no setting " + name)
 	}
 	return row
 }

@@ -152,7 +152,7 @@ func (a *attached) heard(call *jsonrpc.Call) {
 	case "session/request_permission":
 		a.question(call)
 	default:
-		call.Respond(nil, &jsonrpc.Error{Code: -32601, Message: "Method not found: " + call.Method})
+		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found: " + call.Method})
 	}
 }
 
@@ -160,7 +160,7 @@ func (a *attached) heard(call *jsonrpc.Call) {
 func (a *attached) question(call *jsonrpc.Call) {
 	var p permissionRequest
 	if err := json.Unmarshal(call.Params, &p); err != nil {
-		call.Respond(nil, &jsonrpc.Error{Code: -32602, Message: "Invalid params: " + err.Error()})
+		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + err.Error()})
 		return
 	}
 	q := &ask{call, p.Options}

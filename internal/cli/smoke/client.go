@@ -126,6 +126,6 @@ func (c *client) heard(call *jsonrpc.Call) {
 		}
 		call.Respond(map[string]any{"outcome": outcome}, nil)
 	default:
-		call.Respond(nil, &jsonrpc.Error{Code: -32601, Message: "Method not found: " + call.Method})
+		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found: " + call.Method})
 	}
 }

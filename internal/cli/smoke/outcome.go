@@ -49,20 +49,16 @@ var groups = map[diagnosis.Group]Outcome{
 
 // outcomeOf says what an error of a run means.
 func outcomeOf(err error) Outcome {
-	var late *TimeoutError
-	var said *rpcError
+	said, refused := errors.AsType[*rpcError](err)
 	switch {
 	case err == nil:
 		return Passed
-	case errors.As(err, &late):
+	case errors.As(err, new(*TimeoutError)):
 		return TimedOut
-	case !errors.As(err, &said):
+	case !refused:
 		return TurnFailed
 	}
-	if outcome, known := groups[diagnosis.GroupOf(said.Code, said.data().Kind)]; known {
-		return outcome
-	}
-	return TurnFailed
+	return cmp.Or(groups[diagnosis.GroupOf(said.Code, said.data().Kind)], TurnFailed)
 }
 
 // rpcError is the error that answers a request.
@@ -102,8 +98,8 @@ func failureOf(err error) *Failure {
 	if errors.Is(err, context.Canceled) {
 		return &Failure{Message: "interrupted"}
 	}
-	var said *rpcError
-	if !errors.As(err, &said) {
+	said, refused := errors.AsType[*rpcError](err)
+	if !refused {
 		return &Failure{Message: err.Error()}
 	}
 	return &Failure{Method: said.method, Code: said.Code, Kind: said.data().Kind, Message: cmp.Or(said.data().Details, said.Message)}

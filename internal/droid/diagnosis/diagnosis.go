@@ -5,6 +5,8 @@ package diagnosis
 
 import (
 	"strings"
+
+	"droid-acp/internal/jsonrpc"
 )
 
 // Kind is a stable word for what is wrong. An error of ACP with the code −32603 begins
@@ -41,9 +43,6 @@ const (
 // CodeNotLoggedIn is ACP's "Authentication required".
 const CodeNotLoggedIn = -32000
 
-// codeInternal is JSON-RPC's "Internal error".
-const codeInternal = -32603
-
 // Group says how far a user came. The exit codes of smoke tell these apart.
 type Group string
 
@@ -61,7 +60,7 @@ func GroupOf(code int, kind string) Group {
 	if code == CodeNotLoggedIn {
 		return LoggedOut
 	}
-	if code != codeInternal {
+	if code != jsonrpc.CodeInternalError {
 		return OtherFailure
 	}
 	return Kind(kind).Group()

@@ -133,10 +133,8 @@ func Exit(err *droid.ExitError) *Trouble {
 // IsStart reports whether an error says why there is no droid process, and not what one
 // did.
 func IsStart(err error) bool {
-	var known *Trouble
-	var notFound *droid.NotFoundError
-	var file *fs.PathError
-	return errors.As(err, &known) || errors.As(err, &notFound) || errors.As(err, &file) && file.Op == "fork/exec"
+	file, ok := errors.AsType[*fs.PathError](err)
+	return errors.As(err, new(*Trouble)) || errors.As(err, new(*droid.NotFoundError)) || ok && file.Op == "fork/exec"
 }
 
 // NoHome says that the home directory is not known: droid would end without saying why

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"droid-acp/internal/text/rawjson"
 )
 
 const (
@@ -83,15 +85,10 @@ func readRequest(from io.Reader) (Request, error) {
 // encode is v as a message. No line end follows: the other side reads to the object's
 // end, and everything behind it would count as said too much.
 func encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	to := json.NewEncoder(&text)
-	to.SetEscapeHTML(false) // a page of HTML would be several times as long
-	if err := to.Encode(v); err != nil {
-		return nil, err
-	}
-	data := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	line, err := rawjson.Line(v)
+	data := bytes.TrimSuffix(line, []byte("\n"))
 	if len(data) > maxMessage {
 		return nil, fmt.Errorf("the message is longer than %d bytes", maxMessage)
 	}
-	return data, nil
+	return data, err
 }

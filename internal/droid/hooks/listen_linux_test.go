@@ -85,7 +85,7 @@ func TestAgentOfAnotherUser(t *testing.T) {
 
 func TestSocketHasNoFile(t *testing.T) {
 	a, b := start(t, long, echo), start(t, long, echo)
-	require.Regexp(t, `^@droid-acp-[0-9a-f]{32}$`, a.address())
+	require.Regexp(t, `^@droid-acp-[A-Z2-7]{26}$`, a.address())
 	require.NotEqual(t, a.address(), b.address())
 	require.True(t, strings.HasSuffix(a.Command(), " droid-acp-files-hook "+a.address()+" 2>/dev/null || :"), a.Command())
 }

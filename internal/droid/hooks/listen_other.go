@@ -13,5 +13,3 @@ var errUnsupported = errors.New("droid's hooks are not supported on " + runtime.
 func listen() (*net.UnixListener, func(), error) { return nil, nil, errUnsupported }
 
 func programPath() (string, error) { return "", errUnsupported }
-
-func sameUser(*net.UnixConn) error { return errUnsupported }

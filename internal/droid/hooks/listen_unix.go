@@ -24,19 +24,3 @@ func listenInDir() (*net.UnixListener, func(), error) {
 	}
 	return socket, remove, nil
 }
-
-// sameUser is an error unless the process at the other end runs as this user.
-func sameUser(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	uid, ask := -1, error(nil)
-	if err = raw.Control(func(fd uintptr) { uid, ask = peerUser(int(fd)) }); err == nil {
-		err = ask
-	}
-	if err == nil && uid != os.Geteuid() {
-		err = fmt.Errorf("user %d is at the other end, not %d", uid, os.Geteuid())
-	}
-	return err
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/text/paths"
 )
 
@@ -111,7 +113,7 @@ func (l *Listener) accept() {
 // does not keep to this is closed.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
-	if err := sameUser(conn); err != nil {
+	if _, err := child.Peer(conn); err != nil {
 		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
 		return
 	}
@@ -157,8 +159,7 @@ func (l *Listener) answer(conn *net.UnixConn, r Request) (a Answer, waits bool) 
 	_ = conn.SetReadDeadline(time.Time{}) // where it fails, the program counts as gone
 	go func() {
 		_, err := conn.Read(make([]byte, 1))
-		var timeout net.Error
-		ended := errors.As(err, &timeout) && timeout.Timeout() // by us, below
+		ended := errors.Is(err, os.ErrDeadlineExceeded) // by us, below
 		if !ended {
 			cancel()
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"droid-acp/internal/sys/child"
 )
 
 // Run is the hook program. args is the agent's address, as Listener.Command has it.
@@ -65,7 +67,7 @@ func ask(ctx context.Context, address string, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer conn.Close()
-	if err = sameUser(conn.(*net.UnixConn)); err != nil {
+	if _, err = child.Peer(conn.(*net.UnixConn)); err != nil {
 		return Answer{}, err
 	}
 	if end, ok := ctx.Deadline(); ok {

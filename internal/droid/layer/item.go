@@ -2,7 +2,7 @@ package layer
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,8 +54,7 @@ type Item struct {
 // Sum tells items apart: another command, argument or environment is another sum. Where
 // the file stands does not count.
 func (i Item) Sum() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(i.Kind), i.Name, i.whole}, "\x00")))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join([]string{string(i.Kind), i.Name, i.whole}, "\x00"))))
 }
 
 // Layer is what the files of a project bring that is not known to be harmless.
@@ -63,7 +62,7 @@ type Layer struct {
 	Root  string // of the git repository; the session's directory where there is none
 	Items []Item
 	// Found says that there is a directory in which droid looks for files of a project, see
-	// Folders.
+	// folders.
 	Found bool
 }
 

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -51,14 +52,12 @@ func (r *reader) programs(root string) {
 // taken for one.
 func (r *reader) program(root, path string, info fs.FileInfo) {
 	data, whole, err := r.contents(path, info)
-	if err == nil && info.Mode()&0o111 == 0 && !hasShebang(data) {
+	if err == nil && info.Mode()&0o111 == 0 && !bytes.HasPrefix(data, []byte("#!")) {
 		return // its text goes to the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole})
 }
-
-func hasShebang(data []byte) bool { return len(data) > 1 && data[0] == '#' && data[1] == '!' }
 
 // Typed is the item that a prompt would run as a command: droid runs what is typed behind a
 // slash (0.215, 0.225). ok is false where it runs none of the project's.

@@ -17,12 +17,7 @@ import (
 // session in cwd. What stands in home, the user's own directory, is the user's and no
 // project's. A file that cannot be looked at is an Item itself: it may bring anything.
 func Project(cwd, home string) Layer {
-	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real // as droid does
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
+	cwd, home = files.Real(cwd), files.Real(home) // as droid does
 	dirs := ProjectDirs(cwd)
 	r := reader{layer: Layer{Root: dirs[len(dirs)-1]}}
 	r.preload(filepath.Join(cwd, Bunfig))
@@ -61,13 +56,13 @@ const maxRead = 64 << 20
 
 func (r *reader) add(i Item) { r.layer.Items = append(r.layer.Items, i) }
 
-// Folders are the names of the directories in which droid looks for files of a project: all
+// folders are the names of the directories in which droid looks for files of a project: all
 // of them in .factory, commands and skills in the others (0.215, 0.225).
-func Folders() []string { return []string{".factory", ".agents", ".agent"} }
+var folders = []string{".factory", ".agents", ".agent"}
 
 // folder reads the files of one directory of the project.
 func (r *reader) folder(dir string) {
-	for _, name := range Folders() {
+	for _, name := range folders {
 		folder := filepath.Join(dir, name)
 		if _, err := os.Lstat(folder); err != nil && isAbsent(err) {
 			continue
@@ -81,26 +76,20 @@ func (r *reader) folder(dir string) {
 	}
 }
 
-// configs are the files in .factory that droid reads as settings (0.99 to 0.225).
-var configs = []struct {
+// config is a file of settings, and what reads it.
+type config struct {
 	name string
 	read func(r *reader, path string)
-}{
+}
+
+// configs are the files in .factory that droid reads as settings (0.99 to 0.225).
+var configs = []config{
 	{"mcp.json", (*reader).servers},
 	{"settings.json", (*reader).settings},
 	{"settings.local.json", (*reader).settings},
 	{"hooks.json", (*reader).hooksFile},
 	{filepath.Join("hooks", "hooks.json"), (*reader).hooksFile},
 	{"config.json", (*reader).legacyModels},
-}
-
-func isConfig(name string) bool {
-	for _, c := range configs {
-		if c.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // harmlessNames are what else stands in .factory and runs nothing: texts, and what a hook or a
@@ -136,7 +125,7 @@ func (r *reader) factory(folder string) {
 		case n == mostEntries:
 			r.blind(Strange, folder, "has too many files to look at", folder)
 			return
-		case isConfig(e.Name()):
+		case slices.ContainsFunc(configs, func(c config) bool { return c.name == e.Name() }):
 		case isHarmless(e.Name()):
 			r.link(path)
 		default:

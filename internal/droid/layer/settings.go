@@ -79,7 +79,7 @@ func (r *reader) settings(path string) {
 			r.defaults(path, value)
 		case key == "enabledPlugins" || key == "extraKnownMarketplaces":
 			r.key(Plugin, path, key, value)
-		case isVocabulary(key):
+		case slices.Contains(vocabulary, key):
 			r.key(Setting, path, key, value)
 		default:
 			r.key(Unheard, path, key, value)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/rawjson"
 )
 
 // mostNested is how deep objects and lists of a project's file may stand in one another.
@@ -110,4 +111,44 @@ func (s strictReader) value(depth int) (any, error) {
 	}
 	_, err = s.Token()
 	return object, err
+}
+
+// WithoutComments returns JSON with its comments ("//" to the end of the line, "/*" to
+// "*/") blanked out, as settings files of droid may have them. All else stays where it
+// is. A comment that does not end leaves its "/*" and is no JSON.
+func WithoutComments(data []byte) []byte {
+	out := bytes.Clone(data)
+	for i := 0; i < len(out); {
+		switch {
+		case out[i] == '"':
+			i = rawjson.SkipString(out, i)
+		case out[i] == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
+			end, ok := behindComment(out, i)
+			if !ok {
+				return out
+			}
+			for ; i < end; i++ {
+				if out[i] != '\n' && out[i] != '\r' {
+					out[i] = ' '
+				}
+			}
+		default:
+			i++
+		}
+	}
+	return out
+}
+
+// behindComment returns where the comment that begins at i has ended, and whether it has.
+func behindComment(data []byte, i int) (end int, ok bool) {
+	line := data[i+1] == '/'
+	for i += 2; i < len(data); i++ {
+		switch {
+		case line && (data[i] == '\n' || data[i] == '\r'):
+			return i, true
+		case !line && data[i] == '*' && i+1 < len(data) && data[i+1] == '/':
+			return i + 2, true
+		}
+	}
+	return len(data), line
 }

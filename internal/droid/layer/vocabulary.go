@@ -40,8 +40,6 @@ var vocabulary = []string{
 	"worktreeAutoDeleteLimit", "worktreeDirectory",
 }
 
-func isVocabulary(key string) bool { return slices.Contains(vocabulary, key) }
-
 // harmlessKeys say which values of a key run nothing, ask no less, send nothing elsewhere and
 // delete nothing. They are of the terminal's looks, of what a request costs, of the model and
 // of asking more.

@@ -151,7 +151,7 @@ func (r *run) heard(c *jsonrpc.Call) {
 		result, err := r.l.Ask(c.Context, c.Method, c.Params)
 		var refused *Error
 		if err != nil && !errors.As(err, &refused) {
-			refused = &Error{Code: -32603, Message: "there is no answer"}
+			refused = &Error{Code: jsonrpc.CodeInternalError, Message: "there is no answer"}
 		}
 		c.Respond(result, refused)
 	}
@@ -159,7 +159,7 @@ func (r *run) heard(c *jsonrpc.Call) {
 
 // refuse answers a request of droid's with an error of our own.
 func refuse(c *jsonrpc.Call, why string) {
-	c.Respond(nil, &Error{Code: -32603, Message: why})
+	c.Respond(nil, &Error{Code: jsonrpc.CodeInternalError, Message: why})
 }
 
 // How long a droid may take to end.

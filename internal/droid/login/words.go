@@ -1,26 +1,25 @@
 package login
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/tailscale/hujson"
 )
 
 // Remedy is what a user can do after a login by the method has ended with err, "" when
 // there is nothing to do.
 func Remedy(method string, err error) string {
 	const other = "Or run `droid` in a terminal and log in there with /login."
-	var none *NoMethodError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.Is(err, ErrDeclined):
 		return "Log in again to get a new address. " + other
-	case errors.As(err, &none):
+	case errors.As(err, new(*NoMethodError)):
 		return "Update droid. " + other
 	case method == APIKey:
 		return "Set FACTORY_API_KEY in the environment in which this agent is started, and start it again."
@@ -41,8 +40,10 @@ var plainly = []string{"text", "message", "title", "description", "label", "url"
 // each, in order, with the names of unknown fields. It is "" when they say nothing.
 func Words(params json.RawMessage) string {
 	var lines []string
-	if all, err := hujson.Parse(params); err == nil {
-		collect(all, "", &lines)
+	if json.Valid(params) {
+		in := json.NewDecoder(bytes.NewReader(params))
+		in.UseNumber()
+		collect(in, "", &lines)
 	}
 	text := strings.Join(lines, "\n")
 	if len(text) > maxWords {
@@ -51,21 +52,24 @@ func Words(params json.RawMessage) string {
 	return text
 }
 
-// collect adds the texts of a value, which has this name.
-func collect(v hujson.Value, name string, lines *[]string) {
-	switch v := v.Value.(type) {
-	case *hujson.Object:
-		for _, m := range v.Members {
-			collect(m.Value, m.Name.Value.(hujson.Literal).String(), lines)
+// collect adds the texts of the next value, which has this name.
+func collect(in *json.Decoder, name string, lines *[]string) {
+	token, _ := in.Token() // it is valid, as was seen
+	switch token {
+	case nil:
+	case json.Delim('{'):
+		for in.More() {
+			name, _ := in.Token()
+			collect(in, fmt.Sprint(name), lines)
 		}
-	case *hujson.Array:
-		for _, e := range v.Elements {
-			collect(e, name, lines)
+		_, _ = in.Token()
+	case json.Delim('['):
+		for in.More() {
+			collect(in, name, lines)
 		}
-	case hujson.Literal:
-		if v.Kind() != 'n' {
-			say(name, v.String(), lines)
-		}
+		_, _ = in.Token()
+	default:
+		say(name, fmt.Sprint(token), lines)
 	}
 }
 

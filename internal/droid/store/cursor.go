@@ -46,24 +46,14 @@ func parseCursor(s string) (cursor, error) {
 	if s == "" {
 		return cursor{}, nil
 	}
-	if len(s) > maxCursor+1 {
-		return cursor{}, &BadCursorError{s}
+	if len(s) <= maxCursor+1 {
+		text, _ := base64.RawURLEncoding.DecodeString(s)
+		if parts := strings.SplitN(string(text), ":", 3); len(parts) == 3 && stream.ValidSessionID(parts[2]) {
+			ns, _ := strconv.ParseInt(parts[1], 10, 64)
+			if c := (cursor{true, time.Unix(0, ns), parts[2]}); c.String() == s { // else it is spelled otherwise, as "+1" for 1
+				return c, nil
+			}
+		}
 	}
-	text, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return cursor{}, &BadCursorError{s}
-	}
-	parts := strings.SplitN(string(text), ":", 3)
-	if len(parts) != 3 || parts[0] != cursorVersion || !stream.ValidSessionID(parts[2]) {
-		return cursor{}, &BadCursorError{s}
-	}
-	ns, err := strconv.ParseInt(parts[1], 10, 64)
-	if err != nil {
-		return cursor{}, &BadCursorError{s}
-	}
-	c := cursor{true, time.Unix(0, ns), parts[2]}
-	if c.String() != s {
-		return cursor{}, &BadCursorError{s} // it means a cursor but is spelled otherwise, as "+1" for 1
-	}
-	return c, nil
+	return cursor{}, &BadCursorError{s}
 }

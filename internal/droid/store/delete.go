@@ -13,9 +13,7 @@ import (
 
 // companions end the names of the files that droid keeps beside a conversation.
 // They are named one by one: an id may begin like another one.
-func companions() []string {
-	return []string{".settings.json", ".settings.json.bak"}
-}
+var companions = []string{".settings.json", ".settings.json.bak"}
 
 // Delete removes sessions from the store, those of one thread for example. Nothing
 // is destroyed: their files move to a new directory

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,10 +68,7 @@ func parseStart(line []byte) (start, error) {
 
 // cwd is where droid continues the session.
 func (s start) cwd() string {
-	cwd := s.LastCWD
-	if cwd == "" {
-		cwd = s.CWD
-	}
+	cwd := cmp.Or(s.LastCWD, s.CWD)
 	if !filepath.IsAbs(cwd) {
 		return ""
 	}
@@ -88,9 +86,7 @@ type head struct {
 }
 
 func (h head) session(id string, updated time.Time) Session {
-	return Session{
-		ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated, Parent: h.Parent, Caller: h.Caller,
-	}
+	return Session{ID: id, CWD: h.cwd(), Title: h.title(), UpdatedAt: updated}
 }
 
 // internal says whether the user did not start the session or never said

@@ -87,10 +87,7 @@ func (s *Store) Link(l Link) error {
 }
 
 func (s *Store) addLink(line []byte) error {
-	path := s.linksPath()
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // so that writing it anew does not replace the link
-	}
+	path := files.Real(s.linksPath()) // so that writing it anew does not replace a symbolic link
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return errors.New("it is not a file")
 	}

@@ -79,8 +79,6 @@ func (l Link) check() error {
 type linkSet struct {
 	last    map[string]linkLine     // the newest of each From
 	into    map[string][]linkOrigin // of each To, in their order; the first one counts
-	numbers map[string]int32        // of sessions, from 1 on
-	next    []int32                 // by these numbers, the session to which one leads; 0 for none
 	options map[string]linkLine     // the newest of kind LinkOptions of each From
 	lines   int                     // how many were added
 }
@@ -100,7 +98,7 @@ type linkOrigin struct {
 
 // newLinkSet returns a set without links.
 func newLinkSet() *linkSet {
-	return &linkSet{last: map[string]linkLine{}, into: map[string][]linkOrigin{}, numbers: map[string]int32{}, next: make([]int32, 1), options: map[string]linkLine{}}
+	return &linkSet{last: map[string]linkLine{}, into: map[string][]linkOrigin{}, options: map[string]linkLine{}}
 }
 
 // parseLinks reads the lines of a file. Those that are damaged, too long or name no
@@ -127,16 +125,13 @@ func (s *linkSet) add(l Link, raw []byte) {
 		return
 	}
 	s.drop(l.From)
+	if l.To != l.From {
+		if s.leads(l.To, l.From) {
+			s.drop(l.To)
+		}
+		s.into[l.To] = append(s.into[l.To], linkOrigin{l.From, s.lines})
+	}
 	s.last[l.From] = linkLine{l, s.lines, raw}
-	if l.To == l.From {
-		return
-	}
-	from, to := s.number(l.From), s.number(l.To)
-	if s.leads(to, from) {
-		s.drop(l.To)
-	}
-	s.next[from] = to
-	s.into[l.To] = append(s.into[l.To], linkOrigin{l.From, s.lines})
 }
 
 // drop takes back the link of this session, if it has one.
@@ -149,7 +144,6 @@ func (s *linkSet) drop(from string) {
 	if l.To == from {
 		return
 	}
-	s.next[s.number(from)] = 0
 	list := s.into[l.To]
 	for len(list) > 0 && s.last[list[0].from].number != list[0].number {
 		list = list[1:]
@@ -159,25 +153,15 @@ func (s *linkSet) drop(from string) {
 
 // leads reports whether the path from one session ends at another. One that is too long to
 // follow counts as one that does.
-func (s *linkSet) leads(from, to int32) bool {
+func (s *linkSet) leads(from, to string) bool {
 	for range maxLinks {
-		if s.next[from] == 0 {
+		l, ok := s.Next(from)
+		if !ok {
 			return from == to
 		}
-		from = s.next[from]
+		from = l.To
 	}
 	return true
-}
-
-// number is that of a session, by which a path is followed ten times as fast as by ids: a file
-// that somebody made may have long paths, and each of its lines asks.
-func (s *linkSet) number(id string) int32 {
-	n, ok := s.numbers[id]
-	if !ok {
-		n = int32(len(s.next))
-		s.numbers[id], s.next = n, append(s.next, 0)
-	}
-	return n
 }
 
 // Next is the link by which a thread goes on from this session, if it does.

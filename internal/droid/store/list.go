@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"droid-acp/internal/sys/files"
+
 	"go.uber.org/zap"
 )
 
@@ -219,15 +221,7 @@ func newFilter(cwd string) filter {
 		return filter{}
 	}
 	cwd = filepath.Clean(cwd)
-	return filter{cwd, resolve(cwd), new(sync.Map)}
-}
-
-// resolve follows symbolic links; what is not there stays as it is.
-func resolve(path string) string {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target
-	}
-	return path
+	return filter{cwd, files.Real(cwd), new(sync.Map)}
 }
 
 func (f filter) accepts(s start, dir directory) bool {
@@ -243,7 +237,7 @@ func (f filter) accepts(s start, dir directory) bool {
 	}
 	target, known := f.resolved.Load(cwd)
 	if !known {
-		target = resolve(cwd)
+		target = files.Real(cwd)
 		f.resolved.Store(cwd, target)
 	}
 	return target == f.real

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-
-	"github.com/tailscale/hujson"
+	"strings"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/rawjson"
 )
 
 // errMoving is why a file was not written: droid writes to the session all the time.
@@ -99,20 +98,18 @@ func withCWD(line []byte, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := hujson.Parse(bytes.TrimSpace(line))
-	if err != nil {
-		return nil, err
+	here, said := string(rawjson.AppendString([]byte(`"lastCwd":`), dir)), begun.CWD == dir
+	var fields []string
+	for name, value := range rawjson.Fields(line) {
+		switch {
+		case string(name) != "lastCwd":
+			fields = append(fields, string(rawjson.AppendString(nil, string(name)))+":"+string(value))
+		case !said:
+			fields, said = append(fields, here), true
+		}
 	}
-	const name = "lastCwd"
-	fields := all.Value.(*hujson.Object) // parseStart has decoded it as one
-	at := slices.IndexFunc(fields.Members, func(f hujson.ObjectMember) bool { return f.Name.Value.(hujson.Literal).String() == name })
-	switch {
-	case begun.CWD != dir && at >= 0:
-		fields.Members[at].Value.Value = hujson.String(dir)
-	case begun.CWD != dir:
-		fields.Members = append(fields.Members, hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: hujson.String(dir)}})
-	case at >= 0:
-		fields.Members = slices.Delete(fields.Members, at, at+1)
+	if !said {
+		fields = append(fields, here)
 	}
-	return append(all.Pack(), '\n'), nil
+	return []byte("{" + strings.Join(fields, ",") + "}\n"), nil
 }

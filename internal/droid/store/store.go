@@ -19,6 +19,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,9 +56,7 @@ type Store struct {
 // New returns the store in the directory root, see Root. The directory need not
 // exist. Without a log nothing is logged.
 func New(root string, log *zap.Logger) *Store {
-	if log == nil {
-		log = zap.NewNop()
-	}
+	log = cmp.Or(log, zap.NewNop())
 	return &Store{root: root, log: log, rename: os.Rename}
 }
 
@@ -105,13 +104,6 @@ type Session struct {
 	Title string
 
 	UpdatedAt time.Time // when something was last added; not changed by renaming
-
-	// Parent is the session that this one was forked, rewound or compacted from
-	// (0.225; 0.99 forks and rewinds), "" for none. A session that a plan was handed to has none.
-	Parent string
-
-	// Caller is the session that started this one as its subagent, "" for none.
-	Caller string
 }
 
 // NotFoundError says that the store has no session of this id that could be
@@ -136,19 +128,27 @@ func (e *NotFoundError) Unwrap() error { return e.Err }
 // without a message are found too. The error is a *NotFoundError, or that of
 // reading the store.
 func (s *Store) Find(id string) (Session, error) {
+	return fromCopies(s, id, func(c candidate) (Session, error) {
+		head, err := new(reader).read(c.path(), nil)
+		return head.session(id, c.updated), err
+	})
+}
+
+// fromCopies is what read finds in the file of a session; of several in the one that was used last and
+// can be read. The error is that of reading the store, or a *NotFoundError.
+func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (none T, err error) {
 	found, cause, err := s.copies(id)
 	if err != nil {
-		return Session{}, err
+		return none, err
 	}
-	var r reader
 	for _, c := range found {
-		head, err := r.read(c.path(), nil)
+		value, err := read(c)
 		if err == nil {
-			return head.session(id, c.updated), nil
+			return value, nil
 		}
 		cause = err
 	}
-	return Session{}, &NotFoundError{ID: id, Err: cause}
+	return none, &NotFoundError{ID: id, Err: cause}
 }
 
 // copies are the files of a session, which may lie in several projects, the one that was used

@@ -76,16 +76,10 @@ type family struct {
 	dirs     map[string]*dirFiles   // by path
 	children map[string][]candidate // those that droid made by compacting a session, by that one's id
 	heads    map[string]head        // of files, by path; of one that cannot be read an empty one
-	nexts    map[string]step        // what next found
+	nexts    map[string]string      // what next found
 	ahead    map[string]int         // what stepsAhead found
 	asked    int                    // how often next was called, for tests
 	read     reader
-}
-
-// step is the session in which a thread goes on, if it does.
-type step struct {
-	to string
-	ok bool
 }
 
 // dirFiles are the files of a directory, those used last first.
@@ -98,7 +92,7 @@ type dirFiles struct {
 func newFamily(set *linkSet, files []candidate) *family {
 	f := &family{
 		links: set, files: make(map[string]candidate, len(files)), dirs: map[string]*dirFiles{},
-		children: map[string][]candidate{}, heads: map[string]head{}, nexts: map[string]step{}, ahead: map[string]int{},
+		children: map[string][]candidate{}, heads: map[string]head{}, nexts: map[string]string{}, ahead: map[string]int{},
 	}
 	for _, c := range files {
 		if _, known := f.files[c.id]; !known {
@@ -145,8 +139,8 @@ func (f *family) begun(id string, after []string) []string {
 func (f *family) after(id string) []string {
 	path, place := []string{id}, map[string]int{id: 0}
 	for at := id; len(path) < maxThread; {
-		to, ok := f.next(at)
-		if !ok {
+		to := f.next(at)
+		if to == "" {
 			break
 		}
 		if i, again := place[to]; again {
@@ -197,7 +191,7 @@ func (f *family) stepsAhead(id string) int {
 		return n
 	}
 	f.ahead[id] = goesRound // for who comes back here meanwhile
-	if to, ok := f.next(id); ok {
+	if to := f.next(id); to != "" {
 		_, there := f.files[to]
 		switch n = f.stepsAhead(to); {
 		case n == goesRound:
@@ -211,35 +205,34 @@ func (f *family) stepsAhead(id string) int {
 	return n
 }
 
-// next is the session in which the thread goes on after this one.
-func (f *family) next(id string) (string, bool) {
+// next is the session in which the thread goes on after this one, "" for none.
+func (f *family) next(id string) string {
 	f.asked++
-	s, known := f.nexts[id]
+	to, known := f.nexts[id]
 	if !known {
 		l, linked := f.links.Last(id)
-		s = step{l.To, linked && l.To != id}
-		if to, at := f.compacted(id); to != "" && (!linked || at.After(l.Time)) {
-			s = step{to, true}
+		if to = l.To; to == id {
+			to = "" // it stays
 		}
-		f.nexts[id] = s
+		if made, at := f.compacted(id); made != "" && (!linked || at.After(l.Time)) {
+			to = made
+		}
+		f.nexts[id] = to
 	}
-	return s.to, s.ok
+	return to
 }
 
 // before is the session in which the thread was before this one.
 func (f *family) before(id string) (string, bool) {
-	if l, ok := f.links.Before(id); ok {
-		if to, ok := f.next(l.From); ok && to == id {
-			return l.From, true
-		}
+	if l, ok := f.links.Before(id); ok && f.next(l.From) == id {
+		return l.From, true
 	}
 	c, there := f.files[id]
 	if !there {
 		return "", false
 	}
 	parent := f.head(c).Parent
-	to, ok := f.next(parent)
-	return parent, ok && to == id
+	return parent, f.next(parent) == id
 }
 
 // head is the beginning of a file. Without a parent it is its first line only.
@@ -290,4 +283,35 @@ const compactionSlack = 2 * time.Second
 // forked. What an older droid wrote may be either, so it is a thread of its own.
 func (h head) compactionOf(parent candidate) bool {
 	return h.compaction != "" && h.Host != "" && len(h.ForkedAt) == 0 && !parent.updated.After(h.compactedAt.Add(compactionSlack))
+}
+
+// threads finds out, for the files of a list in their order, which of them stand for
+// a thread, and under which id.
+type threads struct {
+	*family
+	used map[string]bool // ids under which a thread was listed
+}
+
+// place is what a session is in the list.
+type place struct {
+	covered bool     // a later session of its thread stands for it
+	id      string   // by which the thread is listed
+	before  []string // the sessions in which the thread was before, in their order
+}
+
+// place looks up a session, of which h is the beginning.
+func (t *threads) place(c candidate, h head) place {
+	if _, known := t.heads[c.path()]; !known {
+		t.heads[c.path()] = h
+	}
+	if t.goesOn(c.id) {
+		return place{covered: true}
+	}
+	ids := t.begun(c.id, []string{c.id})
+	p := place{id: c.id, before: ids[:len(ids)-1]}
+	if !t.used[ids[0]] { // else another one has it already
+		p.id = ids[0]
+	}
+	t.used[p.id] = true
+	return p
 }

@@ -72,12 +72,12 @@ func promptTitle(prompt string) string {
 
 // injected are the tags of blocks in a message that the user did not write:
 // droid's own (0.99 puts them into the user's message), and attached files.
-func injected() [2]string { return [2]string{"system-reminder", "attached-file"} }
+var injected = []string{"system-reminder", "attached-file"}
 
 // clean removes injected blocks. One that does not end was cut off: all after
 // its beginning is removed.
 func clean(text string) string {
-	for _, tag := range injected() {
+	for _, tag := range injected {
 		text = without(text, tag)
 	}
 	return text
@@ -137,4 +137,28 @@ func cut(text string, n int) string {
 		count++
 	}
 	return text
+}
+
+// Name is what a thread is called. The zero value is the name of a thread that has none yet.
+type Name struct {
+	title string
+	given int // how often the user has given one here
+}
+
+// Title is the title, "" for none.
+func (n *Name) Title() string { return n.title }
+
+// Given is how often the user has given the thread a title in this agent.
+func (n *Name) Given() int { return n.given }
+
+// Set notes a title. It reports false for one of droid's where the user has given one, which stays.
+func (n *Name) Set(title string, byUser bool) bool {
+	switch {
+	case byUser:
+		n.given++
+	case n.given > 0:
+		return false
+	}
+	n.title = title
+	return true
 }

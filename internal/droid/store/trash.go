@@ -69,7 +69,7 @@ func (m *move) session(s stored, attachments string) error {
 			continue
 		}
 		mine = true
-		for _, end := range companions() {
+		for _, end := range companions {
 			if _, err := m.take(d.file(s.id+end), d.name); err != nil {
 				return err
 			}

@@ -35,8 +35,7 @@ func ReadBeginning(head []byte) Beginning {
 
 // readHead takes the beginning of a line apart, and finds the kind of its event.
 func readHead(head []byte) (f frame, kind string) {
-	fields, _ := rawjson.Fields(head)
-	for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
+	for name, value := range rawjson.Fields(head) {
 		switch string(name) {
 		case "id":
 			f.id = value
@@ -50,16 +49,5 @@ func readHead(head []byte) (f frame, kind string) {
 	if string(inner(f.method)) != methodNotification {
 		return f, kind
 	}
-	params, _ := rawjson.Fields(f.params)
-	for name, value, ok := params.Next(); ok; name, value, ok = params.Next() {
-		if string(name) == "notification" {
-			body, _ := rawjson.Fields(value)
-			for name, value, ok := body.Next(); ok; name, value, ok = body.Next() {
-				if string(name) == "type" {
-					return f, rawjson.Unquote(value)
-				}
-			}
-		}
-	}
-	return f, ""
+	return f, rawjson.Unquote(rawjson.Field(rawjson.Field(f.params, "notification"), "type"))
 }

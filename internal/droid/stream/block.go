@@ -57,12 +57,8 @@ func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 
 // bareText is the text of a block that has a type, a text and nothing else.
 func bareText(data []byte) (text string, ok bool) {
-	fields, ok := rawjson.Fields(data)
-	if !ok {
-		return "", false
-	}
 	var kind, raw []byte
-	for name, value, more := fields.Next(); more; name, value, more = fields.Next() {
+	for name, value := range rawjson.Fields(data) {
 		switch string(name) {
 		case "type":
 			kind = value

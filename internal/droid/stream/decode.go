@@ -72,20 +72,12 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	}
 	d.owned, d.text = owned, nil
 
-	if !json.Valid(data) {
-		return Line{}, ErrNotJSON
-	}
-	fields, ok := rawjson.Fields(data)
-	if !ok {
+	if !json.Valid(data) || !rawjson.IsObject(data) {
 		return Line{}, ErrNotJSON
 	}
 	var f frame
 	var line Line
-	for {
-		name, value, ok := fields.Next()
-		if !ok {
-			break
-		}
+	for name, value := range rawjson.Fields(data) {
 		switch string(name) {
 		case "type":
 			f.kind = value
@@ -214,15 +206,13 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 		return
 	}
 	var body []byte
-	if fields, ok := rawjson.Fields(f.params); ok {
-		for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
-			switch string(name) {
-			case "notification":
-				body = value
-			case "sessionId":
-				d.sessionID = same(d.sessionID, value)
-				line.SessionID = d.sessionID
-			}
+	for name, value := range rawjson.Fields(f.params) {
+		switch string(name) {
+		case "notification":
+			body = value
+		case "sessionId":
+			d.sessionID = same(d.sessionID, value)
+			line.SessionID = d.sessionID
 		}
 	}
 	line.Event = d.decodeEvent(body, f.params)
@@ -256,12 +246,11 @@ func same(old string, raw []byte) string {
 // decodeEvent decodes body, a notification object. If body is none, params are kept
 // in an Unknown.
 func (d *Decoder) decodeEvent(body, params []byte) Event {
-	fields, ok := rawjson.Fields(body)
-	if !ok {
+	if !rawjson.IsObject(body) {
 		return Unknown{Type: KindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
 	}
 	var kind, messageID, index, text []byte
-	for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
+	for name, value := range rawjson.Fields(body) {
 		switch string(name) {
 		case "type":
 			kind = value

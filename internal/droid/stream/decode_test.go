@@ -79,7 +79,7 @@ func TestDecodeEvents(t *testing.T) {
 		`{"type":"llm_retry","attempt":2,"reason":"overloaded"}`:                                              LLMRetry{2, "overloaded"},
 		`{"type":"assistant_message_retracted","messageId":"m"}`:                                              MessageRetracted{"m"},
 		`{"type":"queued_messages_discarded","text":"q","requestId":"3"}`:                                     QueuedMessagesDiscarded{"q", "3"},
-		`{"type":"session_compacted","summaryId":"s","removedCount":9}`:                                       SessionCompacted{"s", 9},
+		`{"type":"session_compacted","summaryId":"s","removedCount":9}`:                                       SessionCompacted{9},
 		`{"type":"mcp_status_changed","servers":[{"name":"n","status":"connected"}]}`:                         MCPStatusChanged{Servers: []MCPServerStatus{{Name: "n", Status: "connected"}}},
 		`{"type":"mcp_auth_required","serverName":"n","authUrl":"u","message":"m"}`:                           MCPAuthRequired{"n", "u", "m"},
 		`{"type":"error","message":"401","errorType":"Error","timestamp":1,"error":{"name":"N","message":"M"}}`: Failure{"401", "Error", struct {
@@ -245,9 +245,7 @@ func FuzzDecodeLine(f *testing.F) {
 		}
 		var m map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(data, &m))
-		s, ok := rawjson.Fields(data)
-		require.True(t, ok)
-		for name, value, ok := s.Next(); ok; name, value, ok = s.Next() {
+		for name, value := range rawjson.Fields(data) {
 			require.True(t, json.Valid(value))
 			if utf8.Valid(name) {
 				require.Contains(t, m, string(name))

@@ -23,12 +23,8 @@ func shapeOf(data, text, meta []byte, line Line, delta TextDelta) deltaShape {
 
 // traceparent is meta's W3C traceparent with its quotes, or nil.
 func traceparent(meta []byte) []byte {
-	if fields, ok := rawjson.Fields(meta); ok {
-		for name, value, ok := fields.Next(); ok; name, value, ok = fields.Next() {
-			if string(name) == "traceparent" && rawjson.IsString(value) {
-				return value
-			}
-		}
+	if value := rawjson.Field(meta, "traceparent"); rawjson.IsString(value) {
+		return value
 	}
 	return nil
 }

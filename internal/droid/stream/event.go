@@ -119,15 +119,14 @@ type ToolProgress struct {
 // last two lines of output, and FullOutput (since 0.215) all of it up to 8 kB.
 // Type is "status", "message", "tool_call" or "error".
 type ProgressUpdate struct {
-	Type              string          `json:"type"`
-	Text              string          `json:"text"`
-	FullOutput        string          `json:"fullOutput"`
-	TerminalID        string          `json:"terminalId"`
-	SubagentSessionID string          `json:"subagentSessionId"`
-	ToolName          string          `json:"toolName"` // of a subagent's tool
-	Status            string          `json:"status"`   // of that tool: running, completed, error
-	Details           json.RawMessage `json:"details"`
-	Error             string          `json:"error"`
+	Type       string          `json:"type"`
+	Text       string          `json:"text"`
+	FullOutput string          `json:"fullOutput"`
+	TerminalID string          `json:"terminalId"`
+	ToolName   string          `json:"toolName"` // of a subagent's tool
+	Status     string          `json:"status"`   // of that tool: running, completed, error
+	Details    json.RawMessage `json:"details"`
+	Error      string          `json:"error"`
 }
 
 // ToolResult is tool_result. Content is a JSON string, or an array of content
@@ -209,8 +208,7 @@ type QueuedMessagesDiscarded struct {
 
 // SessionCompacted is session_compacted (since 0.215).
 type SessionCompacted struct {
-	SummaryID    string `json:"summaryId"`
-	RemovedCount int    `json:"removedCount"`
+	RemovedCount int `json:"removedCount"`
 }
 
 // HookStarted is hook_execution_started: commands of the user's or of this program's
@@ -279,7 +277,6 @@ type LateError struct {
 // LateResult is the result of a call that the caller gave up: droid did what was
 // asked all the same.
 type LateResult struct {
-	Method       string // without its "droid." prefix
 	NewSessionID string // of the session that the call made; "" when it made none
 }
 

@@ -14,7 +14,6 @@ type SessionInfo struct {
 	Messages         []Message
 	Unreadable       int  // messages that did not decode and are left out
 	HasOlderMessages bool // there are more than Messages holds (since 0.215)
-	Running          bool // a turn runs in the loaded session
 	Settings         Settings
 	AvailableModels  []Model
 	TokenUsage       TokenUsage // of a loaded session
@@ -25,13 +24,11 @@ type SessionInfo struct {
 type Model struct {
 	ID                        string          `json:"id"`
 	DisplayName               string          `json:"displayName"`
-	ShortDisplayName          string          `json:"shortDisplayName"`
 	Provider                  string          `json:"modelProvider"`
 	SupportedReasoningEfforts []string        `json:"supportedReasoningEfforts"`
 	DefaultReasoningEffort    string          `json:"defaultReasoningEffort"`
 	IsCustom                  bool            `json:"isCustom"`
 	NoImageSupport            bool            `json:"noImageSupport"`
-	SupportsPDFs              bool            `json:"supportsPDFs"`
 	Deprecated                bool            `json:"deprecated"`
 	Disabled                  bool            `json:"disabled"` // since 0.225
 	Raw                       json.RawMessage `json:"-"`
@@ -67,7 +64,6 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 		AvailableModels  []Model    `json:"availableModels"`
 		CWD              string     `json:"cwd"`
 		HasOlderMessages bool       `json:"hasOlderMessages"`
-		Running          bool       `json:"isAgentLoopInProgress"`
 		TokenUsage       TokenUsage `json:"tokenUsage"`
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -79,7 +75,6 @@ func (s *SessionInfo) UnmarshalJSON(data []byte) error {
 		CWD:              r.CWD,
 		Messages:         make([]Message, 0, len(r.Session.Messages)),
 		HasOlderMessages: r.HasOlderMessages,
-		Running:          r.Running,
 		Settings:         r.Settings,
 		AvailableModels:  r.AvailableModels,
 		TokenUsage:       r.TokenUsage,

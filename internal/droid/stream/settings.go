@@ -185,11 +185,7 @@ func levelOfMode(m Mode) string {
 
 // Valid reports whether m is one of Modes.
 func (m Mode) Valid() bool {
-	switch m {
-	case ModeNormal, ModeSpec, ModeAutoLow, ModeAutoMedium, ModeAutoHigh:
-		return true
-	}
-	return false
+	return slices.ContainsFunc(Modes(), func(info ModeInfo) bool { return info.Mode == m })
 }
 
 // AsksAsMuchAs reports whether a session in mode m does nothing unasked that it would ask
@@ -277,11 +273,10 @@ func (p SettingsPatch) Merge(o SettingsPatch) SettingsPatch {
 // For the zero Version it is the field of 0.57. Before droid has said its first
 // line the version is not known; use InitialModeSettings then.
 func ModeSettings(v Version, m Mode) SettingsPatch {
-	value := string(m)
 	if v.Has(TakesAutonomyMode) {
-		return SettingsPatch{AutonomyMode: &value}
+		return SettingsPatch{AutonomyMode: new(string(m))}
 	}
-	return SettingsPatch{AutonomyLevel: &value}
+	return SettingsPatch{AutonomyLevel: new(string(m))}
 }
 
 // InitialModeSettings returns the change for Initialize, when the version is

@@ -27,7 +27,7 @@ func TestAtLeast(t *testing.T) {
 	order := []Version{{}, {0, 0, 1}, {0, 9, 0}, {1, 0, 0}, {1, 15, 0}, {1, 15, 1}, {1, 206, 0}, {2, 0, 0}}
 	for i, a := range order {
 		for j, b := range order {
-			require.Equal(t, i >= j, a.AtLeast(b), "%v %v", a, b)
+			require.Equal(t, i >= j, a.atLeast(b), "%v %v", a, b)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// AtLeast reports whether v is o or newer. The zero Version is older than all.
-func (v Version) AtLeast(o Version) bool {
+// atLeast reports whether v is o or newer. The zero Version is older than all.
+func (v Version) atLeast(o Version) bool {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch)) >= 0
 }
 
@@ -54,7 +54,7 @@ func (v Version) String() string {
 func (v Version) Generation() string {
 	name := ""
 	for _, r := range []release{release099, release215} {
-		if v.AtLeast(r.protocol) {
+		if v.atLeast(r.protocol) {
 			name = r.name
 		}
 	}
@@ -69,7 +69,7 @@ var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
 func (v Version) HasVocabulary() bool { return slices.Contains(vocabularies, v) }
 
 // Has reports whether a droid of this version does what the fact says.
-func (v Version) Has(f Fact) bool { return v.AtLeast(f.since.protocol) }
+func (v Version) Has(f Fact) bool { return v.atLeast(f.since.protocol) }
 
 // Lacks tells a user that this version does not do what the fact says, and which
 // release of droid does.

@@ -116,12 +116,11 @@ func (c *Client) Force(ctx context.Context) error {
 	if err == nil {
 		err = c.Stop(ctx)
 	}
-	process := status.Process
-	var hung *HungError
-	switch {
-	case err == nil, errors.Is(err, ErrNobody), ctx.Err() != nil:
+	if err == nil || errors.Is(err, ErrNobody) || ctx.Err() != nil {
 		return err
-	case errors.As(err, &hung):
+	}
+	process := status.Process
+	if hung, is := errors.AsType[*HungError](err); is {
 		process = hung.Process
 	}
 	if process <= 0 {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )
 
@@ -77,10 +78,8 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 		case !time.Now().Before(until):
 			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
 		}
-		select {
-		case <-ctx.Done():
+		if !child.Pause(ctx, pause) {
 			return nil, context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 }
@@ -128,7 +127,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := checkPeer(conn); err != nil {
+		if _, err := child.Peer(conn); err != nil {
 			l.log.Warn("a connection was refused", zap.Error(err))
 			_ = conn.Close() // nothing was said
 			continue
@@ -139,26 +138,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 // Release lets another server listen, once this one has closed the listener and ended all it had.
 func (l *Listener) Release() { files.Unlock(l.lock, lockOf(l.path)) }
-
-// checkPeer refuses a process of another user, and returns the process id, 0 where the system does not tell.
-func checkPeer(conn *net.UnixConn) (process int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var user int
-	var failed error
-	if err := raw.Control(func(fd uintptr) { user, process, failed = peerOf(int(fd)) }); err != nil {
-		return 0, err
-	}
-	switch {
-	case failed != nil:
-		return 0, fmt.Errorf("it is not known who is at the other end: %w", failed)
-	case user != os.Geteuid():
-		return 0, fmt.Errorf("the process at the other end is of user %d, and this one of %d", user, os.Geteuid())
-	}
-	return process, nil
-}
 
 // awaitRelease waits until a server that ends has let its lock go, which it does at its very end,
 // or replaced reports that another one has it by now.
@@ -174,10 +153,8 @@ func awaitRelease(ctx context.Context, path string, replaced func() bool) error 
 		case replaced():
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !child.Pause(ctx, pause) {
 			return fmt.Errorf("the server has ended what it ran, and does not end itself: %w", context.Cause(ctx))
-		case <-time.After(pause):
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"droid-acp/internal/sys/files"
@@ -43,18 +42,15 @@ func Token(path string) (string, error) {
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' }) {
 		return "", fmt.Errorf("%s has no token: it must be one word of at least %d letters and digits; remove the file, so that one is made", path, minToken)
 	}
-	if i := strings.IndexFunc(token, func(r rune) bool { return !isTokenRune(r) }); i >= 0 {
-		bad, _ := utf8.DecodeRuneInString(token[i:])
+	if rest := strings.TrimLeft(token, tokenSigns); rest != "" {
+		bad, _ := utf8.DecodeRuneInString(rest)
 		return "", fmt.Errorf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, string(bad))
 	}
 	return token, nil
 }
 
-// isTokenRune reports whether a subprotocol of WebSocket, as which a page sends the token, may
-// have it (RFC 9110, token).
-func isTokenRune(r rune) bool {
-	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-}
+// tokenSigns are what a subprotocol of WebSocket, as which a page sends the token, may have (RFC 9110, token).
+const tokenSigns = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
 func newToken(path string) (string, error) {
 	random := make([]byte, tokenSize)

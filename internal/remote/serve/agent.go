@@ -188,12 +188,7 @@ func (a *agent) hear(line []byte) (full <-chan struct{}) {
 	return nil
 }
 
-const (
-	codeInvalidRequest = -32600
-	codeInvalidParams  = -32602
-	codeMethodNotFound = -32601
-	cancelRequest      = "$/cancel_request"
-)
+const cancelRequest = "$/cancel_request"
 
 // put sends the agent a line. One that is ending gets nothing.
 func (a *agent) put(line []byte) { _, _ = a.out.Put(line) }
@@ -408,7 +403,7 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 		if h.Method == "session/update" {
 			open.note(params)
 		}
-		open.tell(own)
+		open.tellBut(nil, own)
 		return open.full()
 	}
 	if a.owner == nil {

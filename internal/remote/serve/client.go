@@ -53,11 +53,11 @@ func (c *Client) Receive(message []byte) {
 // headOf is whose message a text is, or why it is none.
 func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
-		return h, jsonrpc.NewError(codeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
+		return h, jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
 	}
 	h, ok := jsonrpc.ReadHead(text)
 	if !ok {
-		return h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
+		return h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "a message is a JSON object with one method or one id; ACP has no batches")
 	}
 	return h, nil
 }
@@ -75,21 +75,19 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 		}
 		c.early = append(c.early, bytes.Clone(line))
 	case h.Method == "":
-		if q := c.server.questions[idText(h.ID)]; q != nil {
+		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			q.answer(c, line, h)
 		}
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
 		c.initialize(line, h)
 	case c.agent == nil:
-		c.reply(h, jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
+		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
 		c.pass(line, h)
 	}
 }
-
-const codeParseError = -32700
 
 // Gone says that the connection has ended. What runs for the client goes on.
 func (c *Client) Gone() {
@@ -140,16 +138,16 @@ func (c *Client) send(message []byte) {
 	}
 }
 
-func (c *Client) notify(method string, params any) {
-	if line, err := jsonrpc.EncodeCall(nil, method, params); err == nil {
+// put sends the client a line of ours, unless it could not be encoded.
+func (c *Client) put(line []byte, err error) {
+	if err == nil {
 		c.send(line[:len(line)-1])
 	}
 }
 
-func (c *Client) refuse(id []byte, e *jsonrpc.Error) {
-	line := jsonrpc.EncodeError(id, e)
-	c.send(line[:len(line)-1])
-}
+func (c *Client) notify(method string, params any) { c.put(jsonrpc.EncodeCall(nil, method, params)) }
+
+func (c *Client) refuse(id []byte, e *jsonrpc.Error) { c.put(jsonrpc.EncodeError(id, e), nil) }
 
 // reply refuses a message, if somebody waits for an answer.
 func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
@@ -188,7 +186,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		defer s.mu.Unlock()
 		c.starting = false
 		if err != nil {
-			c.refuse(h.ID, notStarted(hello.Program, err))
+			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
 			c.early = nil
 			return
 		}
@@ -218,7 +216,7 @@ func (c *Client) receiveAll(lines [][]byte) {
 
 // cancel passes on that the client wants no answer any more.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
@@ -237,7 +235,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	leaves := h.Method == "session/close"
 	switch {
 	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
-		c.reply(h, jsonrpc.NewError(codeInvalidParams, "Not done", "this client only watches"))
+		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case open == nil:
 		c.forward(c.agent, line, h, nil)
 	case reopens && h.ID != nil:
@@ -251,9 +249,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
-		if answer, err := jsonrpc.EncodeResult(h.ID, struct{}{}); err == nil {
-			c.send(answer[:len(answer)-1])
-		}
+		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		c.forward(open.agent, line, h, open)
 	}
@@ -359,29 +355,8 @@ func paramsOf(line []byte, h jsonrpc.Head) []byte {
 // value is the JSON value with which raw begins.
 func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 
-// valueAt is a member of an object, nil for none.
-func valueAt(object []byte, name string) []byte {
-	fields, ok := rawjson.Fields(object)
-	if !ok {
-		return nil
-	}
-	for member, raw, more := fields.Next(); more; member, raw, more = fields.Next() {
-		if string(member) == name {
-			return raw
-		}
-	}
-	return nil
-}
-
 // textAt is a text in an object, "" for none.
-func textAt(object []byte, name string) string { return rawjson.Unquote(valueAt(object, name)) }
-
-func idText(id []byte) string { return rawjson.Unquote(id) }
-
-// notStarted is the error of a client whose agent does not start.
-func notStarted(program string, err error) *jsonrpc.Error {
-	return jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", program, err))
-}
+func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
 
 // agentEnded is the error of what an agent left unanswered.
 func agentEnded(how string) *jsonrpc.Error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
 
@@ -44,7 +45,7 @@ func (q *question) fromDisk() {
 	case errors.Is(err, fs.ErrNotExist):
 		q.refuse(codeNotFound, err.Error())
 	case err != nil:
-		q.refuse(codeInvalidParams, err.Error())
+		q.refuse(jsonrpc.CodeInvalidParams, err.Error())
 	default:
 		q.settle(result)
 	}

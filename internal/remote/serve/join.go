@@ -31,11 +31,7 @@ func (o *session) join(c *Client, id []byte, again bool, note string) {
 }
 
 // answer is the answer to a client that has opened the session.
-func (o *session) answer(c *Client, id []byte) {
-	if line, err := jsonrpc.EncodeResult(id, o.opened()); err == nil {
-		c.send(line[:len(line)-1])
-	}
-}
+func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.opened())) }
 
 // joined answers a client that was told all from the beginning.
 func (o *session) joined(w *watcher, id []byte, note string) {

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
 )
 
@@ -38,11 +39,9 @@ const (
 func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	s := a.server
 	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
-	q.line = h.WithID(line, `"`+q.id+`"`)
-	h, _ = jsonrpc.ReadHead(q.line)
-	q.params = paramsOf(q.line, h)
-	if about := a.calls[string(valueAt(q.params, "requestId"))]; about != nil && about.id != nil {
-		q.change("requestId", about.id) // the client knows its request by its own id
+	q.is(h.WithID(line, `"`+q.id+`"`))
+	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
+		q.is(q.with("requestId", about.id)) // the client knows its request by its own id
 	}
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
 		q.session = open
@@ -52,18 +51,23 @@ func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	q.offer()
 }
 
-// change gives the question another value for a member of its params.
-func (q *question) change(member string, value json.RawMessage) {
+// with is the question's line with another value for a member of its params.
+func (q *question) with(member string, value json.RawMessage) []byte {
 	params := protocol.Fields(q.params)
 	params[member] = value
 	id, _ := json.Marshal(q.id)
 	line, err := jsonrpc.EncodeCall(id, q.method, params)
 	if err != nil {
-		return // it was read from JSON, so it encodes
+		return q.line // it was read from JSON, so it encodes
 	}
-	q.line = line[:len(line)-1]
-	h, _ := jsonrpc.ReadHead(q.line)
-	q.params = paramsOf(q.line, h)
+	return line[:len(line)-1]
+}
+
+// is notes the question's line.
+func (q *question) is(line []byte) {
+	q.line = line
+	h, _ := jsonrpc.ReadHead(line)
+	q.params = paramsOf(line, h)
 }
 
 // forPeople reports whether a person is to answer it.
@@ -72,7 +76,7 @@ func (q *question) forPeople() bool { return q.method == askPermission || q.meth
 // title is what it asks, in short.
 func (q *question) title() string {
 	if q.method == askPermission {
-		return textAt(valueAt(q.params, "toolCall"), "title")
+		return textAt(rawjson.Field(q.params, "toolCall"), "title")
 	}
 	return textAt(q.params, "message")
 }
@@ -136,7 +140,7 @@ func (q *question) offer() {
 		q.disk = true
 		q.agent.server.work.Go(q.fromDisk)
 	default:
-		q.refuse(codeMethodNotFound, "no client is there that can do this")
+		q.refuse(jsonrpc.CodeMethodNotFound, "no client is there that can do this")
 	}
 	if q.session != nil {
 		q.session.update()
@@ -240,7 +244,7 @@ func (q *question) withdraw(answered *Client) {
 // withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
 // some say nothing to that.
 func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
-	key := jsonrpc.IDKey(valueAt(paramsOf(line, h), "requestId"))
+	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
 			continue
@@ -252,3 +256,15 @@ func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
 
 // codeCancelled is the code of a request that was cancelled (ACP, $/cancel_request).
 const codeCancelled = -32800
+
+// handOver gives a client the session's files and forms, as far as it has such: the first of the
+// watchers that can is asked for them. A program that decides by itself does not take them from a
+// person.
+func (o *session) handOver(c *Client) {
+	i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c })
+	if i <= 0 || c.caps.ByPolicy {
+		return
+	}
+	w := o.watchers[i]
+	o.watchers = slices.Insert(slices.Delete(o.watchers, i, i+1), 0, w)
+}

@@ -9,6 +9,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,12 +143,8 @@ func New(o Options) (*Server, error) {
 	if o.start == nil {
 		o.start = o.startProcess
 	}
-	if o.journalSize == 0 {
-		o.journalSize = journalSize
-	}
-	if o.maxLine == 0 {
-		o.maxLine = relay.MaxLine
-	}
+	o.journalSize = cmp.Or(o.journalSize, journalSize)
+	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
 	if err := os.RemoveAll(o.Journals); err != nil {
 		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 )
 
@@ -432,7 +433,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 			require.NotNil(t, a.next().Error, bad)
 		}
 		a.say(`{"jsonrpc":"2.0","id":4,"method":"terminal/create","params":{"sessionId":"s1","command":"x"}}`)
-		require.Equal(t, codeMethodNotFound, a.next().Error.Code)
+		require.Equal(t, jsonrpc.CodeMethodNotFound, a.next().Error.Code)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/rawjson"
 )
 
 // session is one that an agent has open. The server's lock guards it.
@@ -165,10 +166,7 @@ func (o *session) detach(c *Client) {
 	o.agent.rest()
 }
 
-// tell shows a message, with its line's end, to all who are there, and keeps it.
-func (o *session) tell(line []byte) { o.tellBut(nil, line) }
-
-// tellBut is tell for all but one.
+// tellBut shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
 func (o *session) tellBut(not *Client, line []byte) {
 	from := o.journal.put
 	o.journal.write(line)
@@ -205,12 +203,12 @@ func (o *session) full() <-chan struct{} {
 
 // note keeps what an update changes of the answer that opened the session.
 func (o *session) note(params []byte) {
-	update := valueAt(params, "update")
+	update := rawjson.Field(params, "update")
 	switch textAt(update, "sessionUpdate") {
 	case "current_mode_update":
-		o.mode = bytes.Clone(valueAt(update, "currentModeId"))
+		o.mode = bytes.Clone(rawjson.Field(update, "currentModeId"))
 	case "config_option_update":
-		o.chosen(valueAt(update, "configOptions"))
+		o.chosen(rawjson.Field(update, "configOptions"))
 	case "session_info_update":
 		if title := textAt(update, "title"); title != "" {
 			o.title = title
@@ -238,7 +236,7 @@ func (o *session) chosen(options []byte) {
 
 // optionSet tells the others what a client has set, which the agent tells that client alone: as its answer.
 func (o *session) optionSet(c *Client, result []byte) {
-	options := valueAt(result, "configOptions")
+	options := rawjson.Field(result, "configOptions")
 	if options == nil {
 		return
 	}
@@ -324,8 +322,8 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 
 // failure is what the error of a response says to people.
 func failure(line []byte) string {
-	e := valueAt(line, "error")
-	if details := textAt(valueAt(e, "data"), "details"); details != "" {
+	e := rawjson.Field(line, "error")
+	if details := textAt(rawjson.Field(e, "data"), "details"); details != "" {
 		return textAt(e, "message") + "\n\n" + details
 	}
 	return textAt(e, "message")
@@ -356,12 +354,17 @@ func (o *session) updates(not *Client, update any) {
 }
 
 func (o *session) encode(update any) ([]byte, error) {
-	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
-		SessionID string `json:"sessionId"`
-		Update    any    `json:"update"`
-	}{o.id, update})
+	line, err := encodeUpdate(o.id, update)
 	if err != nil {
 		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
 	}
 	return line, err
+}
+
+// encodeUpdate is the line of an update of the session with this id.
+func encodeUpdate(id string, update any) ([]byte, error) {
+	return jsonrpc.EncodeCall(nil, "session/update", struct {
+		SessionID string `json:"sessionId"`
+		Update    any    `json:"update"`
+	}{id, update})
 }

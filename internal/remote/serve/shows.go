@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"
 )
@@ -21,7 +22,7 @@ func updateKind(message []byte) (kind string, update []byte) {
 	if !ok || h.Method != "session/update" {
 		return "", nil
 	}
-	update = valueAt(paramsOf(message, h), "update")
+	update = rawjson.Field(paramsOf(message, h), "update")
 	return textAt(update, "sessionUpdate"), update
 }
 
@@ -43,17 +44,14 @@ func (c *Client) asShown(message []byte) []byte {
 	if kind != "user_message_chunk" {
 		return message
 	}
-	content := valueAt(update, "content")
+	content := rawjson.Field(update, "content")
 	text := textAt(content, "text")
 	if textAt(content, "type") != "text" {
 		text = "[" + textAt(content, "type") + "]"
 	}
-	who := textAt(valueAt(valueAt(update, "_meta"), "droid-acp"), "client")
+	who := textAt(rawjson.Field(rawjson.Field(update, "_meta"), "droid-acp"), "client")
 	h, _ := jsonrpc.ReadHead(message)
-	line, err := jsonrpc.EncodeCall(nil, "session/update", struct {
-		SessionID string `json:"sessionId"`
-		Update    any    `json:"update"`
-	}{textAt(paramsOf(message, h), "sessionId"), ownWords("\n\n**" + markdown.Escaped(who) + ":** " + text + "\n\n")})
+	line, err := encodeUpdate(textAt(paramsOf(message, h), "sessionId"), ownWords("\n\n**"+markdown.Escaped(who)+":** "+text+"\n\n"))
 	if err != nil {
 		return message
 	}
@@ -80,7 +78,7 @@ func (q *question) put(c *Client) {
 
 // choice is what the result of a request for permission says, as its user saw it.
 func (q *question) choice(result []byte) string {
-	id := textAt(valueAt(result, "outcome"), "optionId")
+	id := textAt(rawjson.Field(result, "outcome"), "optionId")
 	for _, o := range q.options() {
 		if textAt(o, "optionId") == id {
 			return visible.Line(textAt(o, "name"))
@@ -90,14 +88,14 @@ func (q *question) choice(result []byte) string {
 }
 
 func (q *question) options() (options []json.RawMessage) {
-	_ = json.Unmarshal(valueAt(q.params, "options"), &options) // none where there are none
+	_ = json.Unmarshal(rawjson.Field(q.params, "options"), &options) // none where there are none
 	return options
 }
 
 // namesOnly is protocol.OwnMeta's.
 func (q *question) namesOnly() bool {
-	own := valueAt(valueAt(valueAt(q.params, "toolCall"), "_meta"), "droid-acp")
-	return string(valueAt(own, "namesOnly")) == "true"
+	own := rawjson.Field(rawjson.Field(rawjson.Field(q.params, "toolCall"), "_meta"), "droid-acp")
+	return string(rawjson.Field(own, "namesOnly")) == "true"
 }
 
 // byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
@@ -121,14 +119,8 @@ func (q *question) byKind() (line []byte, left []string) {
 			many[kind] = 0 // the first does
 		}
 	}
-	params := protocol.Fields(q.params)
-	params["options"], _ = json.Marshal(kept) // raw JSON encodes
-	id, _ := json.Marshal(q.id)
-	line, err := jsonrpc.EncodeCall(id, q.method, params)
-	if err != nil {
-		return q.line, nil // it was read from JSON, so it encodes
-	}
-	return line[:len(line)-1], left
+	options, _ := json.Marshal(kept) // raw JSON encodes
+	return q.with("options", options), left
 }
 
 // showsDiff reports whether a client shows a diff among the content of a request.
@@ -150,7 +142,7 @@ func (q *question) unseen(c *Client) string {
 			OldText, NewText string
 		}
 	}
-	if json.Unmarshal(valueAt(q.params, "toolCall"), &call) != nil {
+	if json.Unmarshal(rawjson.Field(q.params, "toolCall"), &call) != nil {
 		return ""
 	}
 	var parts []string

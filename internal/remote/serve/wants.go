@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/visible"
 )
 
@@ -26,7 +28,7 @@ func wantsOf(params []byte) (w wants) {
 		w.directory = filepath.Clean(cwd)
 	}
 	var servers []map[string]any
-	_ = json.Unmarshal(valueAt(params, "mcpServers"), &servers) // the agent says what is wrong with it
+	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent says what is wrong with it
 	for _, s := range servers {
 		text, _ := json.Marshal(s) // what was JSON
 		name, _ := s["name"].(string)
@@ -70,15 +72,13 @@ func (o *session) cannot(wanted wants, moves bool, lacks []mcpServer) *jsonrpc.E
 	if !moves {
 		why = "without " + theServers(lacks, plain) + ", so it cannot be opened with that now"
 	}
-	return jsonrpc.PlainError(codeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
+	return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
 }
 
 // goesOn notes what a session was opened with, and tells the others where that differs.
 func (o *session) goesOn(c *call) {
 	moves, lacks := o.wants.differs(c.wants)
-	if c.wants.directory == "" {
-		c.wants.directory = o.wants.directory
-	}
+	c.wants.directory = cmp.Or(c.wants.directory, o.wants.directory)
 	o.wants = c.wants
 	if c.client == nil {
 		return

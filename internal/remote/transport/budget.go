@@ -18,8 +18,6 @@ func (b *budget) take(n int64) bool {
 	return true
 }
 
-func (b *budget) give(n int64) { b.left.Add(n) }
-
 // errBusy is that all clients together send too much at once.
 var errBusy = errors.New("the server reads too many large messages at once; try again")
 
@@ -27,7 +25,7 @@ var errBusy = errors.New("the server reads too many large messages at once; try 
 // release, also after an error. Before each piece it calls step.
 func (b *budget) gather(r io.Reader, limit int64, step func()) (text []byte, release func(), err error) {
 	var taken int64
-	release = func() { b.give(taken) }
+	release = func() { b.left.Add(taken) }
 	for {
 		step()
 		if len(text) == cap(text) {

@@ -15,8 +15,6 @@ import (
 // Conn is a client's connection by WebSocket. Read and Write may be called by one
 // goroutine each, Close by any.
 type Conn struct {
-	Version string // of the server
-
 	conn *websocket.Conn
 	http *http.Client
 }
@@ -45,7 +43,7 @@ func Dial(ctx context.Context, dial func(context.Context) (net.Conn, error), url
 		return nil, dialError(url, response, err)
 	}
 	conn.SetReadLimit(-1) // the server is ours, and sends what its agent says
-	return &Conn{Version: response.Header.Get(VersionHeader), conn: conn, http: client}, nil
+	return &Conn{conn: conn, http: client}, nil
 }
 
 func dialError(url string, response *http.Response, err error) error {

@@ -7,7 +7,9 @@
 package transport
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"maps"
 	"net/http"
@@ -81,12 +83,8 @@ func New(o Options) *Handler {
 			o.MaxMessage = 256 << 20
 		}
 	}
-	if o.MaxWaiting == 0 {
-		o.MaxWaiting = 64 << 20
-	}
-	if o.Log == nil {
-		o.Log = zap.NewNop()
-	}
+	o.MaxWaiting = cmp.Or(o.MaxWaiting, 64<<20)
+	o.Log = cmp.Or(o.Log, zap.NewNop())
 	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
 	return h
@@ -173,4 +171,18 @@ func (h *Handler) clientOptions(r *http.Request) serve.ClientOptions {
 		return serve.ClientOptions{Local: true, From: "socket"}
 	}
 	return serve.ClientOptions{From: r.RemoteAddr}
+}
+
+// Server is an HTTP server for a handler: HTTP/1.1 alone, which a WebSocket begins with,
+// also without TLS, which is for a loopback address or a socket only. Headers must come within
+// ten seconds; of what comes after them a Handler bounds the time itself.
+func Server(h http.Handler, config *tls.Config) *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler: h, TLSConfig: config, Protocols: &protocols,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 }

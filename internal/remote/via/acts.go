@@ -39,7 +39,7 @@ func (r *Relay) mayNot(m jsonrpc.Head, line []byte, outside *outside) *jsonrpc.E
 	case m.Method == telling, m.Method == askingPermission:
 		return nil
 	case strings.HasPrefix(m.Method, "terminal/") && !r.FarTerminals:
-		return jsonrpc.NewError(codeMethodNotFound, "Method not found", "the far side gets no terminals on the editor's machine, unless droid-acp via is started with --far-terminals")
+		return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", "the far side gets no terminals on the editor's machine, unless droid-acp via is started with --far-terminals")
 	case outside != nil:
 		return outside.ofFar(r.Maps)
 	case strings.HasPrefix(m.Method, "fs/") && len(r.Maps) > 0:
@@ -51,7 +51,7 @@ func (r *Relay) mayNot(m jsonrpc.Head, line []byte, outside *outside) *jsonrpc.E
 // mayNotReach is mayNot for a file: each path must lead into a map here, too, whatever symbolic links there
 // are. (Who may change them between this look and the editor's own can still make it another file.)
 func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error) {
-	refused = jsonrpc.NewError(codeInvalidParams, "Invalid params", "there is no path that droid-acp via knows")
+	refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", "there is no path that droid-acp via knows")
 	if m.Params == 0 {
 		return refused
 	}
@@ -64,7 +64,7 @@ func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error
 		in, err := files.Within(context.Background(), r.looks, "where a path leads", path, r.Maps.leadInto)
 		switch {
 		case errors.Is(err, files.ErrHangs):
-			refused = jsonrpc.NewError(codeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, whose file system on the editor's machine does not answer", place, path))
+			refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, whose file system on the editor's machine does not answer", place, path))
 		case !in:
 			refused = (&outside{place, path}).ofFar(r.Maps)
 		case !found:

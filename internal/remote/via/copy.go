@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -77,8 +76,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 	if err != nil {
 		return c.failed("it cannot be read here: %v", err)
 	}
-	sum := sha256.Sum256(text)
-	want := hex.EncodeToString(sum[:])
+	want := fmt.Sprintf("%x", sha256.Sum256(text))
 	there, f := c.sum(ctx, c.to)
 	if f != nil || there == want {
 		return f

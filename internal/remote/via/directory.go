@@ -90,7 +90,7 @@ func (d *directory) read(i int, separators, first string, decode func(string) (s
 			if d.windows && !isRoot && !isWindowsName(name) {
 				return *d, false
 			}
-			d.parts = append(d.parts, part{name, d.key(name, first, isRoot), i})
+			d.parts = append(d.parts, part{name, d.key(name, isRoot), i})
 		}
 		i++ // the separator
 	}
@@ -103,7 +103,7 @@ func (d *directory) isDevice(first, name string) bool {
 }
 
 // key compares names as the system does. A distribution of WSL has two servers.
-func (d *directory) key(name, first string, isRoot bool) string {
+func (d *directory) key(name string, isRoot bool) string {
 	if !d.windows {
 		return name
 	}

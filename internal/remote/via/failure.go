@@ -4,19 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/text/paths"
-)
-
-// Codes of JSON-RPC 2.0, section 5.1.
-const (
-	codeInvalidRequest = -32600
-	codeMethodNotFound = -32601
-	codeInvalidParams  = -32602
 )
 
 // Kind is a stable word for why the far side cannot be reached. An error of ACP with the code
@@ -108,17 +102,9 @@ var causes = []cause{
 }
 
 func (c *cause) fits(agent relay.Agent, exit child.Exit, said string) bool {
-	for _, code := range c.codes {
-		if exit.Code == code {
-			return true
-		}
-	}
-	for _, words := range c.says {
-		if strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named())) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.codes, exit.Code) || slices.ContainsFunc(c.says, func(words string) bool {
+		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named()))
+	})
 }
 
 // known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
@@ -180,18 +166,18 @@ func tooLong(who string) *Failure {
 
 // noMessage refuses a line.
 func noMessage() *jsonrpc.Error {
-	return jsonrpc.NewError(codeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")
+	return jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the line is no JSON-RPC message, or more than one; send each message on a line of its own")
 }
 
 // ofNear refuses a request of the editor.
 func (o *outside) ofNear(m Maps) *jsonrpc.Error {
-	return jsonrpc.NewError(codeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the far side has: %s. "+
+	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the far side has: %s. "+
 		"Open something below one of them, or add --map LOCAL=REMOTE to the command that starts the agent.", o.place, o.path, m.list()))
 }
 
 // ofFar refuses a request of the agent.
 func (o *outside) ofFar(m Maps) *jsonrpc.Error {
-	return jsonrpc.NewError(codeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.place, o.path, m.list()))
+	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.place, o.path, m.list()))
 }
 
 func (m Maps) list() string {

@@ -101,11 +101,10 @@ func New(o Options) *Relay {
 		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime,
 	}
-	unknown := o.Agent.Meet(nil, nil)
 	for method, of := range o.Agent.Places {
 		r.own[method] = paths.NewPlaces(of)
 	}
-	r.client.Store(&unknown)
+	r.client.Store(new(o.Agent.Meet(nil, nil)))
 	r.near.ByHand = o.ByHand
 	if o.Shown != nil {
 		r.near.Shown = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
@@ -287,8 +286,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 func (r *Relay) meet(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
 	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
-	client := r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)
-	r.client.Store(&client)
+	r.client.Store(new(r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)))
 }
 
 // places are those of paths in a method's params, or in its result.

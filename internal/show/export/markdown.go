@@ -22,9 +22,6 @@ type painter struct{ until time.Time }
 
 func newPainter(now time.Time) *painter { return &painter{until: now.Add(maxPainting)} }
 
-// late reports that the page has had its time.
-func (p *painter) late() bool { return time.Now().After(p.until) }
-
 // Markdown makes HTML of Markdown. HTML in it is shown as text, images as links, and
 // only addresses that a person may want to follow become links. A long text is read in
 // pieces; what cannot be cut is shown as plain text.
@@ -33,7 +30,7 @@ func (p *painter) Markdown(source string) string {
 	for _, piece := range pieces(visible.Text(source), maxMarkdown) {
 		var html string
 		read := false
-		if len(piece) <= maxMarkdown && !p.late() {
+		if len(piece) <= maxMarkdown && time.Now().Before(p.until) {
 			html, read = converted(piece)
 		}
 		if !read {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // the page's form and style
 	"encoding/base64"
@@ -98,9 +99,7 @@ func blocksOf(parts []part) (blocks []block) {
 		if b.At.IsZero() {
 			b.At = p.At
 		}
-		if b.Model == "" {
-			b.Model = p.Model
-		}
+		b.Model = cmp.Or(b.Model, p.Model)
 		b.Parts = append(b.Parts, p)
 	}
 	return blocks

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -152,12 +153,8 @@ func hunkLines(lines []show.EditedLine) []Line {
 		if sign != '-' {
 			news++
 		}
-		if old == 0 {
-			old = l.Old
-		}
-		if now == 0 {
-			now = l.New
-		}
+		old = cmp.Or(old, l.Old)
+		now = cmp.Or(now, l.New)
 		out = append(out, Line{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
 	}
 	out[0] = Line{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}

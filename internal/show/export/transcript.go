@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -96,12 +97,7 @@ func (b *builder) facts(info *stream.SessionInfo) []Fact {
 }
 
 // model is the name of a model for people.
-func (b *builder) model(id string) string {
-	if name := b.models[id]; name != "" {
-		return name
-	}
-	return id
-}
+func (b *builder) model(id string) string { return cmp.Or(b.models[id], id) }
 
 // time is when a message was made, the zero time where droid does not tell.
 func (b *builder) time(m stream.Message) time.Time {

@@ -8,6 +8,7 @@
 package child
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,6 +145,16 @@ func Within(c <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
+// Pause waits for so long. It reports false, at once, where ctx is done.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
 func newProcess() *Process {
 	p := &Process{
 		stderrRead: make(chan struct{}), waited: make(chan error, 1), exited: make(chan struct{}), gone: make(chan struct{}),
@@ -260,8 +271,7 @@ func (p *Process) ended(exit Exit) {
 }
 
 func exitOf(state *os.ProcessState, err error) Exit {
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return Exit{Code: -1, Text: err.Error(), Err: err}
 	}
 	return Exit{Code: state.ExitCode(), Signal: signalName(state), Text: state.String()}
@@ -318,4 +328,23 @@ func (p *Process) Exit(limit time.Duration) Exit {
 	exit := p.exit
 	exit.Stderr, exit.Lines = p.stderr.Last()
 	return exit
+}
+
+// lookTime is how long a file system may take to tell of a file. It is asked before a process is made: one
+// that hangs on its way into a directory would stop all of this program, as Go starts processes by vfork.
+const lookTime = 3 * time.Second
+
+// ErrNotFound says that a program is not in the PATH.
+var ErrNotFound = exec.ErrNotFound
+
+// FindError is the error of Find, unless that gave up.
+type FindError = exec.Error
+
+// Find looks for a program, as exec.LookPath does, and gives up where a directory of the
+// PATH does not answer (files.ErrHangs).
+func Find(name string) (string, error) { return look(name, exec.LookPath) }
+
+// look calls what may hang. A call that does keeps its goroutine, and so does each later one.
+func look[T any](path string, f func(path string) (T, error)) (T, error) {
+	return files.Within(context.Background(), files.NewCalls(1, lookTime), "look for a program", path, f)
 }

@@ -3,6 +3,7 @@
 package child
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
@@ -206,12 +207,8 @@ func (f *family) outside() bool {
 	if _, err := started.grow(f.process.Pid); err != nil {
 		return true
 	}
-	for _, r := range started {
-		if r.group != own {
-			return true
-		}
-	}
-	return false
+	maps.DeleteFunc(started, func(_ int, r relative) bool { return r.group == own })
+	return len(started) > 0
 }
 
 // signalName names the signal that ended the process.

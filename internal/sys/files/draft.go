@@ -115,7 +115,7 @@ func (d *Draft) finish() error {
 func (d *Draft) arrived() {
 	d.temp = ""
 	if !d.Fast {
-		SyncDir(filepath.Dir(d.path))
+		syncDir(filepath.Dir(d.path))
 	}
 }
 
@@ -128,8 +128,8 @@ func (d *Draft) Discard() {
 	}
 }
 
-// SyncDir writes a directory's entries to the disk, where the system can do that.
-func SyncDir(path string) {
+// syncDir writes a directory's entries to the disk, where the system can do that.
+func syncDir(path string) {
 	if dir, err := os.Open(path); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()

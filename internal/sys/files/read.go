@@ -46,6 +46,14 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	return file, info, nil
 }
 
+// Real is a path without symbolic links in it, or as it is where they cannot be followed.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
 // IsKernels reports whether the kernel shows itself under a path. Such files are
 // not opened: opening a device may do something, and /proc/self is this program, not
 // droid.

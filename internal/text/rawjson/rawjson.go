@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -27,45 +28,52 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the value.
 func (v Value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
 
-// Scanner walks the fields of one object.
+// IsObject reports whether data, which must be one valid JSON value, is an object.
+func IsObject(data []byte) bool {
+	i := SkipSpace(data, 0)
+	return i < len(data) && data[i] == '{'
+}
+
+// Fields are the fields of an object: the name of each without quotes, and its raw value. Both
+// alias the data, which must be one valid JSON value. One that is no object has none.
 //
 // It exists for text deltas: encoding/json spends several times as long on the
 // envelope as on the text.
-type Scanner struct {
-	data []byte
-	pos  int
+func Fields(data []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		if !IsObject(data) {
+			return
+		}
+		for i := SkipSpace(data, 0) + 1; ; {
+			i = SkipSpace(data, i)
+			if i < len(data) && data[i] == ',' {
+				i = SkipSpace(data, i+1)
+			}
+			if i >= len(data) || data[i] != '"' {
+				return
+			}
+			end := SkipString(data, i)
+			name := data[i+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = []byte(Unquote(data[i:end]))
+			}
+			begin := SkipSpace(data, SkipSpace(data, end)+1) // behind the colon
+			i = SkipValue(data, begin)
+			if !yield(name, data[begin:i]) {
+				return
+			}
+		}
+	}
 }
 
-// Fields starts on data, which must be one valid JSON value. ok is false
-// when that is no object.
-func Fields(data []byte) (s Scanner, ok bool) {
-	i := SkipSpace(data, 0)
-	if i == len(data) || data[i] != '{' {
-		return Scanner{}, false
+// Field is the raw value of the first field of that name, nil for none.
+func Field(data []byte, name string) []byte {
+	for n, value := range Fields(data) {
+		if string(n) == name {
+			return value
+		}
 	}
-	return Scanner{data: data, pos: i + 1}, true
-}
-
-// Next returns the next field: its name without quotes and its raw value. Both
-// alias the data.
-func (s *Scanner) Next() (name, value []byte, ok bool) {
-	i := SkipSpace(s.data, s.pos)
-	if i < len(s.data) && s.data[i] == ',' {
-		i = SkipSpace(s.data, i+1)
-	}
-	if i >= len(s.data) || s.data[i] != '"' {
-		return nil, nil, false
-	}
-	end := SkipString(s.data, i)
-	name = s.data[i+1 : end-1]
-	if bytes.IndexByte(name, '\\') >= 0 {
-		name = []byte(Unquote(s.data[i:end]))
-	}
-	i = SkipSpace(s.data, end)
-	i = SkipSpace(s.data, i+1) // the colon
-	end = SkipValue(s.data, i)
-	s.pos = end
-	return name, s.data[i:end], true
+	return nil
 }
 
 // SkipSpace returns the index behind the white space at i.
@@ -207,9 +215,9 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	case 't':
 		out.WriteByte('\t')
 	case 'u':
-		r := hexRune(body)
+		r := HexRune(body)
 		if utf16.IsSurrogate(r) {
-			if both := utf16.DecodeRune(r, hexRune(body[min(6, len(body)):])); both != utf8.RuneError {
+			if both := utf16.DecodeRune(r, HexRune(body[min(6, len(body)):])); both != utf8.RuneError {
 				out.WriteRune(both)
 				return 12
 			}
@@ -221,6 +229,16 @@ func writeEscape(out *strings.Builder, body []byte) int {
 		out.WriteByte(c)
 	}
 	return 2
+}
+
+// Line is a value as JSON in a line with its end. Signs of HTML stay as they are: escaped, code or a page would be
+// several times as long.
+func Line(value any) ([]byte, error) {
+	var line bytes.Buffer
+	to := json.NewEncoder(&line)
+	to.SetEscapeHTML(false)
+	err := to.Encode(value)
+	return line.Bytes(), err
 }
 
 // AppendString appends text as a JSON string. Signs of HTML stay as they are, which encoding/json would
@@ -262,9 +280,9 @@ func AppendString(buf []byte, text string) []byte {
 	return append(append(buf, text[copied:]...), '"')
 }
 
-// hexRune is the number in an escape "\u0000" at the beginning of body, -1 when
+// HexRune is the number in an escape "\u0000" at the beginning of body, -1 when
 // there is none.
-func hexRune(body []byte) rune {
+func HexRune(body []byte) rune {
 	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
 		return -1
 	}
@@ -331,7 +349,7 @@ func inside(b []byte) bool {
 			i += 2
 			continue
 		}
-		if hexRune(b[i:]) < 0 {
+		if HexRune(b[i:]) < 0 {
 			return false
 		}
 		i += 6

@@ -30,15 +30,17 @@ func TestFields(t *testing.T) {
 	var want map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(text), &want))
 	got := map[string]json.RawMessage{}
-	s, ok := Fields([]byte(text))
-	require.True(t, ok)
-	for name, value, ok := s.Next(); ok; name, value, ok = s.Next() {
+	for name, value := range Fields([]byte(text)) {
 		got[string(name)] = value
 	}
 	require.Equal(t, want, got)
+	require.Equal(t, "[]", string(Field([]byte(text), "e")))
+	require.Nil(t, Field([]byte(text), "none"))
 	for _, no := range []string{``, ` `, `[]`, `1`, `"{}"`} {
-		_, ok := Fields([]byte(no))
-		require.False(t, ok, no)
+		require.False(t, IsObject([]byte(no)), no)
+		for range Fields([]byte(no)) {
+			require.Fail(t, "it has no fields", no)
+		}
 	}
 }
 

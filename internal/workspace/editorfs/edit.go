@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"droid-acp/internal/sys/child"
+
 	"go.uber.org/zap"
 )
 
@@ -213,7 +215,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 		if seen == 2 {
 			return buffer, nil
 		}
-		if !pause(ctx, every) {
+		if !child.Pause(ctx, every) {
 			return "", errStale
 		}
 	}

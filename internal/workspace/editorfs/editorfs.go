@@ -7,6 +7,7 @@
 package editorfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -130,9 +132,7 @@ func newFiles(o Options) *Files {
 		journal: o.Journal, quiet: quiet, wait: defaultWait, log: o.Log, step: func(stepName) {}, changed: o.Changed,
 		seed: maphash.MakeSeed(), places: make(map[string]*place), left: make(map[string]*kept), commands: commands{open: make(map[commandKey]time.Time)},
 	}
-	if f.log == nil {
-		f.log = zap.NewNop()
-	}
+	f.log = cmp.Or(f.log, zap.NewNop())
 	if f.changed == nil {
 		f.changed = lastChange
 	}
@@ -168,9 +168,9 @@ func (f *Files) Close() {
 		f.work.Wait()
 		close(idle)
 	}()
-	if !within(f.wait, idle) {
+	if !child.Within(idle, f.wait) {
 		f.cancel()
-		if !within(f.wait, idle) {
+		if !child.Within(idle, f.wait) {
 			f.log.Warn("an editor's answer is not waited for any more")
 		}
 	}
@@ -179,16 +179,6 @@ func (f *Files) Close() {
 		f.mend(names)
 	}
 	f.tidy()
-}
-
-// within reports whether done is closed before the time is over.
-func within(d time.Duration, done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-time.After(d):
-		return false
-	}
 }
 
 // AwaitDelivery returns when no edit of these files is on its way to the editor: while one is,
@@ -225,14 +215,4 @@ func (f *Files) failure(op string) error {
 		return nil
 	}
 	return f.fault(op)
-}
-
-// pause waits, and reports whether ctx is still not done.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

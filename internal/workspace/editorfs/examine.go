@@ -3,6 +3,8 @@ package editorfs
 import (
 	"context"
 	"time"
+
+	"droid-acp/internal/sys/child"
 )
 
 // catchUp is how long an editor that has written a file may have its old text: one that writes
@@ -81,7 +83,7 @@ func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
-	for found == undone && pause(waiting, pollEvery) {
+	for found == undone && child.Pause(waiting, pollEvery) {
 		found = e.readBack(ctx)
 	}
 	if found == undone {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -74,15 +75,7 @@ func isID(s string) bool {
 	return err == nil && len(raw) == 16
 }
 
-func sum(text string) string {
-	s := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(s[:])
-}
-
-// lockPath is the file that is locked while an agent edits a file.
-func (f *Files) lockPath(resolved string) string {
-	return filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
-}
+func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // record writes an entry, whole and locked from the moment it is there.
 func (f *Files) record(id string, e entry, text string) (*record, error) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -56,7 +57,7 @@ func (f *Files) mend(names []fs.DirEntry) {
 		all.Wait()
 		close(done)
 	})
-	if !within(mendLimit, done) {
+	if !child.Within(done, mendLimit) {
 		f.log.Warn("edits that were interrupted are still being completed: a file system does not answer", zap.String("journal", f.journal))
 	}
 }
@@ -115,7 +116,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 		if is, now, _ := f.standing(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
 			return
 		}
-		if !pause(f.ctx, min(pollEvery, f.quiet-since)) {
+		if !child.Pause(f.ctx, min(pollEvery, f.quiet-since)) {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -277,7 +278,7 @@ func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer 
 		if v != askAgain {
 			return c, buffer, v, nil
 		}
-		if !pause(ctx, pollEvery) {
+		if !child.Pause(ctx, pollEvery) {
 			return c, buffer, disk, nil
 		}
 	}

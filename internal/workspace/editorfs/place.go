@@ -6,9 +6,11 @@ import (
 	"hash/maphash"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 
 	"go.uber.org/zap"
@@ -171,7 +173,7 @@ func (f *Files) lock(ctx context.Context, resolved string) (release func(), err 
 // Where there is no lock to be had, the file is taken without: an edit that waits, or does not see what
 // is unsaved, is worse.
 func (f *Files) lockForAll(ctx context.Context, resolved string) (release func(), err error) {
-	path := f.lockPath(resolved)
+	path := filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
 	for {
 		var file *os.File
 		err := f.inJournal(func() (err error) {
@@ -188,7 +190,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 		if err == nil {
 			return func() {}, nil
 		}
-		if !pause(ctx, pollEvery) {
+		if !child.Pause(ctx, pollEvery) {
 			return nil, ctx.Err()
 		}
 	}

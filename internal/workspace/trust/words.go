@@ -40,30 +40,35 @@ func (p Project) List() string {
 	return b.String()
 }
 
+// kinds are what items are called: in a line of their own, with the name and what it does, both as code,
+// and that once more as plain words; and where they are counted.
+var kinds = []struct {
+	kind            layer.Kind
+	line, one, many string
+}{
+	{layer.MCPServer, "MCP server %[1]s: %[2]s", "MCP server", "MCP servers"},
+	{layer.Hook, "hook, at each %[1]s: %[2]s", "hook", "hooks"},
+	{layer.Program, "command that is a program: %[2]s", "program as a command", "programs as commands"},
+	{layer.Plugin, "plugins, which may bring all of these: %[1]s %[2]s", "setting for plugins", "settings for plugins"},
+	{layer.Allowed, "a shell command that the model may run without asking you: %[2]s", "allowed command", "allowed commands"},
+	{layer.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s", "setting for a mode that asks less", "settings for a mode that asks less"},
+	{layer.Strange, aFile, "unknown file", "unknown files"},
+	{layer.Preload, aFile, "file that has an old droid run a program", "files that have an old droid run programs"},
+	{layer.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s", "unknown setting", "unknown settings"},
+	{layer.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s", "setting that changes what is asked", "settings that change what is asked"},
+	{layer.Unread, aFile, "file that cannot be read", "files that cannot be read"},
+}
+
+const aFile = "a file, %[1]s, that %[3]s"
+
 // line says what an item is, what it does, and in which file it stands. name is what it is
 // called, as code.
 func (p Project) line(i layer.Item, name string) string {
-	does := code(i.Does)
 	text := ""
-	switch i.Kind {
-	case layer.MCPServer:
-		text = fmt.Sprintf("MCP server %s: %s", name, does)
-	case layer.Hook:
-		text = fmt.Sprintf("hook, at each %s: %s", name, does)
-	case layer.Program:
-		text = fmt.Sprintf("command that is a program: %s", does)
-	case layer.Plugin:
-		text = fmt.Sprintf("plugins, which may bring all of these: %s %s", name, does)
-	case layer.Allowed:
-		text = fmt.Sprintf("a shell command that the model may run without asking you: %s", does)
-	case layer.Autonomy:
-		text = fmt.Sprintf("sessions start in a mode that asks less: %s %s", name, does)
-	case layer.Unheard:
-		text = fmt.Sprintf("a setting that no droid has that is known here: %s %s", name, does)
-	case layer.Unread, layer.Strange, layer.Preload:
-		text = fmt.Sprintf("a file, %s, that %s", name, visible.Line(i.Does))
-	default:
-		text = fmt.Sprintf("a setting that decides what is asked or where text goes: %s %s", name, does)
+	for _, k := range kinds {
+		if k.kind == i.Kind {
+			text = fmt.Sprintf(k.line, name, code(i.Does), visible.Line(i.Does))
+		}
 	}
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
@@ -103,22 +108,7 @@ func (p Project) Place() string { return code(p.Root) }
 // Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
 	var parts []string
-	for _, k := range []struct {
-		kind      layer.Kind
-		one, many string
-	}{
-		{layer.MCPServer, "MCP server", "MCP servers"},
-		{layer.Hook, "hook", "hooks"},
-		{layer.Program, "program as a command", "programs as commands"},
-		{layer.Plugin, "setting for plugins", "settings for plugins"},
-		{layer.Allowed, "allowed command", "allowed commands"},
-		{layer.Autonomy, "setting for a mode that asks less", "settings for a mode that asks less"},
-		{layer.Strange, "unknown file", "unknown files"},
-		{layer.Preload, "file that has an old droid run a program", "files that have an old droid run programs"},
-		{layer.Unheard, "unknown setting", "unknown settings"},
-		{layer.Setting, "setting that changes what is asked", "settings that change what is asked"},
-		{layer.Unread, "file that cannot be read", "files that cannot be read"},
-	} {
+	for _, k := range kinds {
 		different := map[[2]string]bool{} // one hook may stand at several events
 		for _, i := range p.Of(k.kind) {
 			name := i.Name

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package keep
+package child
 
 import "os"
 

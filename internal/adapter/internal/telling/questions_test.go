@@ -46,7 +46,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 			conn.Close(time.Second)
 		}()
 		w := New(conn, o.Post, zap.NewNop())
-		var d Dialog
+		var d Questions
 		var did []string
 		seen := func() (all []string) {
 			o.Post(func() { all, did = did, nil })

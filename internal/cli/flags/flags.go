@@ -1,4 +1,4 @@
-// Package settings is the one table of what droid-acp can be told: flags, environment
+// Package flags is the one table of what droid-acp can be told: flags, environment
 // variables, defaults, what is allowed. The command line, its errors, --help,
 // the man page and the completions are made of its rows, by cobra.
 //
@@ -7,7 +7,7 @@
 //
 // A flag wins over its environment variable, and that over the default. An empty
 // variable counts as one that is not set.
-package settings
+package flags
 
 import (
 	"slices"

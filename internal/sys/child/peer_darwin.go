@@ -1,4 +1,4 @@
-package keep
+package child
 
 import "golang.org/x/sys/unix"
 

@@ -11,15 +11,15 @@ import (
 	"droid-acp/internal/show"
 )
 
-// Dialog is what the user is asked: one question at a time, in the order in which they were opened.
+// Questions are what the user is asked: one question at a time, in the order in which they were opened.
 // The zero value has none; only the session's owner and its tasks touch it.
-type Dialog struct {
-	questions []*Question // the first one is in front of the user
+type Questions struct {
+	open []*Question // the first one is in front of the user
 }
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
-	of      *Dialog
+	of      *Questions
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
 	asked   *Asked // the step that the editor has, nil between two
@@ -45,9 +45,9 @@ const (
 )
 
 // Open opens a question behind those that are open. Close ends it.
-func (d *Dialog) Open(id string) *Question {
+func (d *Questions) Open(id string) *Question {
 	q := &Question{of: d, id: id}
-	d.questions = append(d.questions, q)
+	d.open = append(d.open, q)
 	return q
 }
 
@@ -58,7 +58,7 @@ func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) 
 	if ctx.Err() != nil {
 		q.outcome = Withdrawn
 	}
-	for q.outcome == Answered && q.of.questions[0] != q {
+	for q.outcome == Answered && q.of.open[0] != q {
 		q.wait(t)
 	}
 	for q.outcome == Answered {
@@ -118,17 +118,17 @@ func (q *Question) wake() {
 // Close ends the question, and says what became of it meanwhile. The next one is asked.
 func (q *Question) Close() Outcome {
 	d := q.of
-	wasFirst := len(d.questions) > 0 && d.questions[0] == q
-	d.questions = slices.DeleteFunc(d.questions, func(other *Question) bool { return other == q })
-	if wasFirst && len(d.questions) > 0 {
-		d.questions[0].wake()
+	wasFirst := len(d.open) > 0 && d.open[0] == q
+	d.open = slices.DeleteFunc(d.open, func(other *Question) bool { return other == q })
+	if wasFirst && len(d.open) > 0 {
+		d.open[0].wake()
 	}
 	return q.outcome
 }
 
 // takeBack takes a question back from the user. Who asks closes it.
 func (q *Question) takeBack(how Outcome) {
-	if q.outcome != Answered || !slices.Contains(q.of.questions, q) {
+	if q.outcome != Answered || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how
@@ -149,26 +149,26 @@ func pickedOption(result *protocol.PermissionResult) string {
 }
 
 // IsOpen reports whether the user is asked something.
-func (d *Dialog) IsOpen() bool { return len(d.questions) > 0 }
+func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
 
 // Withdraw takes back the question for a request of droid's, as droid waits no longer.
-func (d *Dialog) Withdraw(id string) {
+func (d *Questions) Withdraw(id string) {
 	d.takeBack(Withdrawn, func(q *Question) bool { return q.id == id })
 }
 
 // DroidGone takes back droid's questions, without an answer to droid.
-func (d *Dialog) DroidGone() {
+func (d *Questions) DroidGone() {
 	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
 // Refuse takes back droid's questions, and gives droid the refusal.
-func (d *Dialog) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
+func (d *Questions) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End takes back all questions, as the session ends.
-func (d *Dialog) End() { d.takeBack(Withdrawn, func(*Question) bool { return true }) }
+func (d *Questions) End() { d.takeBack(Withdrawn, func(*Question) bool { return true }) }
 
-func (d *Dialog) takeBack(how Outcome, which func(*Question) bool) {
-	for _, q := range slices.Clone(d.questions) {
+func (d *Questions) takeBack(how Outcome, which func(*Question) bool) {
+	for _, q := range slices.Clone(d.open) {
 		if which(q) {
 			q.takeBack(how)
 		}
