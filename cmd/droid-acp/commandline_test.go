@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter"
-	settings "droid-acp/internal/cli/flags"
+	"droid-acp/internal/cli/flags"
 )
 
 // What is wrong with a call is said on stderr, with the place of the help.

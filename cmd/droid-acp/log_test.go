@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	settings "droid-acp/internal/cli/flags"
+	"droid-acp/internal/cli/flags"
 )
 
 // logLine is a line of a log file.

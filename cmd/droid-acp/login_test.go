@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	settings "droid-acp/internal/cli/flags"
+	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakelogin"
