@@ -496,28 +496,6 @@ func TestProgramsOfAProject(t *testing.T) {
 	})
 }
 
-// While the first prompt waits for the user's answer, a stricter mode takes effect, and one that asks less waits
-// for the prompt.
-func TestModeWhileTrustIsAsked(t *testing.T) {
-	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
-		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
-		require.Nil(t, r.newSession().Error)
-		r.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
-		prompt := r.prompt("hello")
-		r.settle()
-		require.Equal(t, 1, r.questions())
-		asked := time.Now()
-		require.Nil(t, r.set("mode", "spec").Error)
-		require.Less(t, time.Since(asked), time.Second)
-		free := r.request("session/set_mode", r.inSession(`,"modeId":"auto-high"`))
-		_, ok := r.answered(free)
-		require.False(t, ok)
-		r.cancel()
-		require.Equal(t, "cancelled", ended(r.await(prompt)))
-		require.Nil(t, r.await(free).Error)
-	})
-}
-
 // TestWhatATrustQuestionHoldsUp: what was asked behind a prompt that droid was not asked for waits as the table of
 // the turn machine says (awaits), and nothing else does.
 func TestWhatATrustQuestionHoldsUp(t *testing.T) {

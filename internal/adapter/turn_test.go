@@ -56,18 +56,6 @@ func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
 	}
 }
 
-// withoutTitles leaves out session_info_update, which versions send at different
-// moments.
-func withoutTitles(updates []string) []string {
-	var out []string
-	for _, u := range updates {
-		if !strings.HasPrefix(u, "session_info_update") {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
 // TestPermissionsFailClosed: whatever is no clear choice is told to droid as
 // "cancel".
 func TestPermissionsFailClosed(t *testing.T) {
@@ -317,20 +305,6 @@ func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {
 		require.NotContains(t, e.updates(), "withdrawn")
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-	})
-}
-
-func TestPromptsOfASessionRunInTurn(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			return d.Say("", "re: "+p.Text)
-		}), v, fakedroid.WithPace(10*time.Millisecond)))
-		first, second, third := e.prompt("one"), e.prompt("two"), e.prompt("three")
-		for _, id := range []string{third, second, first} {
-			require.Equal(t, "end_turn", ended(e.await(id)))
-		}
-		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn", "agent: \n\nre: three", "end end_turn"},
-			withoutTitles(e.updates()), "no update of a turn comes before the answer to the one before")
 	})
 }
 
