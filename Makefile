@@ -25,7 +25,7 @@ SCOPE       ?=
 MAINTAINER  ?=
 
 # Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
-VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestEditShowsADiff|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
+VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
 
 .PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check rename clean
 

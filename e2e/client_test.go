@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -22,22 +21,12 @@ import (
 
 // line is one line that the agent wrote to stdout.
 type line struct {
-	at     time.Time
-	raw    string
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *rpcError       `json:"error"`
+	acptest.Message
+	at  time.Time
+	raw string
 }
 
-type rpcError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
-}
-
-func (e *rpcError) Error() string { return fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data) }
+type rpcError = acptest.Error
 
 // permission is a session/request_permission.
 type permission struct {
@@ -163,32 +152,19 @@ func (c *client) transcript() string {
 
 // read takes the agent's stdout to its end.
 func (c *client) read(stdout io.Reader) {
-	in := bufio.NewReader(stdout)
-	for {
-		raw, err := in.ReadString('\n')
-		if raw != "" {
-			c.take(strings.TrimSuffix(raw, "\n"))
-		}
-		if err != nil {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.ended = true
-			close(c.changed)
-			c.changed = make(chan struct{})
-			return
-		}
-	}
+	acptest.Read(stdout, c.take)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 // take records one line and answers a permission request.
-func (c *client) take(raw string) {
-	l := line{at: time.Now(), raw: raw}
-	var version struct {
-		JSONRPC string `json:"jsonrpc"`
-	}
-	if json.Unmarshal([]byte(raw), &version) != nil || version.JSONRPC != "2.0" || json.Unmarshal([]byte(raw), &l) != nil ||
-		(l.Method == "" && l.ID == nil) {
-		c.t.Errorf("this line on stdout is no JSON-RPC message: %.300q", raw)
+func (c *client) take(m acptest.Message, err error) {
+	l, raw := line{m, time.Now(), m.Raw}, m.Raw
+	if err != nil {
+		c.t.Errorf("this line on stdout is no JSON-RPC message: %.300q: %v", raw, err)
 	}
 	var answer string
 	c.mu.Lock()

@@ -244,32 +244,6 @@ func TestModeDecides(t *testing.T) {
 	})
 }
 
-// A switch of the model reaches the model server; an unknown one droid never sees.
-func TestModelSwitch(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		h.addModel(t, "scripted-2", "Second")
-		model.On("who", modelserver.Step{Text: "Me."})
-		s := startAgent(t, h).open(h)
-		s.prompt("who are you").end(turnLimit)
-		require.Equal(t, "scripted-1", modelOf(lastRequest(model)))
-		var second string
-		for _, id := range s.set("follow_up", "queue").values("model") {
-			if strings.HasPrefix(id, "custom:Second") {
-				second = id
-			}
-		}
-		require.NotEmpty(t, second)
-		s.set("model", second)
-		s.prompt("who are you now").end(turnLimit)
-		require.Equal(t, "scripted-2", modelOf(lastRequest(model)))
-		_, err := s.call("session/set_config_option", map[string]any{"sessionId": s.id, "configId": "model", "value": "no-such-model"})
-		require.NotNil(t, err)
-		require.Equal(t, -32602, err.Code)
-		s.prompt("who are you still").end(turnLimit)
-		require.Equal(t, "scripted-2", modelOf(lastRequest(model)))
-	})
-}
-
 // Defaults by flag reach droid, which ignores its own flags in this mode.
 func TestDefaultsByFlag(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

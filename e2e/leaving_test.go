@@ -80,24 +80,6 @@ func (c *client) gone(h home, limit time.Duration, matters func(process) bool) {
 	}
 }
 
-// A droid that is killed in the middle of a turn ends the prompt with an error.
-func TestDroidDies(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("silent", modelserver.Step{Text: "Wait. ", Hang: true})
-		s := startAgent(t, h).open(h)
-		turn := s.prompt("be silent")
-		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
-		for _, p := range h.processes(t) {
-			if p.droid {
-				require.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
-			}
-		}
-		end := turn.end(turnLimit)
-		require.NotNil(t, end.Err)
-		require.Equal(t, codeInternal, end.Err.Code)
-	})
-}
-
 // What is asked in the moment in which droid dies is served by the next droid.
 func TestAskedAsDroidDies(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

@@ -74,27 +74,6 @@ func TestLoginCommandOffline(t *testing.T) {
 	})
 }
 
-// The registry of agents starts one with an empty HOME and without droid.
-func TestAuthMethodsWithoutDroid(t *testing.T) {
-	t.Parallel()
-	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
-	h.droid = filepath.Join(h.dir, "no-such-droid")
-	h.env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-	c := startAgent(t, h)
-	var result struct {
-		AuthMethods []struct{ ID, Type string } `json:"authMethods"`
-	}
-	c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"auth": map[string]any{"terminal": true}}}, &result)
-	var ids []string
-	for _, m := range result.AuthMethods {
-		ids = append(ids, m.ID+m.Type)
-	}
-	require.Equal(t, []string{"device-pairing", "factory-api-key", "droid-acp-loginterminal"}, ids)
-	_, err := c.call("authenticate", map[string]any{"methodId": "device-pairing"})
-	require.NotNil(t, err)
-	require.Contains(t, err.Error(), "Install Factory's droid with `")
-}
-
 // withOffice has the home's droid pair at an office, and open pages in no browser.
 func withOffice(t *testing.T, h *home) *pairingOffice {
 	t.Helper()

@@ -119,22 +119,6 @@ func wholeLines(t *testing.T, path string) [][]byte {
 	return lines[:len(lines)-1]
 }
 
-// checkShown holds the agent's updates and permission requests that smoke --json
-// has shown against the schema. It returns how many there were.
-func checkShown(t *testing.T, shown []byte) int {
-	t.Helper()
-	n, talk := 0, acpSchema().NewConversation() // smoke declares no capability
-	for line := range bytes.Lines(shown) {
-		var m struct{ Method string }
-		if json.Unmarshal(line, &m) != nil || (m.Method != "session/update" && m.Method != "session/request_permission") {
-			continue
-		}
-		require.NoError(t, talk.Agent(line), "%s", line)
-		n++
-	}
-	return n
-}
-
 // recordMain is main of a process that records.
 func recordMain() {
 	code, err := record()

@@ -23,12 +23,12 @@ var oldToo = []string{
 	// What a repository or a command brings is not believed.
 	"TestHostileRepository", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
 	// An edit lands whole, on what the user has, or not at all.
-	"TestEditShowsADiff", "TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreTheAgents", "TestRefusedEditTouchesNothing",
+	"TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreTheAgents", "TestRefusedEditTouchesNothing",
 	"TestKilledWhileEditing",
 	// A cancel ends the prompt, and nobody is left behind.
 	"TestCancel", "TestCancelStoppedDroid", "TestNobodyIsLeftBehind",
 	// A text comes once and before its end, a failure is one, and the conversation is there again.
-	"TestTextStreams", "TestTwoTurns", "TestFollowUps", "TestModelFails", "TestDroidDies", "TestSessionSurvivesTheAgent",
+	"TestTextStreams", "TestFollowUps", "TestModelFails", "TestDroidIsKilled", "TestSessionSurvivesTheAgent",
 }
 
 // droidsOf are the versions of droid that a test runs.

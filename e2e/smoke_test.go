@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -21,46 +20,6 @@ import (
 
 	"droid-acp/internal/testing/modelserver"
 )
-
-// smoke is the agent's own client: it shows that binary and droid work
-// together, or with --demo that the binary works alone.
-func TestSmoke(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("hello", modelserver.Step{Text: "Hello from the scripted model."})
-		model.On("fail", modelserver.Step{Status: 401})
-		const signs = "\x1b[2K\x1b[1A\u202e\u200b"
-		model.On("hide", modelserver.Step{Text: "I run it." + signs, Tools: []modelserver.ToolCall{execute("h", "touch hidden # "+signs)}},
-			modelserver.Step{Text: "Refused."})
-		tests := []struct {
-			args   []string
-			code   int
-			output string
-		}{
-			{[]string{"--droid", h.droid, "say", "hello"}, 0, "Hello from the scripted model."},
-			{[]string{"--droid", h.droid, "fail"}, 5, "401"},
-			{[]string{"--droid", h.droid, "hide"}, 0, `touch hidden # \x1b[2K\x1b[1A\u202e\u200b`},
-			{[]string{"--demo", "--mode", "spec", "--permissions", "allow"}, 0, "greet.go"},
-			{[]string{"--permissions", "maybe"}, 2, "maybe"},
-		}
-		for _, tt := range tests {
-			cmd := exec.Command(programs.Agent, append([]string{"smoke"}, tt.args...)...)
-			cmd.Env, cmd.Dir = h.env, h.work
-			out, _ := cmd.CombinedOutput() // the exit code is compared
-			require.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%v\n%s", tt.args, out)
-			require.Contains(t, string(out), tt.output)
-			for _, r := range string(out) {
-				require.True(t, strings.ContainsRune("\n\t", r) || unicode.IsPrint(r), "%q is shown in %q", r, out)
-			}
-			h.awaitNone(t, leavingLimit, func(process) bool { return true })
-		}
-		cmd := exec.Command(programs.Agent, "smoke", "--json", "--droid", h.droid, "say", "hello")
-		cmd.Env, cmd.Dir = h.env, h.work
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		require.Positive(t, checkShown(t, out), "%s", out)
-		h.awaitNone(t, leavingLimit, func(process) bool { return true })
-	})
-}
 
 // Each exit code of smoke with the real droid, and the same outcome in the result.
 func TestSmokeExitCodes(t *testing.T) {

@@ -199,7 +199,7 @@ func TestServerIsKilled(t *testing.T) {
 	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
 	require.NoError(t, syscall.Kill(k.status().Process, syscall.SIGKILL))
 	answer := a.response(3)
-	require.Contains(t, answer.raw, `"kind":"server_gone"`)
+	require.Contains(t, answer.Raw, `"kind":"server_gone"`)
 	a.awaitEnd()
 	require.Equal(t, exitFailed, a.cmd.ProcessState.ExitCode())
 	self, err := os.Executable()

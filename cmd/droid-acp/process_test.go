@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"droid-acp/internal/testing/acptest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,14 +40,7 @@ type agentProcess struct {
 	session string
 }
 
-type agentLine struct {
-	ID     json.RawMessage
-	Method string
-	Params json.RawMessage
-	Result json.RawMessage
-	Error  json.RawMessage
-	raw    string
-}
+type agentLine = acptest.Message
 
 // startAgent starts the program. before is what droid, a script, does first; the
 // demo's droid is "$DROID". env replaces variables; one without "=" goes away.
@@ -105,17 +99,11 @@ func startUnder(t *testing.T, under []string, before string, env []string, args 
 
 func (a *agentProcess) read() {
 	defer close(a.lines)
-	in := bufio.NewReader(a.stdout)
-	for {
-		raw, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		l := agentLine{raw: raw}
-		if json.Unmarshal([]byte(raw), &l) == nil {
+	acptest.Read(a.stdout, func(l agentLine, err error) {
+		if err == nil {
 			a.lines <- l
 		}
-	}
+	})
 }
 
 func (a *agentProcess) send(line string, args ...any) {
@@ -159,7 +147,7 @@ func (a *agentProcess) begin() {
 	a.send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, a.dir)
 	var result struct{ SessionID string }
 	answer := a.response(2)
-	require.NoError(a.t, json.Unmarshal(answer.Result, &result), answer.raw)
+	require.NoError(a.t, json.Unmarshal(answer.Result, &result), answer.Raw)
 	a.session = result.SessionID
 }
 
@@ -170,7 +158,7 @@ func (a *agentProcess) prompt(text string) {
 
 func (a *agentProcess) awaitText(part string) {
 	a.t.Helper()
-	a.await(part, func(l agentLine) bool { return strings.Contains(l.raw, part) })
+	a.await(part, func(l agentLine) bool { return strings.Contains(l.Raw, part) })
 }
 
 // awaitEnd checks that the program ends in time.
@@ -268,7 +256,7 @@ func TestLogHoldsNothingOfDroids(t *testing.T) {
 	pid, err := strconv.Atoi(a.awaitFile("pids")[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Contains(t, string(a.response(3).Error), "STDERR-SECRET", "the user is told")
+	require.Contains(t, a.response(3).Raw, "STDERR-SECRET", "the user is told")
 	require.NoError(t, a.stdin.Close())
 	text, err := io.ReadAll(a.stderr)
 	require.NoError(t, err)
@@ -331,7 +319,7 @@ func TestInitializeNeedsNoHome(t *testing.T) {
 				3: `"session/delete","params":{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`,
 			} {
 				a.send(`{"jsonrpc":"2.0","id":%d,"method":%s}`, id, call)
-				answer := string(a.response(id).Error)
+				answer := a.response(id).Raw
 				require.Contains(t, answer, "relative/dir")
 				require.Contains(t, answer, "absolute path")
 			}

@@ -22,7 +22,6 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -128,15 +127,6 @@ func TestMethodsBeforeInitialize(t *testing.T) {
 			require.Equal(t, -32600, answer.Error.Code)
 			require.Contains(t, answer.Error.Message, "initialize first")
 		}
-	})
-}
-
-func TestPromptBeforeSessionNew(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, playing(says("hi")))
-		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
-		require.Equal(t, -32002, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
 	})
 }
 
@@ -306,28 +296,6 @@ func TestMuteDroidIsGivenUp(t *testing.T) {
 		answer, ok := e.answered(id)
 		require.True(t, ok)
 		require.Contains(t, answer.Error.Message, "droid did not open the session: droid did not answer within a minute")
-	})
-}
-
-func TestSpareIsUsedOnce(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		require.Equal(t, 1, e.starts, "the session got the process started at initialize")
-		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
-		require.Equal(t, 2, e.starts)
-	})
-}
-
-func TestSetMode(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v))
-		for _, m := range stream.Modes() {
-			answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":%q}`, e.session, m.Mode))
-			require.Nil(t, answer.Error)
-			if m.Mode != stream.ModeNormal { // that one was current
-				require.Contains(t, e.updates(), "mode "+string(m.Mode))
-			}
-		}
 	})
 }
 

@@ -1,13 +1,13 @@
 package adapter
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -91,28 +92,24 @@ func bridgeTurn(b *testing.B) time.Duration {
 		_ = agent.Serve(context.Background(), in, out)
 		_ = out.Close()
 	}()
-	lines := bufio.NewReaderSize(agentOut, 64<<10)
-	call := func(id int, method, params string) []byte {
-		_, err := fmt.Fprintf(agentIn, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
-		require.NoError(b, err)
-		prefix := []byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id))
+	peer := acptest.NewPeer(b, agentOut, agentIn)
+	call := func(id int, method, params string) string {
+		peer.Say(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)
 		for {
-			line, err := lines.ReadBytes('\n')
-			require.NoError(b, err)
-			if bytes.HasPrefix(line, prefix) {
+			if line := peer.Line(); strings.HasPrefix(line, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id)) {
 				return line
 			}
 		}
 	}
 	call(1, "initialize", `{"protocolVersion":1}`)
 	answer := call(2, "session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, os.TempDir()))
-	_, after, _ := bytes.Cut(answer, []byte(`"sessionId":"`))
-	id, _, _ := bytes.Cut(after, []byte(`"`))
+	_, after, _ := strings.Cut(answer, `"sessionId":"`)
+	id, _, _ := strings.Cut(after, `"`)
 	began := time.Now()
 	call(3, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id))
 	took := time.Since(began)
 	_ = agentIn.Close()
-	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	go peer.Rest()
 	<-served
 	return took
 }

@@ -158,24 +158,6 @@ func kindOfOption(value string) string {
 	return "allow_always"
 }
 
-// Where names do not show, an option is not offered if it is not known how much it
-// allows; the refusal always is.
-func TestUnknownOptionsAreNotOfferedBlindly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		odd := touch
-		odd.Confirmation = "teleport"
-		odd.Options = []fakedroid.Fields{{"label": "Go", "value": "proceed_always"}, {"label": "Far", "value": "proceed_far"},
-			{"label": "Sure", "value": "allow"}, {"label": "No", "value": "cancel"}}
-		e := beginNamed(t, "", "{}", playing(uses(odd)))
-		var asked []permission
-		e.ask = func(p permission) string { asked = append(asked, p); return p.Options[0].OptionID }
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Len(t, asked, 1)
-		require.Len(t, asked[0].Options, 1)
-		require.Equal(t, "reject_once", asked[0].Options[0].Kind)
-	})
-}
-
 // An answer with an option of droid's that this client was not shown is a refusal.
 func TestHiddenOptionIsARefusal(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -211,53 +193,6 @@ func (e *editor) messages() string {
 	return all.String()
 }
 
-// A client that answers by kind would answer questions blindly. Such a client gets
-// them as text, and the user answers with the next prompt.
-func TestQuestionsWhereNamesDoNotShow(t *testing.T) {
-	for _, client := range []string{"", "CodeCompanion.nvim", "acpx"} {
-		versions(t, func(t *testing.T, v fakedroid.Option) {
-			var got []string
-			e := beginNamed(t, client, "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
-				got, err = d.AskUser("", threeQuestions...)
-				return err
-			}), v))
-			e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
-			require.Equal(t, "end_turn", e.run("ask me"))
-			for _, answer := range got {
-				require.Contains(t, answer, "The user could not be asked", "that is what happened")
-			}
-			for _, word := range []string{"Which color?", "Red", "Blue", "Which size?", "Your name?", "next prompt"} {
-				require.Contains(t, e.messages(), word)
-			}
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		e := beginNamed(t, "", formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			_, err := d.AskUser("", threeQuestions...)
-			return err
-		})))
-		forms := 0
-		e.onForm = func(protocol.ElicitationParams) string { forms++; return `{"action":"decline"}` }
-		require.Equal(t, "end_turn", e.run("ask me"))
-		require.Equal(t, 1, forms, "a form names what it asks")
-	})
-}
-
-// A client with a name that nobody knows is asked, as choices with their names.
-func TestUnknownClientIsAskedQuestions(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var got []string
-		e := beginNamed(t, "an editor of the future", "{}", playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
-			got, err = d.AskUser("", threeQuestions...)
-			return err
-		}), v))
-		e.ask = func(p permission) string { return p.Options[0].OptionID }
-		require.Equal(t, "end_turn", e.run("ask me"))
-		require.Equal(t, []string{"Red", "S", later}, got)
-		require.NotContains(t, e.messages(), "Which color?", "it stands in the request")
-	})
-}
-
 // What the user says of their client counts, also for one that is known.
 func TestUserSaysWhatTheClientShows(t *testing.T) {
 	for shows, want := range map[string]int{"": 5, protocol.ShowsTitle: 3, protocol.ShowsContent: 3} {
@@ -275,28 +210,6 @@ func TestUserSaysWhatTheClientShows(t *testing.T) {
 	}
 }
 
-// Of several plans none is picked blindly.
-func TestSeveralPlansWhereNamesDoNotShow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		plans := plan
-		plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
-		var told strings.Builder
-		e := beginNamed(t, "CodeCompanion.nvim", "{}", func(int) (*droid.Client, error) {
-			return tappedDroid(func(line []byte) { told.Write(line) }, uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
-		})
-		e.ask = func(p permission) string { t.Errorf("asked %q", p.ToolCall.Title); return "" }
-		require.Equal(t, "end_turn", e.run("plan"))
-		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
-		for _, word := range []string{"A or B", "Plan A", "Plan B", "next prompt"} {
-			require.Contains(t, e.messages(), word)
-		}
-	})
-}
-
-// echo is a tool of an MCP server.
-var echo = fakedroid.Tool{ID: "t4", Name: "tiny___echo", Input: fakedroid.Fields{"text": "yo"}, Confirmation: "mcp_tool", Impact: "high",
-	Details: fakedroid.Fields{"toolName": "tiny___echo", "impactLevel": "high"}, Result: "yo"}
-
 // lastContent is the content that the updates before a request show of a call.
 func (e *editor) lastContent(id string) (content string) {
 	for _, m := range e.soFar() {
@@ -312,147 +225,6 @@ func (e *editor) lastContent(id string) (content string) {
 		}
 	}
 	return content
-}
-
-// The diffs that the user decides on are in the call before they are asked, where they would not be seen
-// in the request: many clients show only its title. What else stands there is a message, see below.
-func TestDiffsAreShownBefore(t *testing.T) {
-	for client, before := range map[string]bool{"": true, "QtCreator": true, "CodeCompanion.nvim": true, "acp-ui": true, "agent-shell": true, "zed": false, "of the future": false} {
-		for _, tools := range [][]fakedroid.Tool{{touch}, {create}, {plan}, {echo}, {touch, create}} {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := beginNamed(t, client, "{}", playing(uses(tools...), v, fakedroid.WithMode("spec")))
-				asked := 0
-				e.ask = func(p permission) string {
-					asked++
-					require.NotEmpty(t, p.ToolCall.Content, "the request has it in any case")
-					want := slices.DeleteFunc(slices.Clone(p.ToolCall.Content), func(c protocol.ToolContent) bool { return c.Type != "diff" || !before })
-					shown := []protocol.ToolContent{}
-					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &shown)
-					require.Equal(t, want, shown)
-					return "cancel"
-				}
-				require.Equal(t, "end_turn", e.run("go"))
-				require.Positive(t, asked)
-			})
-		}
-	}
-}
-
-// A client that shows no content of a waiting call is told what to decide on, and
-// no other is told it twice.
-func TestPlanIsToldWhereTheCallDoesNotShowIt(t *testing.T) {
-	for client, told := range map[string]bool{"": true, "CodeCompanion.nvim": true, "acp-ui": true, "QtCreator": true, "of the future": false, "JetBrains.IDEA": false, "zed": false, "agent-shell": false, "toad": false} {
-		for _, tool := range []fakedroid.Tool{plan, echo, touch} {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := beginNamed(t, client, "{}", playing(uses(tool), v, fakedroid.WithMode("spec")))
-				e.ask = func(permission) string {
-					want := map[string]string{"ExitSpecMode": "1. now", "tiny___echo": `"text": "yo"`, "Execute": "Risk: medium"}[tool.Name]
-					if told {
-						require.Equal(t, 1, strings.Count(e.messages(), want), client)
-					} else {
-						require.NotContains(t, e.messages(), want, client)
-					}
-					return "cancel"
-				}
-				require.Equal(t, "end_turn", e.run("go"))
-			})
-		}
-	}
-}
-
-// A client that shows no diff of a call gets it as text.
-func TestDiffIsToldWhereNoneShows(t *testing.T) {
-	for _, client := range []string{"acp-ui", "QtCreator", "vscode-acp-client", "mitto", "Agentic.nvim"} {
-		for _, tools := range [][]fakedroid.Tool{{create}, {touch, create}} {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := beginNamed(t, client, "{}", playing(uses(tools...), v))
-				told := ""
-				e.ask = func(permission) string { told = e.messages(); return "proceed_once" }
-				require.Equal(t, "end_turn", e.run("go"))
-				require.Equal(t, 1, strings.Count(told, "**n.txt**\n\n```diff\n+x\n```"), told)
-				require.Equal(t, len(tools) == 2 && client != "Agentic.nvim", strings.Contains(told, "Risk"), "%s: %s", client, told)
-			})
-		}
-	}
-}
-
-// agent-shell shows the command of rawInput by itself.
-func TestCommandIsShownOnce(t *testing.T) {
-	for client, times := range map[string]int{"agent-shell": 0, "zed": 1, "": 1} {
-		other := touch
-		other.Details = fakedroid.Fields{"fullCommand": "rm -r x", "impactLevel": "high"}
-		for tool, times := range map[*fakedroid.Tool]int{&touch: times, &other: 1} { // a command that is not that of the input is always shown
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := beginNamed(t, client, "{}", playing(uses(*tool), v))
-				e.ask = func(p permission) string {
-					require.Equal(t, times, strings.Count(texts(p.ToolCall.Content), tool.Details["fullCommand"].(string)), client)
-					require.Contains(t, texts(p.ToolCall.Content), "Risk: ")
-					require.EqualValues(t, tool.Details["fullCommand"], p.ToolCall.Title, "what runs is what the title says")
-					return "cancel"
-				}
-				require.Equal(t, "end_turn", e.run("go"))
-			})
-		}
-	}
-}
-
-// Some of the clients that act on the kind of an option know its kind for an id
-// alone. What they answer is droid's option again.
-func TestOptionsGoByTheirKindWhereNamesDoNotShow(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginNamed(t, "", "{}", playing(uses(touch), v))
-		var asked permission
-		e.ask = func(p permission) string { asked = p; return "allow_once" }
-		require.Equal(t, "end_turn", e.run("go"))
-		for _, o := range asked.Options {
-			require.Equal(t, o.Kind, o.OptionID)
-		}
-		require.Contains(t, e.updates(), "tool_call_update t1 completed")
-		e.ask = func(permission) string { return "proceed_once" } // droid's, and not shown
-		require.Equal(t, "end_turn", e.run("again"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), " failed")
-	})
-}
-
-// No key whose name the user may not have seen allows everything: some of these
-// clients answer later requests by the kind of an earlier answer.
-func TestNothingRaisesToHighWhereNamesDoNotShow(t *testing.T) {
-	high := touch
-	high.Impact = "high"
-	for client, offered := range map[string]bool{"": false, "CodeCompanion.nvim": false, "acpx": false, "of the future": false, "zed": true} {
-		versions(t, func(t *testing.T, v fakedroid.Option) {
-			e := beginNamed(t, client, "{}", playing(uses(high), v))
-			var asked permission
-			e.ask = func(p permission) string { asked = p; return p.optionOf("allow_once") }
-			require.Equal(t, "end_turn", e.run("go"))
-			require.NotEmpty(t, asked.optionOf("allow_once"))
-			require.Equal(t, offered, asked.optionOf("allow_always") != "", client)
-		})
-	}
-}
-
-// Where a client may not show a request for several tools, a new file, or what
-// "always" raises, the user is told of it, apart from what the model says.
-func TestAllIsToldWhereNothingShows(t *testing.T) {
-	for name, tc := range map[string]struct {
-		tools []fakedroid.Tool
-		want  []string
-	}{
-		"several":  {[]fakedroid.Tool{touch, create}, []string{"**touch a**", "**n.txt**", "+x"}},
-		"new file": {[]fakedroid.Tool{create}, []string{"On it. \n\n“", "\n\n**n.txt**", "+x", "sets the mode"}},
-		"command":  {[]fakedroid.Tool{touch}, []string{"On it. \n\n“", "\n\nRisk: medium", "sets the mode"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := beginNamed(t, "", "{}", playing(uses(tc.tools...), fakedroid.WithVersion(fakedroid.V099)))
-				e.ask = rejectOnce
-				require.Equal(t, "end_turn", e.run("go"))
-				for _, want := range tc.want {
-					require.Contains(t, e.messages(), want)
-				}
-			})
-		})
-	}
 }
 
 // CodeCompanion sends a prompt that its user stopped once more before the next one. It is taken out where

@@ -110,39 +110,6 @@ func onDisk(t *testing.T, test func(t *testing.T, d *disk)) {
 	versions(t, func(t *testing.T, v fakedroid.Option) { test(t, newDisk(t, v)) })
 }
 
-// A session of another directory goes on in the one that is asked for, also after its
-// process was replaced, and in the next agent.
-func TestLoadInAnotherDirectory(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		for _, method := range []string{"session/load", "session/resume"} {
-			id := d.stored(d.old)
-			require.Nil(t, d.asks(method, id, d.new).Error)
-			d.isIn(id, d.new)
-			d.inside(func(s *Session) { s.proc.Client().Kill() })
-			d.run("go")
-			require.Equal(t, "end_turn", d.run("go"))
-			d.isIn(id, d.new)
-		}
-		last := d.session
-		d.close()
-		d.serve(t, d.fleet.start)
-		require.Nil(t, d.asks("session/load", last, d.new).Error)
-		d.isIn(last, d.new)
-	})
-}
-
-// The directory that a session was made in is gone.
-func TestLoadOfAMovedProject(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		id := d.stored(d.old)
-		require.NoError(t, os.Rename(d.old, d.old+"-moved"))
-		answer := d.asks("session/load", id, d.old)
-		require.Contains(t, answer.Error.Message, "cwd cannot be used")
-		require.Nil(t, d.asks("session/load", id, d.old+"-moved").Error)
-		d.isIn(id, d.old+"-moved")
-	})
-}
-
 // An open session that is loaded with another cwd gets a process there.
 func TestOpenSessionMoves(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {
@@ -180,32 +147,6 @@ func TestLoadByALink(t *testing.T) {
 		after, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
 		require.NoError(t, err)
 		require.Equal(t, string(before), string(after))
-	})
-}
-
-// A copy works in the directory that is asked for; what it was made from stays.
-func TestForkInAnotherDirectory(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		for _, open := range []bool{false, true} {
-			id := d.stored(d.old)
-			if open {
-				require.Nil(t, d.asks("session/load", id, d.old).Error)
-			}
-			answer := d.asks("session/fork", id, d.new)
-			require.Nil(t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(t, json.Unmarshal(answer.Result, &result))
-			require.NotEqual(t, id, result.SessionID)
-			d.isIn(result.SessionID, d.new)
-			copied := "" // in no project
-			if open {
-				copied = d.old
-			}
-			require.Equal(t, copied, d.dirs[len(d.dirs)-2])
-			found, err := d.store.Find(id)
-			require.NoError(t, err)
-			require.Equal(t, d.old, found.CWD)
-		}
 	})
 }
 

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,19 +67,7 @@ var acpSchema = sync.OnceValue(func() *acptest.Validator {
 	return v
 })
 
-type wireMessage struct {
-	ID     json.RawMessage `json:"id,omitempty"`
-	Method string          `json:"method,omitempty"`
-	Params json.RawMessage `json:"params,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *wireError      `json:"error,omitempty"`
-}
-
-type wireError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
+type wireMessage = acptest.Message
 
 type permission struct {
 	SessionID string            `json:"sessionId"`
@@ -251,24 +238,17 @@ func (e *editor) close() {
 
 func (e *editor) read(out io.Reader) {
 	defer close(e.done)
-	in := bufio.NewReader(out)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		var m wireMessage
-		if err := json.Unmarshal(line, &m); err != nil {
-			e.t.Errorf("the agent wrote %q: %v", line, err)
-			continue
+	acptest.Read(out, func(m wireMessage, err error) {
+		if err == io.ErrUnexpectedEOF {
+			return // it was not read to its end
 		}
 		e.mu.Lock()
 		ofDroid := strings.HasPrefix(m.Method, "_factory/") // an invented message, which is passed on as it is
-		if err := e.talk.Agent(line); err != nil && !ofDroid {
-			e.t.Errorf("the agent wrote %s\n%v", line, err)
+		if wrong := e.talk.Agent([]byte(m.Raw)); err == nil && !ofDroid {
+			err = wrong
 		}
-		if err := strictError(m); err != nil {
-			e.t.Errorf("the agent wrote %s\n%v", line, err)
+		if err = errors.Join(err, strictError(m)); err != nil {
+			e.t.Errorf("the agent wrote %s\n%v", m.Raw, err)
 		}
 		e.lines = append(e.lines, m)
 		if e.real != nil {
@@ -294,7 +274,7 @@ func (e *editor) read(out io.Reader) {
 		if m.Method == "session/request_permission" && (onAsk == nil || !onAsk(m.ID, m.Params)) && ask != nil {
 			go e.answer(m.ID, m.Params, ask)
 		}
-	}
+	})
 }
 
 func (e *editor) answer(id, params json.RawMessage, ask func(permission) string) {
@@ -398,15 +378,15 @@ func (e *editor) run(text string) string { return ended(e.await(e.prompt(text)))
 
 func ended(m wireMessage) string {
 	if m.Error != nil {
-		return fmt.Sprintf("%d %s", m.Error.Code, m.Error.all())
+		return fmt.Sprintf("%d %s", m.Error.Code, allOf(m.Error))
 	}
 	var r struct{ StopReason string }
 	_ = json.Unmarshal(m.Result, &r)
 	return r.StopReason
 }
 
-// all is what an error says, in one line, whichever part of it says it, behind its kind.
-func (e *wireError) all() string {
+// allOf is what an error says, in one line, whichever part of it says it, behind its kind.
+func allOf(e *acptest.Error) string {
 	var data struct{ Kind, Details string }
 	_ = json.Unmarshal(e.Data, &data)
 	details := strings.Join(strings.Fields(data.Details), " ")

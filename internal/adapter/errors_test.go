@@ -233,7 +233,7 @@ func TestUnknownSessionHasDetails(t *testing.T) {
 		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
 			answer := e.call(method, sessionParamsOf("no-such"))
 			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Equal(t, `There is no session "no-such". Create one with session/new, or use one that session/list returns.`, answer.Error.all(), method)
+			require.Equal(t, `There is no session "no-such". Create one with session/new, or use one that session/list returns.`, allOf(answer.Error), method)
 			require.Contains(t, string(answer.Error.Data), `"sessionId":"no-such"`, method)
 		}
 	})

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -110,141 +108,4 @@ func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
 	due := s.nextTick()
 	require.False(t, due.IsZero())
 	require.True(t, due.Before(now))
-}
-
-// TestHooksOutputIsBounded: a failed hook may write much.
-func TestHooksOutputIsBounded(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(notifies(
-			fakedroid.Fields{"type": "hook_execution_completed", "hookId": "1", "hookEventName": "Stop",
-				"hookResults": []fakedroid.Fields{{"command": "lint", "exitCode": 1, "stdout": strings.Repeat("x", 100_000)}}},
-		), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		told := strings.Join(e.updates(), "\n")
-		require.Contains(t, told, "The Stop hook `lint` failed with exit code 1.\nxxx")
-		require.Less(t, strings.Count(told, "x"), 1000)
-	})
-}
-
-// TestCompactionIsShown: from what droid says first, which differs by version.
-func TestCompactionIsShown(t *testing.T) {
-	began := stream.WorkingStateChanged{State: stream.StateCompacting}
-	ended := stream.SessionCompacted{RemovedCount: 7}
-	for name, events := range map[string][]stream.Event{"both": {began, began, ended}, "the end alone": {ended}} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				e := begin(t, playing(says("hi")))
-				e.inside(func(s *Session) {
-					for _, ev := range events {
-						s.translate(quirks.Other{Event: ev}, nil)
-					}
-				})
-				told := strings.Join(e.updates(), "\n")
-				require.Equal(t, 1, strings.Count(told, "droid compacts the conversation"), told)
-				require.Equal(t, 1, strings.Count(told, "7 messages became a summary"), told)
-			})
-		})
-	}
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.translate(quirks.Other{Event: began}, nil) })
-		require.Contains(t, strings.Join(e.updates(), "\n"), "droid compacts the conversation", "while it does")
-	})
-}
-
-// Texts of two messages with nothing between them do not run together where a
-// client ignores the ids of messages, and each is what droid said.
-func TestMessagesDoNotRunTogether(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if err := d.Use("", "I look.", fakedroid.Tool{ID: "c" + p.RequestID, Name: "LS", Input: fakedroid.Fields{"path": "."}, Result: "none"}); err != nil {
-				return err
-			}
-			for _, text := range []string{"Thanks.", "All ", "done.\n", "\n", "Really."} {
-				if err := d.Say("", text); err != nil {
-					return err
-				}
-			}
-			return nil
-		}), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, "end_turn", e.run("again"))
-		const once = "I look.\n\nThanks.\n\nAll \n\ndone.\n\nReally."
-		got := ""
-		for _, u := range e.updates() {
-			if text, ok := strings.CutPrefix(u, "agent: "); ok {
-				got += text
-			}
-		}
-		require.Equal(t, once+once, got)
-	})
-}
-
-// Nine attempts at a model call are few words: the first, when the reason is another, and how
-// many there were.
-func TestRetriesAreToldInFewWords(t *testing.T) {
-	type retry struct {
-		attempt int
-		reason  string
-	}
-	row := func(reason string, n int) (all []retry) {
-		for i := range n {
-			all = append(all, retry{i + 1, reason})
-		}
-		return all
-	}
-	const first = "The model call failed (overloaded); droid tries again (attempt 1)."
-	for name, c := range map[string]struct {
-		retries []retry
-		want    string
-	}{
-		"one":            {row("overloaded", 1), first},
-		"nine":           {row("overloaded", 9), first + "\n\ndroid tried the model call again 9 times."},
-		"eight":          {row("overloaded", 8), first + "\n\ndroid tried the model call again 8 times."},
-		"another reason": {append(row("overloaded", 2), retry{3, "timeout"}), first + "\n\nNow it failed otherwise (timeout); attempt 3."},
-		"two calls":      {append(row("overloaded", 3), row("overloaded", 1)...), first + "\n\ndroid tried the model call again 3 times."},
-	} {
-		got := ""
-		synctest.Test(t, func(t *testing.T) {
-			e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-				for _, r := range c.retries {
-					if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": r.attempt, "reason": r.reason}); err != nil {
-						return err
-					}
-				}
-				return d.Say("", "At last.")
-			})))
-			require.Equal(t, "end_turn", e.run("go"))
-			for _, u := range e.updates() {
-				if text, ok := strings.CutPrefix(u, "notice: "); ok {
-					got += text
-				}
-			}
-		})
-		require.Equal(t, c.want, got, name)
-	}
-}
-
-// A client that counts tokens by the response of a prompt: it is told what this turn
-// took, and nothing where droid tells that too late or a command is answered here.
-func TestUsageOfPrompt(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(fakedroid.Tool{ID: "r", Name: "LS", Result: "a"}), v))
-		told := func(text string) *protocol.Usage {
-			answer := e.await(e.prompt(text))
-			require.Nil(t, answer.Error)
-			var r protocol.PromptResult
-			require.NoError(t, json.Unmarshal(answer.Result, &r))
-			return r.Usage
-		}
-		for range 2 {
-			usage := told("go")
-			if strings.Contains(t.Name(), string(fakedroid.V099)) {
-				require.Nil(t, usage)
-				continue
-			}
-			require.Equal(t, &protocol.Usage{TotalTokens: 220, InputTokens: 200, OutputTokens: 20}, usage, "two calls of the model, each time")
-		}
-		require.Nil(t, told("/help"), "no model was asked")
-	})
 }

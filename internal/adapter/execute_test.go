@@ -3,8 +3,10 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -49,73 +51,10 @@ func (e *editor) callUpdates() []callUpdate {
 	return out
 }
 
-func texts(content []protocol.ToolContent) string {
-	var out []string
-	for _, c := range content {
-		switch {
-		case c.Content != nil && c.Content.Text != nil:
-			out = append(out, *c.Content.Text)
-		default:
-			out = append(out, c.Type)
-		}
-	}
-	return strings.Join(out, "|")
-}
-
 var count = fakedroid.Tool{
 	ID: "t1", Name: "Execute", Input: fakedroid.Fields{"command": "count"}, Confirmation: "exec", Impact: "medium",
 	Details:  fakedroid.Fields{"fullCommand": "count", "impactLevel": "medium"},
 	Progress: []string{"one", "two", "three"}, Result: "one\ntwo\nthree\nfour\n\n\n[Process exited with code 0]",
-}
-
-func TestCommandInATerminal(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginAs(t, `{"_meta":{"terminal_output":true}}`, playing(uses(count), v, fakedroid.WithPace(200*time.Millisecond)))
-		require.Equal(t, "end_turn", e.run("count"))
-		output, pieces, exits := "", 0, 0
-		for i, u := range e.callUpdates() {
-			if i == 0 {
-				require.Equal(t, &protocol.TerminalInfo{TerminalID: "t1", CWD: "/workspace"}, u.Meta.TerminalInfo)
-				require.Equal(t, "terminal", texts(u.Content))
-				continue
-			}
-			require.Equal(t, "tool_call_update", u.SessionUpdate)
-			if u.Meta == nil {
-				continue
-			}
-			require.Nil(t, u.Meta.TerminalInfo)
-			if u.Meta.TerminalOutput != nil {
-				output += u.Meta.TerminalOutput.Data
-				pieces++
-			}
-			if u.Meta.TerminalExit != nil {
-				exits++
-				require.Equal(t, 0, *u.Meta.TerminalExit.ExitCode)
-				require.Equal(t, protocol.StatusCompleted, u.Status)
-				require.Equal(t, "terminal", texts(u.Content))
-			}
-		}
-		require.Equal(t, "one\ntwo\nthree\nfour\n", output)
-		require.GreaterOrEqual(t, pieces, 3)
-		require.Equal(t, 1, exits)
-	})
-}
-
-func TestCommandWithoutATerminal(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(count), v, fakedroid.WithPace(200*time.Millisecond)))
-		require.Equal(t, "end_turn", e.run("count"))
-		var shown []string
-		for _, u := range e.callUpdates() {
-			require.Nil(t, u.Meta)
-			if u.Content != nil {
-				shown = append(shown, texts(u.Content))
-			}
-		}
-		require.Equal(t, []string{
-			"```console\none\n```", "```console\none\ntwo\n```", "```console\none\ntwo\nthree\n```", "```console\none\ntwo\nthree\nfour\n```",
-		}, shown)
-	})
 }
 
 // Fast output is repeated ten times a second at most, and its last state comes
@@ -144,37 +83,30 @@ func TestCommandOutputIsThrottled(t *testing.T) {
 	})
 }
 
-func TestCommandThatFails(t *testing.T) {
-	for _, tc := range []struct {
-		name, result string
-		isError      bool
-		plain        string // without a terminal
-		terminal     string
-	}{
-		{"exit code", "Error: Command failed (exit code: 3)\none\ntwo\nthree\n\n\n[Process exited with code 3]", true,
-			"```console\none\ntwo\nthree\n```|Exit code 3", "terminal"},
-		{"timeout, which droid calls no error", "Command timed out after 3 seconds. Consider more.\n\nPartial output before timeout:\none\ntwo\nthree", false,
-			"```console\none\ntwo\nthree\n```|Command timed out after 3 seconds. Consider more.", "terminal|Command timed out after 3 seconds. Consider more."},
-		{"stopped", "Error: Tool execution cancelled by user", true,
-			"```console\none\ntwo\nthree\n```|Error: Tool execution cancelled by user", "terminal|Error: Tool execution cancelled by user"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				failing := count
-				failing.Result, failing.IsError = tc.result, tc.isError
-				for capabilities, want := range map[string]string{`{}`: tc.plain, `{"_meta":{"terminal_output":true}}`: tc.terminal} {
-					e := beginAs(t, capabilities, playing(uses(failing), v, fakedroid.WithPace(200*time.Millisecond)))
-					require.Equal(t, "end_turn", e.run("count"))
-					all := e.callUpdates()
-					last := all[len(all)-1]
-					require.Equal(t, protocol.StatusFailed, last.Status)
-					require.Equal(t, want, texts(last.Content))
-					if last.Meta != nil {
-						require.Equal(t, strings.Contains(tc.result, "code 3]"), last.Meta.TerminalExit.ExitCode != nil)
-					}
-					e.close()
-				}
-			})
+// A call whose input takes long to come is shown without it, except to a client
+// that never changes a title.
+func TestCallIsShownBeforeItsInput(t *testing.T) {
+	slow := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+		if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": fakedroid.Fields{"type": "tool_use", "id": "t1", "name": "Execute", "input": fakedroid.Fields{}}}); err != nil {
+			return err
+		}
+		time.Sleep(2 * time.Second)
+		return d.Use("", "", touch)
+	})
+	for client, want := range map[string]string{"zed": "tool_call t1 pending Execute", "mitto": "", "Agentic.nvim": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			e := beginNamed(t, client, "{}", playing(slow))
+			id := e.prompt("go")
+			time.Sleep(140 * time.Millisecond)
+			require.NotContains(t, strings.Join(e.updates(), "\n"), "tool_call")
+			time.Sleep(20 * time.Millisecond)
+			require.Equal(t, want, strings.Join(slices.DeleteFunc(e.updates(), func(u string) bool { return !strings.HasPrefix(u, "tool_call") }), "\n"))
+			require.Equal(t, "end_turn", ended(e.await(id)))
+			if want == "" {
+				require.Contains(t, e.updates(), "tool_call t1 pending touch a")
+			} else {
+				require.Contains(t, e.updates(), "tool_call_update t1 touch a")
+			}
 		})
 	}
 }

@@ -3,14 +3,12 @@
 package adapter
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,30 +16,6 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"
 )
-
-// droid reads what the user has not saved. He is told of the file that he knows, and of
-// no hook. Nothing is saved.
-func TestReadOfUnsavedText(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\n", "unsaved ")
-		r.does(readOf(path), readOf(path))
-		shadows := r.shadows()
-		require.Equal(t, "end_turn", r.run("go"))
-		all := r.everything()
-		require.Contains(t, all, "unsaved one")
-		require.Contains(t, all, path)
-		require.NotContains(t, all, "/proc/")
-		require.NotContains(t, all, "PreToolUse")
-		require.Len(t, shadows(), 2)
-		for _, path := range shadows() {
-			require.False(t, isShadow(path))
-		}
-		require.Equal(t, "one\n", r.disk(path))
-		require.True(t, r.files.Dirty(path))
-		require.NotContains(t, r.requests(), "write a.txt")
-	})
-}
 
 // What has been saved is read where it is.
 func TestReadOfSavedText(t *testing.T) {
@@ -326,77 +300,6 @@ func TestFileIsFreeWhileAsked(t *testing.T) {
 	})
 }
 
-// What the user types while he is asked survives.
-func TestTypingWhileAsked(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-		r.ask = func(p permission) string {
-			r.types(path, "more ")
-			return allowOnce(p)
-		}
-		r.does(readOf(path), editOf(path, "two", "three"))
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Equal(t, []string{"unsaved one\ntwo\n", "unsaved one\nthree\n"}, r.askedDiff(), "the diff is of the text that is edited")
-		require.Equal(t, []string{"more unsaved one\ntwo\n", "more unsaved one\nthree\n"}, r.lastDiff(), "what he typed is his")
-		r.holds(path, "more unsaved one\nthree\n")
-		r.reviewed(path, "more unsaved one\ntwo\n")
-	})
-}
-
-// A new file arrives in the editor as the agent's.
-func TestCreate(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.path("new/b.txt")
-		r.does(createOf(path, "fresh\n"))
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(path, "fresh\n")
-		r.reviewed(path, "")
-		require.NoError(t, r.files.Reject(path))
-		_, err := os.Stat(path)
-		require.ErrorIs(t, err, os.ErrNotExist)
-	})
-}
-
-// What a patch adds or changes passes through the editor; what it deletes or renames is
-// the disk's alone, since ACP has no method for that.
-func TestPatchInParts(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		changed := r.opened("changed.txt", "one\ntwo\n", "unsaved ")
-		gone, old := r.opened("gone.txt", "gone\n", ""), r.opened("old.txt", "old\n", "")
-		added, moved := r.path("added.txt"), r.path("moved.txt")
-		text := "*** Begin Patch\n*** Add File: added.txt\n+added\n*** Update File: changed.txt\n@@\n-two\n+three\n" +
-			"*** Delete File: gone.txt\n*** Update File: old.txt\n*** Move to: moved.txt\n@@\n-old\n+new\n*** End Patch\n"
-		tool := fakedroid.Tool{
-			Name: "ApplyPatch", Input: fakedroid.Fields{"input": text}, Works: true, Confirmation: "apply_patch", Impact: "low",
-			Do: func(fakedroid.Fields) error {
-				now, err := os.ReadFile(changed)
-				return errors.Join(err, os.WriteFile(added, []byte("added\n"), 0o644),
-					os.WriteFile(changed, []byte(strings.Replace(string(now), "two", "three", 1)), 0o644),
-					os.Remove(gone), os.Remove(old), os.WriteFile(moved, []byte("new\n"), 0o644))
-			},
-		}
-		r.does(tool)
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(changed, "unsaved one\nthree\n")
-		r.reviewed(changed, "unsaved one\ntwo\n")
-		r.holds(added, "added\n")
-		r.reviewed(added, "")
-		require.Equal(t, "new\n", r.disk(moved))
-		for _, path := range []string{gone, old} {
-			_, err := os.Stat(path)
-			require.ErrorIs(t, err, os.ErrNotExist)
-		}
-		require.Equal(t, []string{added, changed}, r.files.Listed())
-		all := strings.Join(r.requests(), ",")
-		for _, other := range []string{"gone", "old", "moved"} {
-			require.NotContains(t, all, other)
-		}
-	})
-}
-
 // Two edits of one file in one message, and the same edit twice.
 func TestTwoEditsInOneMessage(t *testing.T) {
 	for name, second := range map[string]string{"another": "one", "same": "two"} {
@@ -419,26 +322,4 @@ func TestTwoEditsInOneMessage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Two sessions edit one file at the same time: both edits are there.
-func TestTwoSessionsEditOneFile(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-		other := r.newSession()
-		r.mode("auto-low")
-		require.Nil(t, r.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, other)).Error)
-		r.turn = func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			old, text, _ := strings.Cut(p.Text, "=")
-			return d.Use("", "", editOf(path, old, text))
-		}
-		first := r.prompt("one=1")
-		second := r.request("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"two=2"}]}`, other))
-		require.Equal(t, "end_turn", ended(r.await(first)))
-		require.Equal(t, "end_turn", ended(r.await(second)))
-		r.holds(path, "unsaved 1\n2\n")
-		r.reviewed(path, "unsaved one\ntwo\n")
-		synctest.Wait()
-	})
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,49 +120,6 @@ func TestHookBeforeItsEvent(t *testing.T) {
 			})
 		})
 	}
-}
-
-// withUserHook has droid run a hook of the user's after edits as well.
-func withUserHook(r *filesRoom, command string) {
-	settings := r.droid().file()
-	var all struct {
-		Hooks map[string][]json.RawMessage `json:"hooks"`
-	}
-	require.NoError(r.t, json.Unmarshal([]byte(settings), &all))
-	all.Hooks[filecalls.AfterTool] = append(all.Hooks[filecalls.AfterTool], json.RawMessage(`{"matcher":"Edit","hooks":[{"type":"command","command":"`+command+`"}]}`))
-	data, err := json.Marshal(all)
-	require.NoError(r.t, err)
-	p := r.droid()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.settings = string(data)
-}
-
-// Where the user has a hook after edits, which may write the file, it stays on the disk as
-// droid and the hook leave it.
-func TestUsersHookAfterEdits(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := filesAgent(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "")
-		var ran atomic.Int32
-		r.others = func(command string, _ []byte) []byte {
-			ran.Add(1)
-			require.Equal(r.t, "prettier", command)
-			require.Equal(r.t, "one\nthree\n", r.disk(path), "nothing is put back")
-			require.NoError(r.t, os.WriteFile(path, []byte("pretty\n"), 0o644))
-			return nil
-		}
-		r.greets(bothMethods, "zed")
-		r.afterSettings = func() { withUserHook(r, "prettier") }
-		r.session = r.newSession()
-		r.does(editOf(path, "two", "three"))
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Equal(t, int32(1), ran.Load())
-		require.NotContains(t, r.everything(), stream.OwnHook)
-		r.holds(path, "pretty\n")
-		require.NotContains(t, r.requests(), "write a.txt")
-		r.free(path)
-	})
 }
 
 // A droid that tells the result before the hook (0.99), and a slow editor, make no
@@ -369,31 +325,6 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What a command has changed on the disk is what droid reads, however late the editor
-// notices it. The editor is not waited for.
-func TestReadAfterACommand(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v, func(r *filesRoom) { r.o.Delay = func() time.Duration { return 1500 * time.Millisecond } })
-		path := r.opened("a.txt", "one\n", "")
-		run := fakedroid.Tool{Name: "Execute", Input: fakedroid.Fields{"command": "make"}, Works: true, Do: func(fakedroid.Fields) error {
-			if err := os.WriteFile(path, []byte("made by it\n"), 0o644); err != nil {
-				return err
-			}
-			info, err := os.Stat(path)
-			r.clock.changed(info)
-			return err
-		}}
-		shadows := r.shadows()
-		r.does(readOf(path), run, readOf(path))
-		began := time.Now()
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Less(t, time.Since(began), time.Second)
-		require.Empty(t, shadows())
-		require.Contains(t, r.everything(), "made by it")
-		r.holds(path, "made by it\n")
-	})
 }
 
 // An edit that an earlier agent left, and that cannot be completed, is told once, wherever files live, and

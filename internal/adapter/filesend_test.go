@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"
 )
@@ -114,26 +112,5 @@ func TestPanicInAHook(t *testing.T) {
 		r.holds(path, "one\nfour\n")
 		r.reviewed(path, "one\nthree\n")
 		require.Len(t, r.processes, 1)
-	})
-}
-
-// droid is told that the editor has formatted what it wrote. The user is not.
-func TestNoteOfAFormattingEditor(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v, func(r *filesRoom) {
-			r.o.Format = func(_, text string) string { return strings.ReplaceAll(text, "three", "THREE") }
-		})
-		path := r.opened("a.txt", "one\ntwo\n", "")
-		r.does(editOf(path, "two", "three"))
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(path, "one\nTHREE\n")
-		note := stream.Reminder("The editor changed " + path + " when it saved it (for example by formatting it): 1 line differs from what you wrote.")
-		require.Equal(t, []string{note}, r.toldTheModel())
-		require.NotContains(t, r.everything(), "for example by formatting")
-		seen := len(r.everything())
-		require.Nil(t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
-		require.Contains(t, r.everything()[seen:], "user_message_chunk")
-		require.NotContains(t, r.everything(), "for example by formatting")
-		require.NotContains(t, r.everything(), "system-reminder")
 	})
 }

@@ -58,41 +58,6 @@ func (s *slow) script() fakedroid.Script {
 	})
 }
 
-// Two prompts 50 ms apart, in each behaviour, at three moments: each has one
-// ending, the model sees both in order, nothing twice.
-func TestTwoPromptsAtOnce(t *testing.T) {
-	for _, behaviour := range []string{options.Queue, options.Steer} {
-		for _, moment := range []string{"stream", "tool", "permission"} {
-			t.Run(behaviour+" "+moment, func(t *testing.T) {
-				versions(t, func(t *testing.T, v fakedroid.Option) {
-					script := new(slow)
-					e := begin(t, playing(script.script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
-					if moment == "permission" {
-						e.ask = func(p permission) string { time.Sleep(time.Second); return allowOnce(p) }
-					}
-					require.Nil(t, e.set("follow_up", behaviour).Error)
-					first := e.prompt(moment + " first")
-					time.Sleep(150 * time.Millisecond)
-					second := e.prompt("second")
-					require.Equal(t, "end_turn", ended(e.await(first)))
-					require.Equal(t, "end_turn", ended(e.await(second)))
-					require.Equal(t, "end_turn", e.run("third"))
-					require.Equal(t, []string{moment + " first", "second", "third"}, script.texts)
-
-					got := strings.Join(e.updates(), "\n")
-					folded := behaviour == options.Steer && moment != "stream"
-					require.Equal(t, folded, strings.Contains(got, "Your message was added to the running turn."))
-					require.Equal(t, folded, !strings.Contains(got, "Answer to second"))
-					require.Equal(t, 3, strings.Count(got, "end end_turn"))
-					if !folded { // nothing of the second turn before the first's response
-						require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "Answer to second"))
-					}
-				})
-			})
-		}
-	}
-}
-
 // Cancel ends the running prompt and all that wait, wherever they wait, and
 // whether droid has stopped with its idle or a little later.
 func TestCancelWithFollowUps(t *testing.T) {
@@ -178,7 +143,6 @@ func TestRefusedFollowUp(t *testing.T) {
 	})
 }
 
-// A droid that dies ends the steered prompts, too.
 // TestChangeBetweenTwoTurns: a mode that droid takes while the response to a prompt is on its way has nothing of the
 // next prompt told before that response.
 func TestChangeBetweenTwoTurns(t *testing.T) {
@@ -216,6 +180,7 @@ func TestChangeBetweenTwoTurns(t *testing.T) {
 	})
 }
 
+// A droid that dies ends the steered prompts, too.
 func TestCrashWithSteeredPrompts(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))

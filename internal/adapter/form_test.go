@@ -1,13 +1,14 @@
 package adapter
 
 import (
-	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -17,62 +18,7 @@ var threeQuestions = []fakedroid.Question{
 	{Question: "Your name?"},
 }
 
-// What droid is told of a question without an answer.
-const (
-	declined   = "(The user declined to answer this question.)"
-	unanswered = "(The user left this question unanswered.)"
-	later      = "(The user gives their own answer in their next message. End your turn now and wait for it.)"
-)
-
 const formClient = `{"elicitation":{"form":{}}}`
-
-func TestQuestionsInAForm(t *testing.T) {
-	for name, tc := range map[string]struct {
-		result string
-		want   []string // nil: cancelled
-	}{
-		"filled": {`{"action":"accept","content":{"question_01":"Blue","question_02_other":"XXL","question_03":"Ada"}}`, []string{"Blue", "XXL", "Ada"}},
-		"partly": {`{"action":"accept","content":{"question_01":"Blue","question_02":7}}`, []string{"Blue", "7", unanswered}},
-		"own words before the choice": {`{"action":"accept","content":{"question_01":"Blue","question_01_other":"Green","question_02":"S","question_03":"Ada"}}`,
-			[]string{"Green", "S", "Ada"}},
-		"declined":       {`{"action":"decline"}`, []string{declined, declined, declined}},
-		"cancelled":      {`{"action":"cancel"}`, nil},
-		"of the future":  {`{"action":"_later"}`, nil},
-		"without action": {`{}`, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				var got []string
-				refused := false
-				e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-					answers, err := d.AskUser("", threeQuestions...)
-					got, refused = answers, errors.Is(err, fakedroid.ErrRefused)
-					return err
-				}), v))
-				forms := 0
-				e.onForm = func(p protocol.ElicitationParams) string {
-					forms++
-					require.Equal(t, e.session, p.SessionID)
-					require.NotEmpty(t, p.ToolCallID)
-					require.Equal(t, "form", p.Mode)
-					require.EqualValues(t, "Droid has 3 questions", p.Message)
-					require.Equal(t, []string{"question_03"}, p.Schema.Required)
-					require.Len(t, p.Schema.Properties, 5)
-					require.Equal(t, protocol.FormField{Type: "string", Title: "1. Color", Description: "Which color?", Enum: []protocol.Line{"Red", "Blue"}},
-						p.Schema.Properties["question_01"])
-					return tc.result
-				}
-				require.Equal(t, "end_turn", e.run("ask me"))
-				require.Equal(t, 1, forms)
-				if tc.want != nil {
-					require.Equal(t, tc.want, got)
-				} else if !refused {
-					require.Equal(t, []string{"", "", ""}, got)
-				}
-			})
-		})
-	}
-}
 
 // A cancelled turn takes the form back and droid has its answer.
 func TestCancelWhileAFormIsOpen(t *testing.T) {
@@ -89,36 +35,35 @@ func TestCancelWhileAFormIsOpen(t *testing.T) {
 	})
 }
 
+// A cancelled turn takes the form back and droid is told "cancel".
+func TestCancelWhileThePlanIsEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := &strings.Builder{}
+		e := beginNamed(t, "agent-shell", formClient, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, uses(plan), fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithMode("spec")), nil
+		})
+		e.ask = func(permission) string { return show.EditOption }
+		id := e.prompt("plan")
+		require.Contains(t, methods(e), "elicitation/create")
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		require.Contains(t, methods(e), "$/cancel_request")
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
+		require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+		asked := 0
+		for _, m := range methods(e) {
+			if m == "session/request_permission" {
+				asked++
+			}
+		}
+		require.Equal(t, 1, asked, "the choice does not come back")
+	})
+}
+
 func methods(e *editor) []string {
 	var out []string
 	for _, m := range e.received() {
 		out = append(out, m.Method)
 	}
 	return out
-}
-
-func TestQuestionOfSeveralAnswersInAForm(t *testing.T) {
-	several := fakedroid.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B", "C"}, MultiSelect: true}
-	for content, want := range map[string]string{
-		`{"question_01":["A","C"]}`:                         "A, C",
-		`{"question_01":["A","C"],"question_01_other":"Z"}`: "A, C, Z",
-		`{"question_01":[],"question_01_other":"Z"}`:        "Z",
-		`{"question_01":[]}`:                                unanswered,
-		`{"question_01":"B"}`:                               "B",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var got []string
-			e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) (err error) {
-				got, err = d.AskUser("", several)
-				return err
-			})))
-			e.onForm = func(p protocol.ElicitationParams) string {
-				require.Equal(t, protocol.FormField{Type: "array", Title: "Parts", Items: &protocol.FormItems{Type: "string", Enum: protocol.Lines(several.Options)}},
-					p.Schema.Properties["question_01"])
-				return `{"action":"accept","content":` + content + `}`
-			}
-			require.Equal(t, "end_turn", e.run("ask me"))
-			require.Equal(t, []string{want}, got, content)
-		})
-	}
 }

@@ -51,46 +51,6 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// What the user says with a refusal is their message within the same prompt, which ends
-// when the model has answered it.
-func TestRefusalWithWords(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-		e.ask = refuseWithWords
-		e.onForm = func(p protocol.ElicitationParams) string {
-			require.Equal(t, e.session, p.SessionID)
-			require.EqualValues(t, "Refused: touch a", p.Message)
-			return sayWhy(" not there ")(p)
-		}
-		first, second := e.prompt("tool"), e.prompt("next")
-		require.Equal(t, "end_turn", ended(e.await(first)))
-		require.Equal(t, "end_turn", ended(e.await(second)))
-		require.Equal(t, []string{"tool", "refused", "not there", "next"}, saw)
-		got := strings.Join(e.updates(), "\n")
-		require.Less(t, strings.Index(got, "user: not there"), strings.Index(got, "agent: Answer to not there"))
-		require.Less(t, strings.Index(got, "agent: Answer to not there"), strings.Index(got, "end end_turn"))
-		require.Less(t, strings.Index(got, "end end_turn"), strings.Index(got, "Answer to next"))
-		require.Equal(t, 1, strings.Count(got, "user: not there"))
-		require.Equal(t, 2, strings.Count(got, "end "))
-	})
-}
-
-// Without words it is a plain refusal.
-func TestRefusalWithoutWords(t *testing.T) {
-	for _, result := range []string{`{"action":"accept","content":{"why":""}}`, `{"action":"decline"}`, `{"action":"cancel"}`, `{}`, `7`} {
-		versions(t, func(t *testing.T, v fakedroid.Option) {
-			var saw []string
-			e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-			e.ask = refuseWithWords
-			e.onForm = func(protocol.ElicitationParams) string { return result }
-			require.Equal(t, "end_turn", e.run("tool"))
-			require.Equal(t, []string{"tool", "refused"}, saw, result)
-			require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
-		})
-	}
-}
-
 // A cancel while the form is open takes it back and says nothing to the model.
 func TestCancelWhileTheUserSaysWhy(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -267,26 +227,5 @@ func TestWordsThatDroidRefuses(t *testing.T) {
 		require.NotNil(t, answer.Error)
 		require.Contains(t, answer.Error.Message+string(answer.Error.Data), "no room")
 		require.Equal(t, "end_turn", e.run("next"))
-	})
-}
-
-// A client that is not known to show what options are called gets no second refusal.
-func TestNoWordsWithoutNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var saw []string
-		e := open(t, playing(toolOrAnswer(&saw, touch)))
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+formClient+`}`).Error)
-		e.beginSession()
-		e.ask = func(p permission) string {
-			refusals := 0
-			for _, o := range p.Options {
-				if o.Kind == "reject_once" {
-					refusals++
-				}
-			}
-			require.Equal(t, 1, refusals)
-			return rejectOnce(p)
-		}
-		require.Equal(t, "end_turn", e.run("tool"))
 	})
 }

@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
-	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fakelogin"
 )
@@ -163,37 +162,6 @@ func TestLoginInWords(t *testing.T) {
 			e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, id))
 			require.Equal(t, -32800, e.await(id).Error.Code)
 		})
-	}
-}
-
-// What droid says while it logs in is safe to show, in each message that tells or asks it.
-func TestLoginIsSafeToShow(t *testing.T) {
-	for _, capabilities := range []string{`{}`, canOpen, `{"session":{"notices":{}}}`} {
-		for script, failed := range map[string]bool{"hostile": false, "hostile refusal": true} {
-			bubble(t, func(t *testing.T) {
-				e := loginEditor(t, capabilities, fakelogin.Scripts()[script], playing(says("hi")))
-				e.beginSession()
-				before, id := len(e.received()), e.pair()
-				for range 3 { // what is asked one after the other
-					synctest.Wait()
-					for _, m := range e.received()[before:] {
-						if m.Method == "elicitation/create" {
-							e.chooses(string(m.ID), "accept")
-						}
-					}
-				}
-				require.Equal(t, failed, e.await(id).Error != nil)
-				for _, m := range e.received()[before:] {
-					for _, shown := range []json.RawMessage{m.Params, m.Result} {
-						require.NoError(t, acptest.CheckSafe(string(shown), true), m.Method)
-						require.NotContains(t, string(shown), "javascript")
-					}
-					if m.Error != nil {
-						require.NoError(t, acptest.CheckSafe(encoded(t, m.Error), true))
-					}
-				}
-			})
-		}
 	}
 }
 

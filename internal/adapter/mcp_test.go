@@ -92,19 +92,3 @@ func TestCancelWhileServersStart(t *testing.T) {
 		require.Equal(t, 1, strings.Count(e.told(), "agent: hi"))
 	})
 }
-
-// Servers that droid does not name are ignored by it; where it has named none at
-// all, nothing is known.
-func TestServersThatDroidDoesNotKnow(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginWith(t, v, "a")
-		e.hear(status("other", "connected"))
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Contains(t, e.told(), "ignores MCP servers that an editor passes: a.")
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginWith(t, v, "a")
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Contains(t, e.told(), "have not answered for 10s: a.")
-	})
-}

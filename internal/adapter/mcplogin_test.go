@@ -3,7 +3,6 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/testing/fakedroid"
 )
 
 const urlClient = `{"elicitation":{"url":{}}}`
@@ -74,24 +72,6 @@ func TestLoginByElicitation(t *testing.T) {
 	}
 }
 
-// A user who says no is told how to begin again, and hears no more of it.
-func TestLoginDeclined(t *testing.T) {
-	for _, action := range []string{"decline", "cancel", "_later"} {
-		bubble(t, func(t *testing.T) {
-			e := beginAs(t, urlClient, playing(says("hi")))
-			e.auth(loginAt("https://example.com/login"))
-			id, _ := e.askedFor(t)
-			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, id, action))
-			e.settle()
-			e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: "cancelled", Message: "Cancelled."})
-			require.Equal(t, "end_turn", e.run("go"))
-			require.Contains(t, e.told(), "You did not log in to the MCP server safe. `/mcp login safe` starts it again.")
-			require.NotContains(t, e.told(), "failed")
-			require.Zero(t, e.count("elicitation/complete"))
-		})
-	}
-}
-
 // If an editor cannot open addresses although it said so, the user gets the link.
 func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -102,29 +82,6 @@ func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Contains(t, e.told(), "The MCP server safe needs you to log in: https://example.com/login\nPlease.")
 	})
-}
-
-// No dialog without the capability, and none for what is no web address.
-func TestLoginWithoutElicitation(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://example.com/login": "The MCP server safe needs you to log in: https://example.com/login\nPlease.",
-		"javascript:alert(1)":       "The MCP server safe needs you to log in\nPlease.",
-		"file:///etc/passwd":        "The MCP server safe needs you to log in\nPlease.",
-	} {
-		bubble(t, func(t *testing.T) {
-			capabilities := urlClient
-			web := strings.HasPrefix(address, "https:")
-			if web {
-				capabilities = `{"elicitation":{"form":{}}}`
-			}
-			e := beginAs(t, capabilities, playing(says("hi")))
-			e.auth(loginAt(address))
-			require.Equal(t, "end_turn", e.run("go"))
-			require.Contains(t, e.told(), want)
-			require.Equal(t, web, strings.Contains(e.told(), address))
-			require.Zero(t, e.count("elicitation/create"))
-		})
-	}
 }
 
 // The dialog goes with what it belongs to: a newer address, the process, the
@@ -152,22 +109,6 @@ func TestLoginIsWithdrawn(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Before 0.215 an address that nobody asked for leads nowhere.
-func TestLoginOfAnOldDroid(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi"), fakedroid.WithVersion(fakedroid.V099)))
-		e.auth(loginAt("https://example.com/login"))
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Contains(t, e.told(), "The MCP server safe needs you to log in: type `/mcp login safe`.")
-		require.Zero(t, e.count("elicitation/create"))
-
-		e.inside(func(s *Session) { s.servers.AskLogin("safe", func(string) {}) })
-		e.auth(loginAt("https://example.com/asked"))
-		_, p := e.askedFor(t)
-		require.Equal(t, "https://example.com/asked", p.URL)
-	})
 }
 
 // A session that rests while the user logs in is not parked: the login ends at

@@ -1,18 +1,14 @@
 package adapter
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -41,82 +37,6 @@ func TestFailedHooksAreTold(t *testing.T) {
 		told := strings.Join(e.updates(), "\n")
 		require.Contains(t, told, "The PreToolUse hook `lint` failed with exit code 2.\nno good")
 		require.NotContains(t, told, "quiet")
-	})
-}
-
-func TestMCPTroubleIsToldOnce(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		failed := fakedroid.Fields{"type": "mcp_status_changed", "servers": []fakedroid.Fields{
-			{"name": "good", "status": "connected"}, {"name": "bad", "status": "failed", "error": "no answer"}}}
-		auth := fakedroid.Fields{"type": "mcp_auth_required", "serverName": "remote", "authUrl": "https://example.com/login", "message": "Please."}
-		e := begin(t, playing(notifies(failed, failed, auth), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		told := strings.Join(e.updates(), "\n")
-		require.Equal(t, 1, strings.Count(told, "The MCP server bad failed: no answer."))
-		want := "The MCP server remote needs you to log in: https://example.com/login\nPlease."
-		if strings.Contains(t.Name(), string(fakedroid.V099)) {
-			want = "The MCP server remote needs you to log in: type `/mcp login remote`." // nothing waits at that address
-		}
-		require.Contains(t, told, want)
-		require.NotContains(t, told, "good")
-	})
-}
-
-func TestSubagentUnderItsCall(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		progress := func(f fakedroid.Fields) fakedroid.Fields {
-			return fakedroid.Fields{"toolUseId": "t", "toolName": "Task", "update": f}
-		}
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			use := fakedroid.Fields{"type": "tool_use", "id": "t", "name": "Task", "input": fakedroid.Fields{"description": "Look around"}}
-			if err := d.Notify("tool_call", fakedroid.Fields{"toolUse": use}); err != nil {
-				return err
-			}
-			for _, f := range []fakedroid.Fields{
-				{"type": "status", "text": "Subagent session started", "details": "session: 1"},
-				{"type": "tool_call", "toolName": "Read", "status": "running", "details": "a.txt"},
-				{"type": "tool_result", "toolName": "Read", "status": "completed", "details": "fine"},
-				{"type": "message", "text": "I have read it."},
-				{"type": "error", "error": "it broke"},
-			} {
-				if err := d.Notify("tool_progress_update", progress(f)); err != nil {
-					return err
-				}
-			}
-			return d.Notify("tool_result", fakedroid.Fields{"toolUseId": "t", "content": "All found.", "isError": false})
-		}), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		calls := e.callUpdates()
-		require.Equal(t, "Task Look around", calls[0].Title)
-		last := calls[len(calls)-1]
-		require.Equal(t, protocol.StatusCompleted, last.Status)
-		require.Equal(t, "- Subagent session started\n- `Read` a.txt\n- I have read it.\n- ❌ it broke\n|All found.", texts(last.Content))
-	})
-}
-
-func TestServersThatCannotStartAreTold(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"no-such-mcp-server","args":[],"env":[]}]}`)
-		var result struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		e.session = result.SessionID
-		time.Sleep(time.Minute)
-		require.Equal(t, "end_turn", e.run("go"))
-		told := strings.Join(e.updates(), "\n")
-		old := strings.Contains(t.Name(), string(fakedroid.V099))
-		require.Equal(t, !old, strings.Contains(told, "The MCP server files cannot start:"), told)
-	})
-}
-
-// What droid sent and nobody could read is told, with its size and what to do.
-func TestLostLineIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hello")))
-		e.inside(func(s *Session) { s.droidSaid(stream.Lost{Type: "create_message", Size: 314_572_800}, true) })
-		require.Contains(t, e.updates(), "notice: droid sent a message of the conversation of 314.6 MB. That is lost, as droid-acp reads 268.4 MB at once at most. "+
-			"The session goes on; ask for less at a time, or have it written to a file.")
-		require.Equal(t, "end_turn", e.run("go"))
 	})
 }
 

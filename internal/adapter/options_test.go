@@ -73,133 +73,6 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 	})
 }
 
-// Every value of mode, model and effort: droid has it afterwards, and the whole
-// list comes back.
-func TestEachValueIsSet(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v))
-		for _, m := range stream.Modes() {
-			answer := e.set("mode", string(m.Mode))
-			require.Nil(t, answer.Error)
-			require.Equal(t, string(m.Mode), optionsOf(t, answer.Result)["mode"].CurrentValue)
-			require.Equal(t, m.Mode, e.current().Mode())
-		}
-		require.Contains(t, e.updates(), "mode auto-high", "modes follow")
-
-		options := optionsOf(t, e.set("model", "fake-thinker").Result)
-		require.Equal(t, "thought_level", options["reasoning_effort"].Category)
-		require.Equal(t, []string{"off", "low", "high"}, valuesOf(options["reasoning_effort"]))
-		require.Equal(t, "off", options["reasoning_effort"].CurrentValue)
-		for _, effort := range []string{"low", "high", "off", "high"} {
-			answer := e.set("reasoning_effort", effort)
-			require.Nil(t, answer.Error)
-			require.Equal(t, effort, *e.current().ReasoningEffort)
-		}
-		options = optionsOf(t, e.set("model", "custom:Fake-0").Result)
-		require.NotContains(t, options, "reasoning_effort")
-		require.Equal(t, "none", *e.current().ReasoningEffort, "no effort that the model does not support")
-	})
-}
-
-// Whatever is offered can be set, back and forth, and what is current can be set
-// once more, also after a load: clients apply again what they have stored.
-func TestEveryOfferedValueIsAccepted(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		store := fakedroid.WithSessions(new(fakedroid.Sessions))
-		e := begin(t, playing(says("hi"), v, store))
-		offered := func() map[string]protocol.ConfigOption {
-			answer := e.set("follow_up", "queue")
-			require.Nil(t, answer.Error)
-			return optionsOf(t, answer.Result)
-		}
-		set := func(id, value string) {
-			t.Helper()
-			answer := e.set(id, value)
-			require.Nil(t, answer.Error, "%s %s", id, value)
-			require.Equal(t, value, optionsOf(t, answer.Result)[id].CurrentValue)
-		}
-		all := func() {
-			t.Helper()
-			for id, o := range offered() {
-				for _, value := range valuesOf(o) {
-					set(id, value)
-					set(id, value)
-					set(id, o.CurrentValue)
-				}
-			}
-		}
-		again := func() {
-			t.Helper()
-			answer := e.call("session/load", sessionParamsOf(e.session))
-			require.Nil(t, answer.Error)
-			for id, o := range optionsOf(t, answer.Result) {
-				set(id, o.CurrentValue)
-			}
-		}
-		all()
-		set("model", "fake-thinker")
-		set("spec_model", "fake-thinker")
-		all()
-		again()
-		set("spec_model", "same")
-		require.NotContains(t, offered(), "spec_reasoning_effort")
-		require.Nil(t, e.current().SpecModeModelID, "droid has none")
-		again()
-	})
-}
-
-// What droid has without offering it can be set to what it is.
-func TestCurrentValueIsAccepted(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		e.agent.cfg.Defaults = options.Defaults{Model: "fake-disabled"}
-		e.beginSession()
-		require.Nil(t, e.set("model", "fake-disabled").Error)
-		require.Nil(t, e.set("model", "fake-thinker").Error)
-		answer := e.set("model", "fake-disabled")
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, "disabled")
-	})
-}
-
-func TestWhatIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		for _, c := range [][3]string{
-			{"model", "no-such-model", "no value of model; the values are custom:Fake-0"},
-			{"model", "fake-disabled", "disabled"},
-			{"mode", "yolo", "no value of mode"},
-			{"spec_model", "no-such-model", "no value of spec_model; the values are same"},
-			{"spec_model", "fake-disabled", "disabled"},
-			{"reasoning_effort", "low", "unknown configId"},
-			{"no-such-option", "x", "unknown configId"},
-			{"follow_up", "drop", "no value of follow_up"},
-		} {
-			answer := e.set(c[0], c[1])
-			require.NotNil(t, answer.Error, c)
-			require.Equal(t, -32602, answer.Error.Code)
-			require.Contains(t, answer.Error.Message, c[2])
-		}
-		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
-		answer := e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","type":"boolean","value":true}`, e.session))
-		require.Equal(t, -32602, answer.Error.Code)
-		answer = e.call("session/set_config_option", `{"sessionId":"x","configId":"model","value":"y"}`)
-		require.Equal(t, -32002, answer.Error.Code)
-	})
-}
-
-func TestIgnoredValueIsAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings",
-			func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })))
-		for id, value := range map[string]string{"model": "fake-thinker", "mode": "spec"} {
-			answer := e.set(id, value)
-			require.NotNil(t, answer.Error)
-			require.Contains(t, answer.Error.Message, "droid accepted the request but")
-		}
-	})
-}
-
 // set_mode and droid itself change the option, too.
 func TestOptionsFollow(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -260,4 +133,143 @@ func valuesOf(o protocol.ConfigOption) (ids []string) {
 		ids = append(ids, v.Value)
 	}
 	return ids
+}
+
+// switchesOf are the options of type boolean in a result or an update, by id, as a
+// client reads them.
+func switchesOf(t *testing.T, raw json.RawMessage) map[string]bool {
+	t.Helper()
+	var r struct {
+		ConfigOptions []struct {
+			ID, Name, Type string
+			CurrentValue   json.RawMessage
+			Options        json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &r))
+	out := map[string]bool{}
+	for _, o := range r.ConfigOptions {
+		if o.Type == "boolean" {
+			require.Empty(t, o.Options)
+			require.NotEmpty(t, o.Name)
+			var on bool
+			require.NoError(t, json.Unmarshal(o.CurrentValue, &on))
+			out[o.ID] = on
+		}
+	}
+	return out
+}
+
+func (e *editor) setRaw(id, valueAndType string) wireMessage {
+	return e.call("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":%q,%s}`, e.session, id, valueAndType))
+}
+
+// declaring connects an editor that declares these capabilities.
+func declaring(t *testing.T, capabilities string, start starter) *editor {
+	t.Helper()
+	e := open(t, start)
+	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`}`).Error)
+	return e
+}
+
+const knowsSwitches = `{"session":{"configOptions":{"boolean":{}}}}`
+
+// A client that declares boolean options: automatic compaction is one where droid tells
+// it, is switched by a boolean, and shows in every list that follows.
+func TestBooleanOption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := declaring(t, knowsSwitches, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
+		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
+		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, answer.Result))
+		var r struct{ SessionID string }
+		require.NoError(t, json.Unmarshal(answer.Result, &r))
+		e.session = r.SessionID
+		for _, on := range []bool{false, false, true, false} {
+			answer = e.setRaw("auto_compaction", fmt.Sprintf(`"type":"boolean","value":%v`, on))
+			require.Nil(t, answer.Error)
+			require.Equal(t, map[string]bool{"auto_compaction": on}, switchesOf(t, answer.Result))
+			require.Equal(t, on, *e.current().AutoCompaction)
+		}
+		require.Nil(t, e.call("_droid/set_auto_compaction", fmt.Sprintf(`{"sessionId":%q,"enabled":true}`, e.session)).Error)
+		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, e.lastUpdate("config_option_update")))
+		require.Nil(t, e.setRaw("auto_compaction", `"value":false`).Error, "without its type")
+		answer = e.call("session/load", sessionParamsOf(e.session))
+		require.Equal(t, map[string]bool{"auto_compaction": false}, switchesOf(t, answer.Result), "droid keeps it")
+
+		for _, value := range []string{`"value":"true"`, `"type":"boolean","value":"on"`, `"type":"boolean","value":1`, `"type":"boolean","value":null`, `"type":"boolean"`} {
+			answer = e.setRaw("auto_compaction", value)
+			require.NotNil(t, answer.Error, value)
+			require.Equal(t, -32602, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, "value must be true or false")
+		}
+		answer = e.setRaw("mode", `"type":"boolean","value":true`)
+		require.Equal(t, -32602, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "as a string")
+	})
+}
+
+// Who did not declare it, and whose droid does not tell it, is not offered it and
+// cannot set it.
+func TestNoBooleanOption(t *testing.T) {
+	for name, c := range map[string]struct {
+		capabilities string
+		version      fakedroid.Version
+	}{
+		"not declared":    {`{}`, fakedroid.V0225},
+		"declared as yes": {`{"session":{"configOptions":{"boolean":true}}}`, fakedroid.V0225},
+		"an older droid":  {knowsSwitches, fakedroid.V099},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := declaring(t, c.capabilities, playing(says("hi"), fakedroid.WithVersion(c.version)))
+				e.beginSession()
+				answer := e.set("follow_up", "steer")
+				require.Nil(t, answer.Error)
+				require.Empty(t, switchesOf(t, answer.Result))
+				answer = e.setRaw("auto_compaction", `"type":"boolean","value":false`)
+				require.Equal(t, -32602, answer.Error.Code)
+				require.Contains(t, answer.Error.Message, "unknown configId")
+			})
+		})
+	}
+}
+
+func (e *editor) setModel(id string) wireMessage {
+	return e.call("session/set_model", fmt.Sprintf(`{"sessionId":%q,"modelId":%q}`, e.session, id))
+}
+
+// What set_model refuses, and that it says what there is.
+func TestSetModelRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		for id, what := range map[string]string{
+			"no-such-model": "the values are custom:Fake-0, fake-thinker, fake-old",
+			"fake-disabled": "disabled",
+			"":              "modelId is missing",
+		} {
+			answer := e.setModel(id)
+			require.NotNil(t, answer.Error, id)
+			require.Equal(t, -32602, answer.Error.Code)
+			require.Contains(t, answer.Error.Message, what)
+		}
+		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
+		require.Equal(t, -32002, e.call("session/set_model", `{"sessionId":"x","modelId":"y"}`).Error.Code)
+		require.Equal(t, -32602, e.call("session/set_model", `{"sessionId":1}`).Error.Code)
+	})
+}
+
+// Where droid tells no model there is no list, and set_model says so.
+func TestNoModelsToTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		e.inside(func(s *Session) {
+			settings := s.options.Settings()
+			settings.ModelID = nil
+			s.options.Reported(settings)
+			require.Nil(t, s.options.SessionModels())
+		})
+		answer := e.setModel("fake-thinker")
+		require.Equal(t, -32602, answer.Error.Code)
+		require.True(t, strings.Contains(answer.Error.Message, "unknown configId"), answer.Error.Message)
+	})
 }

@@ -41,19 +41,8 @@ func (e *editor) asks() (n int) {
 	return n
 }
 
-// A droid that was started again gets its mode back before the prompt goes there.
-func TestRestartedDroidGetsItsModeBack(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		refuse := ""
-		e := forgetful(t, v, &refuse)
-		require.Equal(t, "end_turn", e.run("two"))
-		require.Equal(t, 1, e.asks())
-		require.Equal(t, "normal", string(e.current().Mode()))
-	})
-}
-
-// One that refuses its mode, or does not obey, gets no prompt until it does or the user has
-// chosen a mode.
+// A droid that was started again and refuses its mode, or does not obey, gets no prompt until it
+// does, or the user has chosen a mode.
 func TestRestartedDroidThatRefusesItsMode(t *testing.T) {
 	for _, how := range []string{"not today", "ignore", "hang"} {
 		for name, open := range map[string]func(e *editor) error{
@@ -202,19 +191,6 @@ func TestWhatWaitsBehindACancelledLoad(t *testing.T) {
 	})
 }
 
-// Another load behind it opens the session.
-func TestLoadBehindACancelledLoad(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := slowStore(t, v)
-		load, other := e.request("session/resume", sessionParamsOf(e.session)), e.request("session/load", sessionParamsOf(e.session))
-		time.Sleep(time.Second)
-		e.notify("$/cancel_request", `{"requestId":`+load+`}`)
-		require.Equal(t, -32800, e.await(load).Error.Code)
-		require.Nil(t, e.await(other).Error)
-		require.Equal(t, "end_turn", e.run("hello"))
-	})
-}
-
 // A prompt behind a cancelled load of a session that cannot be opened gets an error that says
 // so, and the session is as unknown as before.
 func TestPromptBehindACancelledLoadThatFails(t *testing.T) {
@@ -229,21 +205,6 @@ func TestPromptBehindACancelledLoadThatFails(t *testing.T) {
 		require.Contains(t, ended(e.await(e.prompt("hello"))), "-32002")
 		e.settle()
 		require.Empty(t, e.agent.sessions.List())
-	})
-}
-
-// session/cancel while a load runs cancels the prompts behind it, and not the load.
-func TestCancelDuringALoad(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := slowStore(t, v)
-		load, prompt := e.request("session/load", sessionParamsOf(e.session)), e.prompt("hello")
-		time.Sleep(time.Second)
-		e.cancel()
-		answer, ok := e.answered(prompt)
-		require.True(t, ok)
-		require.Equal(t, "cancelled", ended(answer))
-		require.Nil(t, e.await(load).Error)
-		require.Equal(t, "end_turn", e.run("hello"))
 	})
 }
 

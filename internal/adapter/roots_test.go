@@ -148,32 +148,6 @@ func TestRootsOfEachRequest(t *testing.T) {
 	})
 }
 
-// A session that is parked, or whose droid died, goes on with what it had.
-func TestInstructionsOutliveTheProcess(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		for name, stored := range map[string]string{"stored": "Be brief.", "not stored": ""} {
-			e := beginInstructed(t, v)
-			e.session = e.ask("new", "", beBrief+`,"additionalDirectories":["/lib"]`)
-			e.stores(e.session, stored)
-			require.Equal(t, "end_turn", e.run("one"))
-			for _, end := range []func(s *Session){
-				func(s *Session) { s.endDroid(replaced, "test") },
-				func(s *Session) { s.proc.Kill("a test") },
-			} {
-				e.inside(end)
-				synctest.Wait()
-				_, before := e.last()
-				require.Equal(t, "end_turn", e.run("two"))
-				added, n := e.last()
-				require.Equal(t, before+1, n)
-				require.Contains(t, added, "\n- \"/lib\"\n", name)
-				require.Equal(t, stored == "", strings.Contains(added, "Be brief."), name)
-			}
-			e.close()
-		}
-	})
-}
-
 // What a load says of the words counts; one that says nothing leaves them.
 func TestSystemPromptOfALoad(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

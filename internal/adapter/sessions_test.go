@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,6 +19,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -36,67 +36,6 @@ func always(script fakedroid.Script) func(int) fakedroid.Script {
 
 func sessionParamsOf(id string) string {
 	return fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[]}`, id)
-}
-
-// conversation is what the updates of a session amount to: messages and tool
-// calls with their last status. Live and replayed they are the same.
-func conversation(updates []string) []string {
-	var out []string
-	last := map[string]int{}
-	for _, u := range updates {
-		switch {
-		case strings.HasPrefix(u, "agent: "), strings.HasPrefix(u, "user: "):
-			out = append(out, u)
-		case strings.HasPrefix(u, "tool_call"):
-			fields := strings.Fields(u)
-			if strings.HasPrefix(fields[1], "ask-") {
-				continue // a request is no part of the conversation
-			}
-			if _, ok := last[fields[1]]; !ok {
-				last[fields[1]] = len(out)
-				out = append(out, "")
-			}
-			if len(fields) > 2 && (fields[2] == "completed" || fields[2] == "failed") {
-				out[last[fields[1]]] = "tool " + fields[1] + " " + fields[2]
-			}
-		}
-	}
-	return out
-}
-
-// TestLoadReplaysWhatWasSeen: another agent loads the session; the editor sees
-// the same conversation, before the response, and the next prompt works.
-func TestLoadReplaysWhatWasSeen(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		start := shared(v, always(uses(touch, create)))
-		live := begin(t, start)
-		live.ask = rejectOnce
-		require.Equal(t, "end_turn", live.run("first"))
-		live.ask = allowOnce
-		require.Equal(t, "end_turn", live.run("second"))
-		seen := conversation(live.updates())
-		live.close()
-
-		again := connect(t, start)
-		answer := again.call("session/load", sessionParamsOf(live.session))
-		require.Nil(t, answer.Error)
-		require.Contains(t, string(answer.Result), `"modes"`)
-		got := slices.DeleteFunc(again.received(), ownUpdate)
-		require.Equal(t, answer.ID, got[len(got)-1].ID, "the response comes after the history")
-		replayed := conversation(again.updates())
-		var withoutUser []string
-		for _, u := range replayed {
-			if !strings.HasPrefix(u, "user: ") {
-				withoutUser = append(withoutUser, u)
-			}
-		}
-		require.Equal(t, seen, withoutUser)
-		require.Contains(t, replayed, "user: first")
-		require.Contains(t, replayed, "user: second")
-
-		again.session = live.session
-		require.Equal(t, "end_turn", again.run("third"))
-	})
 }
 
 // TestReplayReadsNoFiles: what a file holds today says nothing about an edit of
@@ -116,21 +55,6 @@ func TestReplayReadsNoFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(all), "then")
 		require.NotContains(t, string(all), "today")
-	})
-}
-
-func TestResumeDoesNotReplay(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		start := shared(v, always(says("hello")))
-		live := begin(t, start)
-		require.Equal(t, "end_turn", live.run("first"))
-		live.close()
-
-		again := connect(t, start)
-		require.Nil(t, again.call("session/resume", sessionParamsOf(live.session)).Error)
-		require.Empty(t, again.updates())
-		again.session = live.session
-		require.Equal(t, "end_turn", again.run("second"))
 	})
 }
 
@@ -156,39 +80,6 @@ func TestLoadOfWhatIsOpenHere(t *testing.T) {
 	})
 }
 
-func TestLoadOfAnUnknownSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, shared(v, always(says("hi"))))
-		for _, method := range []string{"session/load", "session/resume", "session/fork"} {
-			answer := e.call(method, sessionParamsOf("6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
-			require.NotNil(t, answer.Error, method)
-			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Contains(t, answer.Error.Message, `There is no session "6ba7b810-9dad-11d1-80b4-00c04fd430c8"`)
-		}
-		answer := e.call("session/prompt", `{"sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":[{"type":"text","text":"x"}]}`)
-		require.Equal(t, -32002, answer.Error.Code)
-	})
-}
-
-// TestQuirk21_WholeHistoryIsLoaded: droid since 0.215 returns 100 messages
-// unless told otherwise.
-func TestQuirk21_WholeHistoryIsLoaded(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		start := shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })))
-		live := begin(t, start)
-		for i := range 120 {
-			require.Equal(t, "end_turn", live.run(fmt.Sprint(i)))
-		}
-		live.close()
-		again := connect(t, start)
-		require.Nil(t, again.call("session/load", sessionParamsOf(live.session)).Error)
-		got := again.updates()
-		require.Contains(t, got, "user: 0")
-		require.Contains(t, got, "agent: re: 0")
-		require.Contains(t, got, "agent: re: 119")
-	})
-}
-
 func TestClose(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }))))
@@ -200,34 +91,6 @@ func TestClose(t *testing.T) {
 		require.Equal(t, -32002, e.call("session/prompt", e.promptParams("three")).Error.Code)
 		require.Equal(t, -32002, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error.Code)
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error, "it can be loaded again")
-	})
-}
-
-func TestFork(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		for name, closed := range map[string]bool{"open here": false, "stored": true} {
-			t.Log(name)
-			e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }))))
-			require.Equal(t, "end_turn", e.run("one"))
-			if closed {
-				require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
-			}
-			answer := e.call("session/fork", sessionParamsOf(e.session))
-			require.Nil(t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(t, json.Unmarshal(answer.Result, &result))
-			require.NotEmpty(t, result.SessionID)
-			require.NotEqual(t, e.session, result.SessionID)
-			original := e.session
-			e.session = result.SessionID
-			require.Equal(t, "end_turn", e.run("in the copy"))
-			require.Nil(t, e.call("session/load", sessionParamsOf(original)).Error)
-			all := strings.Join(e.updates(), "\n")
-			require.Equal(t, 1, strings.Count(all, "re: in the copy"), "the original is as it was")
-			require.Nil(t, e.call("session/load", sessionParamsOf(result.SessionID)).Error)
-			require.Equal(t, 2, strings.Count(strings.Join(e.updates(), "\n"), "re: in the copy"))
-			e.close()
-		}
 	})
 }
 
@@ -395,7 +258,7 @@ func TestDeleteWhatAnotherAgentHasOpen(t *testing.T) {
 		one, other := agent(), agent()
 		one.beginSession()
 		path := write(one.session)
-		remove := func(e *editor, id string) *wireError {
+		remove := func(e *editor, id string) *acptest.Error {
 			synctest.Wait()
 			return e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, id)).Error
 		}

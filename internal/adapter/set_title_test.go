@@ -77,31 +77,6 @@ func titled(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 	return d.Say("", "hi")
 }
 
-// An open session: droid renames it, the editor is told, and no title of droid's own
-// takes its place.
-func TestSetTitleOfOpenSession(t *testing.T) {
-	root := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		s := openTitles(t, root, fakedroid.V0225, eachPrompt(titled))
-		s.beginSession()
-		s.write(s.session, "New Session")
-		for _, title := range []string{"  My\n own\ttitle ", "A fake session"} { // the last is the fake's own word for it
-			want := store.CleanTitle(title)
-			s.renamed = nil
-			answer := s.setTitle(s.session, title)
-			require.Nil(t, answer.Error)
-			require.JSONEq(t, fmt.Sprintf(`{"title":%q}`, want), string(answer.Result))
-			require.Equal(t, "end_turn", s.run("hello"))
-			told := fmt.Sprintf(`{"sessionUpdate":"session_info_update","title":%q}`, want)
-			require.JSONEq(t, told, string(s.lastUpdate("session_info_update")))
-			require.Equal(t, []string{want}, s.renamed)
-		}
-		require.Nil(t, s.call("session/load", sessionParamsOf(s.session)).Error)
-		shown := s.updates()
-		require.Equal(t, []string{"agent: hi", "session_info_update A fake session"}, shown[len(shown)-2:], "it is told again with the history")
-	})
-}
-
 // A droid that cannot rename (0.99) is not asked, whether the session is open or not. Who asks
 // is told why and what to do, and the session goes on.
 func TestSetTitleOfADroidThatIsTooOld(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/shell"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -91,29 +90,6 @@ func TestShellShowsOutputAndExitCode(t *testing.T) {
 	require.NotContains(t, strings.Join(e.updates(), "\n"), "droid:", "droid took no prompt")
 }
 
-// Each piece comes once, as it is written: the command waits for a file that the
-// test makes when it has seen the first.
-func TestShellStreamsIntoATerminal(t *testing.T) {
-	e, dir := beginShell(t, withTerminals)
-	id := e.prompt("!mkfifo go; echo first; cat go; printf 'ä%.0s' $(seq 3)")
-	shown := func() (text string) {
-		for _, c := range e.shellCalls() {
-			if c.Meta != nil && c.Meta.TerminalOutput != nil {
-				text += c.Meta.TerminalOutput.Data
-			}
-		}
-		return text
-	}
-	e.until("the first line", func() bool { return shown() == "first\n" })
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("second\n"), 0o600))
-	require.Equal(t, "end_turn", ended(e.await(id)))
-	require.Equal(t, "first\nsecond\näää", shown())
-	calls := e.shellCalls()
-	last := calls[len(calls)-1]
-	require.Equal(t, 0, *last.Meta.TerminalExit.ExitCode)
-	require.Equal(t, last.ToolCallID, last.Content[0].TerminalID)
-}
-
 // Cancel ends the whole group, also what ignores a polite signal.
 func TestShellIsCancelled(t *testing.T) {
 	for name, command := range map[string]string{
@@ -170,22 +146,6 @@ func TestShellEndsWithTheEditor(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(dir, "pid"))
 	require.NoError(t, err)
 	requireGone(t, string(data))
-}
-
-func TestShellResultGoesToDroidOnce(t *testing.T) {
-	e, _ := beginShell(t, noTerminals)
-	require.Equal(t, "end_turn", e.run("!echo one; exit 4"))
-	require.Equal(t, "end_turn", e.run("!seq 1 100000"))
-	require.Equal(t, "end_turn", e.run("what now?"))
-	updates := e.updates()
-	said := updates[len(updates)-2]
-	require.Contains(t, said, "I ran this command myself, in the session's directory:\n```sh\necho one; exit 4\n```\nExit code 4. Its output:\n```console\none\n```\n\n")
-	require.Contains(t, said, "bytes left out …]\n")
-	require.Contains(t, said, "\n100000\n```\n\nwhat now?")
-	require.Less(t, len(said), shell.Told+1000)
-	require.Equal(t, "end_turn", e.run("and now?"))
-	updates = e.updates()
-	require.Equal(t, "agent: droid: and now?", updates[len(updates)-2])
 }
 
 func TestShellIsOffByDefault(t *testing.T) {

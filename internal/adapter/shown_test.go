@@ -2,16 +2,12 @@ package adapter
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -67,54 +63,6 @@ func TestPermissionShowsWhatItRuns(t *testing.T) {
 		require.Contains(t, *p.ToolCall.Content[0].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
 		requireSafe(t, encoded(t, *p.ToolCall.Content[0].Content.Text), true)
 	})
-}
-
-// TestOwnWordsAreSafe: what this agent says of titles, servers and files.
-func TestOwnWordsAreSafe(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) {
-			s.translate(quirks.TitleChanged{Title: hostile}, nil)
-			s.tell(show.Thought("title: " + hostile))
-		})
-		got := strings.Join(e.updates(), "\n")
-		require.Contains(t, got, `title: \x1b[2K`)
-		for line := range strings.Lines(got) {
-			requireSafe(t, strings.TrimSuffix(line, "\n"), false)
-		}
-	})
-}
-
-// TestWhatIsShownBeforeIsSafe: for editors that show only the title of a request, the
-// rest is shown before it. That text is as safe as the request.
-func TestWhatIsShownBeforeIsSafe(t *testing.T) {
-	steered := touch
-	steered.Input = fakedroid.Fields{"command": "touch a" + hostile}
-	steered.Details = fakedroid.Fields{"fullCommand": "touch a" + hostile, "impactLevel": "medium", "riskLevelReason": "none" + hostile}
-	for name, tools := range map[string][]fakedroid.Tool{"one": {steered}, "several": {steered, create}} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				e := beginNamed(t, "", "{}", playing(uses(tools...), fakedroid.WithVersion(fakedroid.V099)))
-				var before []string
-				e.ask = func(p permission) string {
-					before = append(before, e.messages(), string(p.ToolCall.Title))
-					var content []protocol.ToolContent
-					_ = json.Unmarshal([]byte(e.lastContent(p.ToolCall.ToolCallID)), &content)
-					for _, c := range content {
-						if c.Content != nil && c.Content.Text != nil {
-							before = append(before, *c.Content.Text)
-						}
-					}
-					return ""
-				}
-				require.Equal(t, "end_turn", e.run("go"))
-				require.Contains(t, strings.Join(before, ""), `touch a\x1b[2K`)
-				for _, text := range before {
-					requireSafe(t, encoded(t, text), true)
-				}
-			})
-		})
-	}
 }
 
 func encoded(t *testing.T, v any) string {

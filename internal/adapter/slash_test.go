@@ -2,15 +2,18 @@ package adapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -145,70 +148,6 @@ func TestCompactionIsBounded(t *testing.T) {
 	})
 }
 
-// A compacted session goes on under the same id; a new process loads droid's.
-func TestCompactFollowsTheSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		store := new(fakedroid.Sessions)
-		var compacted string
-		sessions := fakedroid.WithSessions(store)
-		compact := fakedroid.WithAnswer("droid.compact_session", func(p map[string]any) (any, string) {
-			compacted = store.Add("/workspace")
-			return fakedroid.Fields{"newSessionId": compacted, "removedCount": 4}, ""
-		})
-		e := begin(t, func(int) (*droid.Client, error) { return fakeDroid(says("hi"), v, sessions, compact), nil })
-		require.Equal(t, "end_turn", e.run("hello"))
-		require.Equal(t, "end_turn", e.run("/compact keep names"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "4 messages became a summary")
-		e.inside(func(s *Session) {
-			require.Equal(t, compacted, s.droidID)
-			s.proc.Client().Kill()
-		})
-		synctest.Wait() // its end is known
-		require.Equal(t, "end_turn", e.run("again"))
-		e.inside(func(s *Session) { require.Equal(t, compacted, s.droidID) })
-	})
-}
-
-// Retries of one call are one notice where the client shows notices. Elsewhere they are
-// one message, which grows: TestRetriesAreToldInFewWords.
-func TestRetriesAreOneNotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			for n := 1; n <= 3; n++ {
-				if err := d.Notify("llm_retry", fakedroid.Fields{"attempt": n, "reason": "overloaded"}); err != nil {
-					return err
-				}
-				if err := d.Pause(time.Second); err != nil {
-					return err
-				}
-			}
-			if err := d.Notify("droid_working_state_changed", fakedroid.Fields{"newState": "compacting_conversation"}); err != nil {
-				return err
-			}
-			if err := d.Notify("session_compacted", fakedroid.Fields{"summaryId": "s", "removedCount": 7}); err != nil {
-				return err
-			}
-			return d.Say("", "At last.")
-		})))
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"session":{"compaction":{},"notices":{}}}}`).Error)
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("hello"))
-		ids, notices := map[string]bool{}, 0
-		for _, m := range e.received() {
-			notices += strings.Count(string(m.Params), `"sessionUpdate":"notice"`)
-			if strings.Contains(string(m.Params), " attempt") && strings.Contains(string(m.Params), "_chunk") {
-				var p struct{ Update struct{ MessageID string } }
-				require.NoError(t, json.Unmarshal(m.Params, &p))
-				ids[p.Update.MessageID] = true
-			}
-		}
-		require.Empty(t, ids, "the notice tells it")
-		require.Equal(t, 1, notices)
-		require.Contains(t, string(e.lastUpdate("notice")), "overloaded")
-		require.Contains(t, string(e.lastUpdate("compaction_update")), `"status":"completed"`)
-	})
-}
-
 func TestUsageIsToldWhereDroidTells(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
@@ -225,5 +164,44 @@ func TestUsageIsToldWhereDroidTells(t *testing.T) {
 			return
 		}
 		require.JSONEq(t, `{"sessionUpdate":"usage_update","used":14087,"size":250000}`, string(e.lastUpdate("usage_update")))
+	})
+}
+
+func TestExportedFile(t *testing.T) {
+	dir := t.TempDir()
+	a := New(Config{Log: zap.NewNop()})
+	path, err := a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir})
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "droid-s7.html"), path)
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(page), dir, "the machine's directory is left out")
+	path, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "named.html", named: true})
+	require.NoError(t, err)
+	page, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
+	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
+	require.ErrorContains(t, err, "droid-s7.html exists")
+}
+
+// The status names droid's version, and an id that two things have once.
+func TestStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		e := agentOn(t, f, filepath.Join(t.TempDir(), "sessions"))
+		e.beginSession()
+		status := func() string {
+			before := len(e.updates())
+			require.Equal(t, "end_turn", e.run("/status"))
+			return strings.Join(e.updates()[before:], "\n")
+		}
+		text := status()
+		require.Contains(t, text, "droid 0.225.2: /usr/bin/droid, protocol ")
+		require.Equal(t, 1, strings.Count(text, e.session))
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/compact"))
+		text = status()
+		require.Contains(t, text, "- session "+e.session+"\n- it goes on in droid's session "+f.made()+"\n")
 	})
 }

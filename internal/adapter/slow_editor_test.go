@@ -159,39 +159,6 @@ func TestASlowEditorSlowsDroid(t *testing.T) {
 	})
 }
 
-// TestNothingOvertakesTheAnswerToACancelledRequest: $/cancel_request ends the
-// context of a request before its response is written. What comes next in the
-// session is shown after that response.
-func TestNothingOvertakesTheAnswerToACancelledRequest(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if p.Text == "next" {
-				return d.Say("", "the next answer")
-			}
-			return d.Silence()
-		}), v))
-		for range 50 {
-			first := e.prompt("silent")
-			next := e.prompt("next")
-			synctest.Wait()
-			before := len(e.received())
-			e.notify("$/cancel_request", `{"requestId":`+first+`}`)
-			require.Equal(t, "end_turn", ended(e.await(next)))
-			require.Equal(t, "cancelled", ended(e.await(first)))
-			var got []string
-			for _, m := range e.received()[before:] {
-				switch {
-				case string(m.ID) == first:
-					got = append(got, "answer")
-				case strings.HasPrefix(shortUpdate(m.Params), "agent: "):
-					got = append(got, "text")
-				}
-			}
-			require.Equal(t, "answer", got[0], "%v", got)
-		}
-	})
-}
-
 // TestALongHistoryWaitsForTheEditor: a history is shown as the editor takes it,
 // whole, before the response and before the prompt that was sent right behind.
 func TestALongHistoryWaitsForTheEditor(t *testing.T) {

@@ -38,46 +38,6 @@ func TestSteeringIsAdvertised(t *testing.T) {
 	})
 }
 
-// A steering message belongs to the prompt that runs, whatever the follow-up behaviour:
-// droid takes it into the turn, or runs it next, and the prompt ends behind its answer.
-func TestSteering(t *testing.T) {
-	for _, behaviour := range []string{options.Queue, options.Steer} {
-		for _, moment := range []string{"stream", "tool", "permission"} {
-			t.Run(behaviour+" "+moment, func(t *testing.T) {
-				versions(t, func(t *testing.T, v fakedroid.Option) {
-					script := new(slow)
-					e := begin(t, playing(script.script(), v, fakedroid.WithFolding(), fakedroid.WithPace(100*time.Millisecond)))
-					if moment == "permission" {
-						e.ask = func(p permission) string { time.Sleep(time.Second); return allowOnce(p) }
-					}
-					require.Nil(t, e.set("follow_up", behaviour).Error)
-					first := e.prompt(moment + " first")
-					time.Sleep(150 * time.Millisecond)
-					third := e.prompt("third")
-					steering := e.steer("second", askBack)
-					require.JSONEq(t, `{"outcome":"injected"}`, outcome(e.await(steering)))
-					_, over := e.answered(first)
-					require.False(t, over)
-					require.Equal(t, "end_turn", ended(e.await(first)))
-					require.Equal(t, "end_turn", ended(e.await(third)))
-					require.ElementsMatch(t, []string{moment + " first", "second", "third"}, script.texts)
-
-					got := strings.Join(e.updates(), "\n")
-					require.Equal(t, 2, strings.Count(got, "end end_turn"))
-					require.NotContains(t, got, "user:", "the client shows it")
-					if moment == "stream" && behaviour == options.Queue {
-						require.Less(t, strings.Index(got, "Answer to second"), strings.Index(got, "end end_turn"))
-					}
-					if behaviour == options.Queue {
-						require.NotContains(t, got, "added to the running turn")
-						require.Equal(t, "third", script.texts[2])
-					}
-				})
-			})
-		}
-	}
-}
-
 // Without a running turn the client is asked to send a prompt, if it wants to be asked.
 func TestSteeringWithoutATurn(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

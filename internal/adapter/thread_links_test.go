@@ -70,32 +70,6 @@ func listedIDs(e *editor) (ids []string) {
 	return ids
 }
 
-// TestThreadOverRestarts: another agent opens the newest conversation by each of the
-// thread's ids, in one droid, and lists the thread once, by the id that it began with.
-func TestThreadOverRestarts(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
-		ids := movedTwice(t, f, root)
-		for _, id := range ids {
-			file(t, root, id, "Title of "+id)
-		}
-		e := agentOn(t, f, root)
-		require.Equal(t, ids[:1], listedIDs(e))
-		for i, id := range ids {
-			require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
-			require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(id)[:2], "id %d", i)
-		}
-		for _, id := range ids {
-			e.session = id
-			require.Equal(t, "end_turn", e.run("by "+id))
-			e.inside(func(s *Session) { require.Equal(t, ids[2], s.droidID) })
-		}
-		require.Equal(t, 1, f.alive())
-		require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, ids[1])).Error)
-		require.Zero(t, f.alive(), "it was one session")
-	})
-}
-
 // TestFollowUpOverRestarts: what becomes of a second prompt is as the user had set it for the
 // thread, in a new agent and after a compaction; a thread of its own begins with the default.
 func TestFollowUpOverRestarts(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -156,126 +154,6 @@ func (e *editor) of(session string) (out []string) {
 
 func repeats() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
-}
-
-// A thread that went on in another session of droid's is one session under both
-// ids, in one process.
-func TestThreadIsFoundByBothIDs(t *testing.T) {
-	for _, command := range []string{"/compact", "/rewind 1"} {
-		t.Run(command[1:], func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				f := newFleet(t, v, repeats())
-				e := begin(t, f.start)
-				first := e.session
-				require.Equal(t, "end_turn", e.run("one"))
-				require.Equal(t, "end_turn", e.run(command))
-				second := f.made()
-				require.Equal(t, "end_turn", e.run("two"))
-				require.Nil(t, e.call("session/load", sessionParamsOf(second)).Error)
-				require.Equal(t, []string{"user: two", "agent: re: two"}, e.of(second), "the history comes under the id that was asked for")
-				require.Equal(t, 1, f.alive(), "one droid has it")
-
-				e.session = second
-				require.Equal(t, "end_turn", e.run("three"))
-				require.Contains(t, strings.Join(e.of(second), "\n"), "re: three")
-				e.session = first
-				require.Equal(t, "end_turn", e.run("four"))
-				require.Contains(t, strings.Join(e.of(first), "\n"), "re: four")
-				require.NotContains(t, strings.Join(e.of(second), "\n"), "re: four")
-				require.Nil(t, e.call("session/resume", sessionParamsOf(second)).Error)
-				require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, second)).Error)
-				require.Contains(t, e.of(second), "mode auto-low")
-				require.Equal(t, 1, f.alive())
-
-				answer := e.call("session/fork", sessionParamsOf(second))
-				require.Nil(t, answer.Error)
-				var forked struct{ SessionID string }
-				require.NoError(t, json.Unmarshal(answer.Result, &forked))
-				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
-				require.Contains(t, e.of(forked.SessionID), "agent: re: four", "the copy is of what the thread works on")
-
-				require.Nil(t, e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, second)).Error)
-				for _, id := range []string{first, second} {
-					e.session = id
-					require.Contains(t, e.run("gone"), "-32002")
-				}
-				require.Equal(t, 1, f.alive(), "the copy")
-				require.Nil(t, e.call("session/load", sessionParamsOf(first)).Error, "now it is the conversation of before")
-				require.Equal(t, []string{"user: one", "agent: re: one"}, e.of(first)[len(e.of(first))-2:])
-			})
-		})
-	}
-}
-
-// Deleting either id ends the thread before files are moved.
-func TestDeleteByEitherID(t *testing.T) {
-	for name, pick := range map[string]func(first, second string) string{
-		"the editor's": func(first, _ string) string { return first },
-		"droid's":      func(_, second string) string { return second },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
-				root := filepath.Join(t.TempDir(), "sessions")
-				e := open(t, f.start)
-				e.agent.cfg.Store = store.New(root, zap.NewNop())
-				require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
-				e.beginSession()
-				require.Equal(t, "end_turn", e.run("one"))
-				require.Equal(t, "end_turn", e.run("/compact"))
-				dir := filepath.Join(root, "-workspace")
-				require.NoError(t, os.MkdirAll(dir, 0o755))
-				ids := []string{e.session, f.made()}
-				for _, id := range ids {
-					lines := fmt.Sprintf(`{"type":"session_start","id":%q,"title":"T","cwd":"/workspace"}`, id) + "\n" +
-						`{"type":"message","id":"m","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}` + "\n"
-					require.NoError(t, os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(lines), 0o644))
-				}
-				deleted := pick(ids[0], ids[1])
-				require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, deleted)).Error)
-				require.Zero(t, f.alive())
-				require.NotContains(t, string(e.call("session/list", `{}`).Result), "sessionId")
-				for _, id := range ids {
-					require.NoFileExists(t, filepath.Join(dir, id+".jsonl"))
-					e.session = id
-					require.Contains(t, e.run("gone"), "-32002")
-				}
-			})
-		})
-	}
-}
-
-// A droid that made a summary goes on giving the model the whole conversation, so
-// that another one takes the new session up.
-func TestCompactedSessionGetsAFreshProcess(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f := newFleet(t, v, repeats())
-		e := begin(t, f.start)
-		require.Equal(t, "end_turn", e.run("one"))
-		require.Equal(t, "end_turn", e.run("/compact"))
-		require.Equal(t, "end_turn", e.run("two"))
-		require.Len(t, f.told, 2)
-		require.Contains(t, f.told[0], "compact_session ")
-		require.NotContains(t, f.told[0], "load_session "+f.made())
-		require.Contains(t, f.told[1], "load_session "+f.made())
-		require.Contains(t, f.told[1], "add_user_message ")
-	})
-}
-
-// Each command tells how to open the conversation before, and no other id.
-func TestCommandsTellHowToGetBack(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f := newFleet(t, v, repeats())
-		e := begin(t, f.start)
-		for _, command := range []string{"/compact", "/rewind 1", "/compact"} {
-			require.Equal(t, "end_turn", e.run("something"))
-			seen := len(e.updates())
-			require.Equal(t, "end_turn", e.run(command))
-			said := strings.Join(e.updates()[seen:], "\n")
-			require.Contains(t, said, "The conversation before is kept: `/fork before` makes a thread of its own from it.", command)
-			require.NotContains(t, said, f.made())
-		}
-	})
 }
 
 // If the editor opens the session that droid made for a thread before the thread

@@ -401,7 +401,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 					return
 				}
 				require.NotNil(t, answer.Error)
-				text := answer.Error.all()
+				text := allOf(answer.Error)
 				require.Contains(t, text, tc.want)
 				require.Contains(t, text, diagnosis.Command("trust", "--yes", r.dir), "as it can be typed where the PATH has no droid-acp")
 				require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
@@ -491,31 +491,9 @@ func TestProgramsOfAProject(t *testing.T) {
 		for _, text := range []string{"/big-deploy", "/BIG-DEPLOY now", "  /big-deploy"} {
 			answer := r.await(r.prompt(text))
 			require.NotNil(t, answer.Error, text)
-			require.Contains(t, answer.Error.all(), "is a program of this project", text)
+			require.Contains(t, allOf(answer.Error), "is a program of this project", text)
 		}
 		require.Equal(t, "end_turn", r.run("deploy"))
-	})
-}
-
-// While the first prompt waits for the user's answer, a stricter mode takes effect, and one that asks less waits
-// for the prompt.
-func TestModeWhileTrustIsAsked(t *testing.T) {
-	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
-		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
-		require.Nil(t, r.newSession().Error)
-		r.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
-		prompt := r.prompt("hello")
-		r.settle()
-		require.Equal(t, 1, r.questions())
-		asked := time.Now()
-		require.Nil(t, r.set("mode", "spec").Error)
-		require.Less(t, time.Since(asked), time.Second)
-		free := r.request("session/set_mode", r.inSession(`,"modeId":"auto-high"`))
-		_, ok := r.answered(free)
-		require.False(t, ok)
-		r.cancel()
-		require.Equal(t, "cancelled", ended(r.await(prompt)))
-		require.Nil(t, r.await(free).Error)
 	})
 }
 

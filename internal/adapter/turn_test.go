@@ -56,59 +56,6 @@ func versions(t *testing.T, test func(t *testing.T, option fakedroid.Option)) {
 	}
 }
 
-func TestTextTurn(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			return d.Say("let me think", "You said: "+p.Text)
-		}), v))
-		require.Equal(t, "end_turn", e.run("hello"))
-		require.Equal(t, "end_turn", e.run("again"))
-		got := e.updates()
-		require.Subset(t, got, []string{"thought: let me think", "agent: You said: hello", "agent: You said: again"})
-	})
-}
-
-func TestToolTurnAllowed(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(touch), v))
-		require.Equal(t, "end_turn", e.run("go"))
-		got := withoutTitles(e.updates())
-		require.Equal(t, []string{
-			"agent: On it. ",
-			"tool_call t1 pending touch a",
-			"ask",
-			"tool_call_update t1 in_progress",
-			"tool_call_update t1 completed",
-			"agent: \n\nDone.",
-			"end end_turn",
-		}, got)
-	})
-}
-
-// withoutTitles leaves out session_info_update, which versions send at different
-// moments.
-func withoutTitles(updates []string) []string {
-	var out []string
-	for _, u := range updates {
-		if !strings.HasPrefix(u, "session_info_update") {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-// TestQuirk04_RefusalIsAnOrdinaryEnd: droid says "completed" after a refusal.
-func TestQuirk04_RefusalIsAnOrdinaryEnd(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(touch), v))
-		e.ask = rejectOnce
-		require.Equal(t, "end_turn", e.run("go"), "a refusal is an ordinary end: ACP's refusal is the model's")
-		got := e.updates()
-		require.Contains(t, got, "tool_call_update t1 failed")
-		require.NotContains(t, got, "agent: Done.")
-	})
-}
-
 // TestPermissionsFailClosed: whatever is no clear choice is told to droid as
 // "cancel".
 func TestPermissionsFailClosed(t *testing.T) {
@@ -152,165 +99,9 @@ func TestPermissionsFailClosed(t *testing.T) {
 	}
 }
 
-func TestBatchIsShownAndAnsweredTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(uses(touch, create), fakedroid.WithVersion(fakedroid.V099)))
-		var asked []permission
-		e.ask = func(p permission) string { asked = append(asked, p); return allowOnce(p) }
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Len(t, asked, 1, "0.99 asks once for all")
-		require.EqualValues(t, "2 actions: touch a; Create n.txt", asked[0].ToolCall.Title)
-		text, _ := json.Marshal(asked[0].ToolCall.Content)
-		require.Contains(t, string(text), "touch a")
-		require.Contains(t, string(text), `"newText":"x"`)
-		got := e.updates()
-		require.Contains(t, got, "tool_call_update t1 completed")
-		require.Contains(t, got, "tool_call_update t2 completed")
-		require.NotContains(t, []string{"t1", "t2"}, asked[0].ToolCall.ToolCallID)
-	})
-}
-
 var plan = fakedroid.Tool{
 	ID: "t3", Name: "ExitSpecMode", Input: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"},
 	Confirmation: "exit_spec_mode", Details: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"}, Result: `{"approved":true}`,
-}
-
-// TestQuirk23_PlanIsShownAndItsModeFollowed: an approval changes the mode.
-func TestQuirk23_PlanIsShownAndItsModeFollowed(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
-		e.ask = func(p permission) string {
-			require.EqualValues(t, "Approve plan: Do it", p.ToolCall.Title)
-			text, _ := json.Marshal(p.ToolCall.Content)
-			require.Contains(t, string(text), "1. now")
-			require.Equal(t, "Auto (Off): proceed with implementation", p.Options[0].Name, "the mode that follows, and droid's own words")
-			for _, o := range p.Options {
-				require.NotContains(t, o.OptionID, "new_session", "quirk 22: hidden")
-			}
-			return "proceed_auto_run_low"
-		}
-		require.Equal(t, "end_turn", e.run("plan"))
-		require.Contains(t, e.updates(), "mode auto-low")
-	})
-}
-
-func TestPlanRefusedStaysInSpecMode(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(plan), v, fakedroid.WithMode("spec")))
-		e.ask = rejectOnce
-		require.Equal(t, "end_turn", e.run("plan"))
-		got := e.updates()
-		require.Contains(t, got, "tool_call_update t3 failed")
-		for _, u := range got {
-			require.NotContains(t, u, "mode ")
-		}
-	})
-}
-
-// TestOneOfSeveralPlans: the name picked reaches droid before the approval.
-func TestOneOfSeveralPlans(t *testing.T) {
-	for name, pick := range map[string][]string{
-		"chosen":           {"plan_1", "proceed_once"},
-		"none of them":     {"cancel"},
-		"chosen, not done": {"plan_0", "cancel"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				plans := plan
-				plans.Details = fakedroid.Fields{"plan": "A or B", "optionNames": []string{"Plan A", "Plan B"}}
-				var told strings.Builder
-				e := begin(t, func(int) (*droid.Client, error) {
-					return tappedDroid(func(line []byte) { told.Write(line) },
-						uses(plans), fakedroid.WithVersion(fakedroid.V099), fakedroid.WithMode("spec")), nil
-				})
-				n := 0
-				e.ask = func(p permission) string {
-					n++
-					if n > len(pick) {
-						return "" // the fake does not fold the message into the turn: it plays another
-					}
-					return pick[n-1]
-				}
-				require.Equal(t, "end_turn", e.run("plan"))
-				require.GreaterOrEqual(t, n, len(pick))
-				answer := fmt.Sprintf(`"selectedOption":%q`, pick[len(pick)-1])
-				require.Contains(t, told.String(), answer)
-				before, _, _ := strings.Cut(told.String(), answer)
-				if pick[len(pick)-1] == "cancel" {
-					require.NotContains(t, told.String(), "I choose")
-				} else {
-					require.Contains(t, before, "I choose this option of the plan: Plan B", "droid knows the choice when it is approved")
-				}
-			})
-		})
-	}
-}
-
-func TestQuestionsAsChoices(t *testing.T) {
-	questions := []fakedroid.Question{
-		{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}},
-		{Topic: "Size", Question: "Which size?", Options: []string{"S", "L"}},
-	}
-	several := []fakedroid.Question{{Question: "Which?", Options: []string{"A", "B", "C"}, MultiSelect: true}}
-	for name, tc := range map[string]struct {
-		questions []fakedroid.Question
-		pick      []string
-		want      []string
-	}{
-		"answered":      {questions, []string{"answer_1", "answer_0"}, []string{"Blue", "S"}},
-		"declined":      {questions, []string{"answer_1", "decline"}, []string{"Blue", declined}},
-		"words too":     {append(questions[:1:1], fakedroid.Question{Question: "Your name?"}), []string{"answer_0", "later"}, []string{"Red", later}},
-		"dismissed":     {questions, []string{""}, nil},
-		"needs words":   {[]fakedroid.Question{{Question: "Your name?"}}, []string{"decline"}, []string{declined}},
-		"bogus option":  {questions, []string{"answer_7"}, nil},
-		"several":       {several, []string{"answer_2", "answer_0", "done"}, []string{"C, A"}},
-		"all":           {several, []string{"answer_2", "answer_0", "answer_1"}, []string{"C, A, B"}},
-		"twice":         {several, []string{"answer_2", "answer_2"}, nil},
-		"none":          {several, []string{"done"}, nil},
-		"declined then": {several, []string{"answer_2", "decline"}, []string{declined}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				var got []string
-				refused := false
-				e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-					answers, err := d.AskUser("", tc.questions...)
-					got = answers
-					refused = errors.Is(err, fakedroid.ErrRefused)
-					return err
-				}), v))
-				n := 0
-				e.ask = func(permission) string { n++; return tc.pick[n-1] }
-				require.Equal(t, "end_turn", e.run("ask me"))
-				require.Equal(t, len(tc.pick), n)
-				if tc.want != nil {
-					require.Equal(t, tc.want, got)
-				} else if !refused {
-					require.NotContains(t, got, "Blue", "nothing was answered")
-				}
-			})
-		})
-	}
-}
-
-func TestCancelMidStream(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			if err := d.Say("", strings.Repeat("word ", 1000)); err != nil {
-				return err
-			}
-			return d.Say("", "never said")
-		}), v, fakedroid.WithPace(20*time.Millisecond)))
-		id := e.prompt("go")
-		time.Sleep(300 * time.Millisecond)
-		asked := time.Now()
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Less(t, time.Since(asked), 2*time.Second)
-		got := e.updates()
-		require.Equal(t, "end cancelled", got[len(got)-1], "no update after the response")
-		require.Equal(t, "cancelled", ended(e.await(id)))
-	})
 }
 
 func TestCancelWhilePermissionIsOpen(t *testing.T) {
@@ -517,31 +308,6 @@ func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {
 	})
 }
 
-func TestPromptsOfASessionRunInTurn(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			return d.Say("", "re: "+p.Text)
-		}), v, fakedroid.WithPace(10*time.Millisecond)))
-		first, second, third := e.prompt("one"), e.prompt("two"), e.prompt("three")
-		for _, id := range []string{third, second, first} {
-			require.Equal(t, "end_turn", ended(e.await(id)))
-		}
-		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn", "agent: \n\nre: three", "end end_turn"},
-			withoutTitles(e.updates()), "no update of a turn comes before the answer to the one before")
-	})
-}
-
-func TestCancelEndsWaitingPromptsToo(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Silence() }), v))
-		first, second := e.prompt("one"), e.prompt("two")
-		time.Sleep(time.Second)
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(second)))
-		require.Equal(t, "cancelled", ended(e.await(first)))
-	})
-}
-
 // TestCancelRequest: $/cancel_request ends a prompt like session/cancel, with a
 // stop reason and not with an error.
 func TestCancelRequest(t *testing.T) {
@@ -656,5 +422,22 @@ func TestNonsenseIsSurvived(t *testing.T) {
 			require.Equal(t, "end_turn", e.run(prompt), prompt)
 		}
 		require.Equal(t, 3, strings.Count(strings.Join(e.updates(), "\n"), fakedroid.NonsenseText), "what it said in earnest is there once a turn")
+	})
+}
+
+// TestRefusedAnswerToAPermissionIsARefusal: a response that the wire refuses allows
+// nothing to run, and the turn goes on.
+func TestRefusedAnswerToAPermissionIsARefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var told strings.Builder
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(func(line []byte) { told.Write(line) }, uses(touch)), nil
+		})
+		e.onAsk = func(id, _ json.RawMessage) bool {
+			go e.send(fmt.Sprintf(`{"jsonrpc":2,"id":%s,"result":{"outcome":{"outcome":"selected","optionId":"proceed_once"}}}`, id))
+			return true
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Contains(t, told.String(), `"selectedOption":"cancel"`)
 	})
 }

@@ -30,6 +30,7 @@ import (
 //   - a command in the background does not end without a word
 //   - a prompt reaches the thread that is shown
 //   - a rewind is over when its command is answered
+//   - a window has a session in one droid at a time
 //   - a title that was confirmed stays
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
 //   - a file has each edit that droid was told to have made, no edit twice, and what the user has typed; the editor

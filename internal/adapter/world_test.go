@@ -180,6 +180,7 @@ type worldDroid struct {
 	session  string
 	of       *threadOf // whose children these are
 	rewinds  string    // the session in which it goes back
+	has      string    // the session that it was told to load last
 	settings string    // what its settings file holds
 	edits    *worldFile
 	edit     int // the prompt for which it edits that file
@@ -372,8 +373,16 @@ func (p *worldDroid) told(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(p.name, "is told", line)
-	if m.Method == "droid.execute_rewind" {
+	switch m.Method {
+	case "droid.execute_rewind":
 		p.rewinds = m.Params.SessionID
+	case "droid.load_session":
+		p.has = m.Params.SessionID
+		for _, other := range w.droids {
+			if other != p && other.win == p.win && other.has == p.has && !other.ended() {
+				w.breaks("a session is in two droids: of window %d, %s", p.win.n, p.has)
+			}
+		}
 	}
 	if m.Type == "response" {
 		p.asked[m.ID]++

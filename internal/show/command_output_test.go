@@ -70,6 +70,11 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 			require.Equal(t, tc.result, shown+rest)
 		})
 	}
+	var o output
+	o.push(stream.ProgressUpdate{FullOutput: "one\n\n"})
+	rest, ok := o.rest("one\n")
+	require.True(t, ok, "it ended while droid took its result")
+	require.Empty(t, rest)
 }
 
 // Where droid did not report what lies in between, that is said, and the result

@@ -1,11 +1,11 @@
 package wire
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"testing"
 	"time"
+
+	"droid-acp/internal/testing/acptest"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -27,11 +27,10 @@ func TestACPsErrors(t *testing.T) {
 	}, zap.NewNop())
 	ran := make(chan struct{})
 	go func() { defer close(ran); conn.Run(t.Context()) }()
-	lines := bufio.NewScanner(stdout)
+	peer := acptest.NewPeer(t, stdout, stdin)
 	exchange := func(line, want string) {
-		fmt.Fprintln(stdin, line)
-		require.True(t, lines.Scan())
-		require.Equal(t, want, lines.Text())
+		peer.Say(line)
+		require.Equal(t, want, peer.Line())
 	}
 	exchange(`{"jsonrpc":"2.0","id":1,"method":"good"}`, `{"jsonrpc":"2.0","id":1,"result":{"n":7}}`)
 	exchange(`{"jsonrpc":"2.0","id":2,"method":"bad"}`, `{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"No: not now","data":{"details":"not  now"}}}`)
@@ -39,8 +38,8 @@ func TestACPsErrors(t *testing.T) {
 	answers := []string{`"result":{"picked":"a"}`, `"error":{"code":-32601,"message":"no"}`, `"result":[]`, `"result":null`}
 	go func() {
 		for i, answer := range answers {
-			lines.Scan()
-			fmt.Fprintf(stdin, `{"jsonrpc":"2.0","id":%d,%s}`+"\n", i+1, answer)
+			peer.Line()
+			peer.Say(`{"jsonrpc":"2.0","id":%d,%s}`, i+1, answer)
 		}
 	}()
 	type picked struct{ Picked string }

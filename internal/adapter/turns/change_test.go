@@ -44,35 +44,6 @@ func (r *recordedChanges) take() []Action {
 	return actions
 }
 
-// Change, prompt, change, prompt: each prompt goes to droid between the changes that it was
-// sent between, and a change begins when droid has begun with the prompt before it.
-func TestChangesAndPromptsInTurn(t *testing.T) {
-	m, r := New(numbered()), new(recordedChanges)
-	first := r.ask(m, "first")
-	r.carryOut(m.Accept(1, ToDroid))
-	second := r.ask(m, "second")
-	r.carryOut(m.Accept(2, ToDroid))
-	require.Equal(t, []string{"first"}, r.begun)
-	require.Empty(t, r.take())
-	require.False(t, m.Idle())
-	require.Equal(t, 2, m.Changing())
-
-	r.carryOut(m.Changed(first, nil))
-	require.Equal(t, []Action{NeedDroid{1}}, r.take())
-	r.carryOut(m.Ready(1))
-	r.carryOut(m.Taken(begin, 1))
-	require.Equal(t, []string{"first"}, r.begun, "droid has it and may not have asked the model")
-	r.carryOut(m.Started(begin, "request 1"))
-	require.Equal(t, []string{"first", "second"}, r.begun)
-	r.carryOut(m.Changed(second, nil))
-	known, actions := m.Ended("request 1", Completed, nil)
-	require.True(t, known)
-	r.carryOut(actions)
-	r.take()
-	r.carryOut(m.Written())
-	require.Equal(t, []Action{NeedDroid{2}}, r.take())
-}
-
 // A change of the model waits until the model has been called for the prompt before it: until
 // it says something, or for a while.
 func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
@@ -102,103 +73,6 @@ func TestChangeOfTheModelBehindAPrompt(t *testing.T) {
 			require.Empty(t, actions, "one after the other")
 		})
 	}
-}
-
-// While droid works on a prompt, a change is made at once, also before prompts that wait.
-func TestChangeWhileAPromptRuns(t *testing.T) {
-	for name, begins := range map[string]func(m *Machine) []Action{
-		"droid has begun":    func(m *Machine) []Action { return m.Started(begin, "request 1") },
-		"the model has":      func(m *Machine) []Action { return m.Spoke() },
-		"it was cancelled":   func(m *Machine) []Action { return m.Cancel(begin) },
-		"it failed":          func(m *Machine) []Action { return m.FailRunning(errSome) },
-		"droid died":         func(m *Machine) []Action { m.Gone("", errSome); return m.Buried(errSome) },
-		"a program of one's": nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			m, r := New(numbered()), new(recordedChanges)
-			if begins == nil {
-				m.Accept(1, Process)
-			} else {
-				m.Accept(1, ToDroid)
-				m.Ready(1)
-				m.Taken(begin, 1)
-			}
-			r.ask(m, "it")
-			if begins != nil {
-				require.Empty(t, r.begun)
-				r.carryOut(begins(m))
-			}
-			require.Equal(t, []string{"it"}, r.begun)
-		})
-	}
-	m, r := New(numbered()), new(recordedChanges)
-	m.Accept(1, ToDroid)
-	m.Accept(2, ToDroid)
-	m.Ready(1)
-	m.Taken(begin, 1)
-	m.Started(begin, "request 1")
-	r.ask(m, "it")
-	require.Equal(t, []string{"it"}, r.begun)
-}
-
-// Behind a command of ours a change is made at once, unless prompts wait for the command.
-func TestChangeBehindACommand(t *testing.T) {
-	m, r := New(numbered()), new(recordedChanges)
-	m.Accept(1, Here)
-	c := r.ask(m, "it")
-	require.Equal(t, []string{"it"}, r.begun)
-	m.Changed(c, nil)
-	m.Accept(2, ToDroid)
-	r.ask(m, "more")
-	require.Len(t, r.begun, 1)
-	m.Complete(1)
-	r.carryOut(m.Written())
-	require.Len(t, r.begun, 1)
-	r.carryOut(m.CancelOne(begin, 2))
-	require.Equal(t, []string{"it", "more"}, r.begun)
-}
-
-// A prompt that is held can be cancelled at once; the change goes on.
-func TestCancelOfAHeldPrompt(t *testing.T) {
-	m, r := New(numbered()), new(recordedChanges)
-	r.ask(m, "it")
-	m.Accept(1, ToDroid)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Cancel(begin))
-	require.Equal(t, 1, m.Changing())
-}
-
-// A change that fails ends the prompts behind it that were meant for it, and no others.
-func TestFailedChange(t *testing.T) {
-	m, r := New(numbered()), new(recordedChanges)
-	m.SetHeld(true)
-	m.Accept(1, ToDroid)
-	c := r.ask(m, "it")
-	m.Accept(2, ToDroid)
-	require.Empty(t, r.begun)
-	m.Cancel(begin)
-	m.Accept(3, ToDroid)
-	require.Equal(t, []Action{End{ID: 3, Err: errSome}}, m.Changed(c, errSome))
-	require.Empty(t, m.Changed(c, errSome))
-}
-
-// A change that has not begun can be taken back. After Close none begins.
-func TestWithdrawnChange(t *testing.T) {
-	m, r := New(numbered()), new(recordedChanges)
-	m.Accept(1, ToDroid)
-	c := r.ask(m, "it")
-	m.Accept(2, ToDroid)
-	ok, actions := m.Withdraw(c)
-	require.True(t, ok)
-	require.Empty(t, actions)
-	ok, _ = m.Withdraw(c)
-	require.False(t, ok)
-	require.Zero(t, m.Changing())
-	d := r.ask(m, "other")
-	m.Close(begin)
-	m.Finish()
-	require.Empty(t, r.begun)
-	r.carryOut(m.Changed(d, nil))
-	require.Empty(t, r.begun)
 }
 
 // A message that was said to the running prompt behind a change waits for the change.

@@ -119,15 +119,6 @@ func TestInterruptWaitsForTheMessage(t *testing.T) {
 	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.Refused(begin, 2, errSome))
 }
 
-// TestCancelBeforeDroidIsThere ends the prompt at once.
-func TestCancelBeforeDroidIsThere(t *testing.T) {
-	m := New(numbered())
-	m.Accept(1, ToDroid)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, RefuseAsk{}}, m.Cancel(begin))
-	require.Empty(t, m.Ready(1))
-	require.Empty(t, m.Fail(1, errSome))
-}
-
 // TestPromptsAnsweredHere: a cancel ends a command at once, and a program when it has
 // stopped.
 func TestPromptsAnsweredHere(t *testing.T) {
@@ -146,54 +137,6 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	m.Accept(3, Here)
 	require.Equal(t, []Action{End{ID: 3}}, m.Complete(3))
 	require.Empty(t, m.Complete(3))
-}
-
-// TestCancelledBesideIsStoppedLater, when droid begins with it.
-func TestCancelledBesideIsStoppedLater(t *testing.T) {
-	m := steered(t)
-	require.Empty(t, m.CancelOne(begin, 2), "an interrupt would stop the other one")
-	require.True(t, m.Cancelled(2))
-	require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}}, ended(m, "request 1", Completed, nil))
-	due, ok := m.Due()
-	require.True(t, ok)
-	require.True(t, due.IsZero(), "at once")
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(time.Hour)))
-	next, _ := m.Due()
-	require.Equal(t, at(time.Hour+interruptAgain), next)
-
-	m = steered(t)
-	m.Cancel(begin)
-	m.Started(begin, "request 2")
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(begin))
-	require.Equal(t, []Action{End{ID: 2, Cancelled: true, ByDroid: true}}, ended(m, "request 2", Completed, nil))
-	require.Equal(t, []Action{Interrupt{}}, m.Tick(at(interruptAgain)), "of the one before")
-}
-
-// TestThrownAwayIsSentAgain, before what came later, in the order in which droid threw
-// away (quirk 2).
-func TestThrownAwayIsSentAgain(t *testing.T) {
-	m := steered(t)
-	require.Equal(t, []Action{Send{3, "request 3"}}, m.Accept(3, ToDroid))
-	m.Taken(begin, 3)
-	m.SetSteering(false)
-	m.Accept(4, ToDroid)
-	m.CancelOne(begin, 1)
-	for _, request := range []string{"request 2", "request 3"} {
-		again, actions := m.Dropped(request)
-		require.True(t, again)
-		require.Empty(t, actions)
-	}
-	require.Equal(t, 3, m.Waiting())
-	ended(m, "request 1", Cancelled, nil)
-	require.Empty(t, m.InterruptDone())
-	require.Equal(t, []Action{NeedDroid{2}}, m.Written())
-	require.Equal(t, []Action{Send{2, "request 4"}}, m.Ready(2))
-	m.Taken(begin, 2)
-	ended(m, "request 4", Completed, nil)
-	require.Equal(t, []Action{NeedDroid{3}}, m.Written())
-	again, actions := m.Dropped("of nobody")
-	require.False(t, again)
-	require.Empty(t, actions)
 }
 
 // TestEndings of prompts that droid ends.
@@ -217,18 +160,6 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestFoldedPromptEndsWithTheTurn that answers it.
-func TestFoldedPromptEndsWithTheTurn(t *testing.T) {
-	m := steered(t)
-	require.False(t, m.Folded("request 1"), "it is the turn itself")
-	require.False(t, m.Folded("of nobody"))
-	require.True(t, m.Folded("request 2"))
-	require.Equal(t, []Action{End{ID: 1, Empty: true, ByDroid: true}}, ended(m, "request 1", Completed, nil))
-	require.False(t, m.ReadEvents(), "the second would overtake the response")
-	require.Equal(t, []Action{End{ID: 2, ByDroid: true}}, ended(m, "request 2", Completed, nil))
-	require.True(t, m.ReadEvents())
-}
-
 // TestSteering takes one prompt after the other, and stops at what is no prompt for
 // droid.
 func TestSteering(t *testing.T) {
@@ -249,38 +180,6 @@ func TestSteering(t *testing.T) {
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
-// TestCrashesInARow: a turn that droid completes begins the count anew, and so does
-// Forgive.
-func TestCrashesInARow(t *testing.T) {
-	m := working(t)
-	die := func() {
-		m.Gone("", errSome)
-		m.Buried(errSome)
-	}
-	for range 2 {
-		die()
-		require.False(t, m.GaveUp())
-	}
-	require.True(t, m.Crashed())
-	die()
-	require.True(t, m.GaveUp())
-	m.Forgive()
-	require.False(t, m.Crashed())
-	die()
-	m.Written()
-	m.Accept(2, ToDroid)
-	m.Ready(2)
-	m.Taken(begin, 2)
-	require.True(t, m.Crashed())
-	ended(m, "request 2", Failed, errSome)
-	require.True(t, m.Crashed())
-	m.Written()
-	m.Accept(3, ToDroid)
-	m.Ready(3)
-	ended(m, "request 3", Completed, nil)
-	require.False(t, m.Crashed())
-}
-
 // A droid that died behind its answer to a prompt had that prompt, though nobody was told yet.
 func TestDeadDroidHadTaken(t *testing.T) {
 	for took, want := range map[string]Action{
@@ -294,23 +193,6 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m.Gone(took, errSome)
 		require.Equal(t, []Action{want}, m.Buried(errSome), took)
 	}
-}
-
-// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
-func TestDeadDroid(t *testing.T) {
-	m := steered(t)
-	m.Cancel(begin)
-	m.Gone("", errSome)
-	_, due := m.Due()
-	require.False(t, due)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
-
-	m = working(t)
-	m.Gone("", errSome)
-	again, actions := m.Dropped("request 1")
-	require.True(t, again)
-	require.Empty(t, actions)
-	require.Equal(t, []Action{NeedDroid{1}}, m.Buried(errSome))
 }
 
 // TestClose cancels, and Finish ends what then still runs.
@@ -388,4 +270,33 @@ func TestKeptCommand(t *testing.T) {
 	m.Gone("", errSome)
 	require.Empty(t, m.Buried(errSome))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
+}
+
+// TestDeadDroid: what it throws away waits for the next one, and nothing is sent to it.
+func TestDeadDroid(t *testing.T) {
+	m := steered(t)
+	m.Cancel(begin)
+	m.Gone("", errSome)
+	_, due := m.Due()
+	require.False(t, due)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
+
+	m = working(t)
+	m.Gone("", errSome)
+	again, actions := m.Dropped("request 1")
+	require.True(t, again)
+	require.Empty(t, actions)
+	require.Equal(t, []Action{NeedDroid{1}}, m.Buried(errSome))
+}
+
+// TestNobodysPrompts change nothing.
+func TestNobodysPrompts(t *testing.T) {
+	m := New(numbered())
+	require.False(t, working(t).Folded("of nobody"))
+	again, actions := m.Dropped("of nobody")
+	require.False(t, again)
+	require.Empty(t, actions)
+	require.Empty(t, m.Ready(1))
+	require.Empty(t, m.Fail(1, errSome))
+	require.Empty(t, m.Taken(begin, 1))
 }

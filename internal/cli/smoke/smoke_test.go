@@ -13,19 +13,13 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/stretchr/testify/require"
+	"droid-acp/internal/testing/acptest"
 
-	"droid-acp/internal/jsonrpc"
+	"github.com/stretchr/testify/require"
 )
 
 // message is any JSON-RPC line.
-type message struct {
-	ID     json.RawMessage
-	Method string
-	Params json.RawMessage
-	Result json.RawMessage
-	Error  *jsonrpc.Error
-}
+type message = acptest.Message
 
 // agent is a scripted one: it answers the methods of a client in order, and does
 // what the script says with the prompt.

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/testing/acptest"
 )
 
 // line is a connection in memory.
@@ -66,7 +66,7 @@ type stage struct {
 	*testing.T
 	server *line
 	editor *io.PipeWriter // what it says
-	told   *bufio.Reader
+	peer   *acptest.Peer  // the same, and what it is told
 	out    *io.PipeReader
 	stderr strings.Builder
 	front  *Front
@@ -80,7 +80,7 @@ func onStage(t *testing.T, noServer error, play func(s *stage)) {
 		in, editor := io.Pipe()
 		out, toEditor := io.Pipe()
 		ctx, leave := context.WithCancelCause(t.Context())
-		s := &stage{T: t, server: newLine(), editor: editor, told: bufio.NewReader(out), out: out, leave: leave, ended: make(chan error, 1)}
+		s := &stage{T: t, server: newLine(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
 		s.front = &Front{
 			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), max: 100 << 10,
 			Connect: func(context.Context) (Messages, error) { return s.server, noServer },
@@ -94,17 +94,6 @@ func onStage(t *testing.T, noServer error, play func(s *stage)) {
 	})
 }
 
-func (s *stage) says(line string) {
-	_, err := io.WriteString(s.editor, line+"\n")
-	require.NoError(s, err)
-}
-
-func (s *stage) reads() string {
-	text, err := s.told.ReadString('\n')
-	require.NoError(s, err)
-	return strings.TrimSuffix(text, "\n")
-}
-
 func (s *stage) hello() {
 	require.JSONEq(s, `{"jsonrpc":"2.0","method":"_droid-acp/hello","params":{"program":"/bin/droid-acp","args":["--mode=spec"],"env":["A=<b>"],"directory":"/w","stderr":true}}`, <-s.server.toServer)
 }
@@ -114,13 +103,13 @@ func TestFront(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
 		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`} {
-			s.says(text + "\r")
+			s.peer.Say(text + "\r")
 			require.Equal(s, text, <-s.server.toServer)
 		}
-		s.says("")
+		s.peer.Say("")
 		for _, text := range []string{`{"jsonrpc":"2.0","method":"session/update","params":{"text":" <\u003c> "}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`} {
 			s.server.toFront <- text
-			require.Equal(s, text, s.reads())
+			require.Equal(s, text, s.peer.Line())
 		}
 		require.NoError(s, s.editor.Close())
 		require.NoError(s, <-s.ended, "the editor has gone")
@@ -137,11 +126,11 @@ func TestNoMessages(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"method":5}`: `"id":7,"error":{"code":-32600`,
 			`[{"jsonrpc":"2.0","id":8,"method":"initialize"}]`: `"id":8,"error":{"code":-32600`,
 		} {
-			s.says(said)
-			require.Contains(s, s.reads(), answer)
+			s.peer.Say(said)
+			require.Contains(s, s.peer.Line(), answer)
 		}
-		s.says(`{"foo":"bar"}`)
-		s.says(`{"jsonrpc":"2.0","id":"s1"}`)
+		s.peer.Say(`{"foo":"bar"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":"s1"}`)
 		require.Contains(s, <-s.server.toServer, `"id":"s1","error":{"code":`)
 	})
 }
@@ -151,12 +140,12 @@ func TestServerGoes(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
 		for _, id := range []string{"1", "2", `"1"`, "2"} {
-			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"m"}`, id))
+			s.peer.Say(`{"jsonrpc":"2.0","id":%s,"method":"m"}`, id)
 			<-s.server.toServer
 		}
 		for _, id := range []string{"1", "2"} {
 			s.server.toFront <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":null}`, id)
-			s.reads()
+			s.peer.Line()
 		}
 		s.server.end()
 		lost := map[string]bool{}
@@ -165,7 +154,7 @@ func TestServerGoes(t *testing.T) {
 		}
 		require.Equal(s, map[string]bool{"2": true, `"1"`: true}, lost)
 		began := time.Now()
-		s.says(`{"jsonrpc":"2.0","id":3,"method":"m"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":3,"method":"m"}`)
 		require.Equal(s, "3", s.readsGone("broke. If the server"))
 		require.ErrorAs(s, <-s.ended, new(*GoneError))
 		require.Equal(s, time.Second, time.Since(began), "some editors read nothing any more of who has ended")
@@ -176,7 +165,7 @@ func TestServerGoes(t *testing.T) {
 func TestServerIsKilled(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
-		s.says(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		<-s.server.toServer
 		s.server.failure = fmt.Errorf("failed to read: %w", io.EOF)
 		s.server.end()
@@ -190,7 +179,7 @@ func TestServerIsKilled(t *testing.T) {
 	} {
 		onStage(t, nil, func(s *stage) {
 			s.hello()
-			s.says(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+			s.peer.Say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			<-s.server.toServer
 			s.server.failure = failure
 			s.server.end()
@@ -211,18 +200,18 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
 		for id, method := range []string{"initialize", "session/prompt"} {
-			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method))
+			s.peer.Say(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)
 			<-s.server.toServer
 		}
 		require.NoError(s, s.editor.Close())
 		synctest.Wait()
 		s.server.toFront <- `{"jsonrpc":"2.0","id":0,"result":{}}`
-		require.Equal(s, `{"jsonrpc":"2.0","id":0,"result":{}}`, s.reads())
+		require.Equal(s, `{"jsonrpc":"2.0","id":0,"result":{}}`, s.peer.Line())
 		require.NoError(s, <-s.ended)
 	})
 	onStage(t, nil, func(s *stage) { // nobody answers
 		s.hello()
-		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		<-s.server.toServer
 		began := time.Now()
 		require.NoError(s, s.editor.Close())
@@ -232,7 +221,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 	onStage(t, nil, func(s *stage) { // nobody reads
 		s.hello()
 		for id := range 3 {
-			s.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, id))
+			s.peer.Say(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, id)
 			<-s.server.toServer
 		}
 		began := time.Now()
@@ -243,7 +232,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 	})
 	onStage(t, nil, func(s *stage) { // the server goes
 		s.hello()
-		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		<-s.server.toServer
 		require.NoError(s, s.editor.Close())
 		synctest.Wait()
@@ -260,7 +249,7 @@ func TestStderrOfTheAgent(t *testing.T) {
 		s.server.toFront <- `{"jsonrpc":"2.0","method":"_droid-acp/stderr","params":{"text":"open <a>\n"}}`
 		for _, text := range []string{`{"jsonrpc":"2.0","method":"session/update","params":{"text":"_droid-acp/stderr"}}`, `{}`} {
 			s.server.toFront <- text
-			require.Equal(s, text, s.reads())
+			require.Equal(s, text, s.peer.Line())
 		}
 		require.Equal(s, "open <a>\n", s.stderr.String())
 	})
@@ -276,7 +265,7 @@ func (s *stage) readsGone(words string) string {
 			Data    map[string]string `json:"data"`
 		} `json:"error"`
 	}
-	require.NoError(s, json.Unmarshal([]byte(s.reads()), &answer))
+	require.NoError(s, json.Unmarshal([]byte(s.peer.Line()), &answer))
 	require.Equal(s, -32603, answer.Error.Code)
 	require.Equal(s, "server_gone", answer.Error.Data["kind"])
 	require.Contains(s, answer.Error.Message, words)
@@ -289,8 +278,8 @@ func TestServerGoesUnnoticed(t *testing.T) {
 		s.hello()
 		s.server.end()
 		synctest.Wait()
-		s.says(`{"jsonrpc":"2.0","method":"session/cancel"}`)
-		s.says(`{"jsonrpc":"2.0","id":7,"method":"session/prompt"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","method":"session/cancel"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":7,"method":"session/prompt"}`)
 		require.Equal(s, "7", s.readsGone("Start the agent again and open the session again"))
 		require.Error(s, <-s.ended)
 	})
@@ -314,7 +303,7 @@ func TestServerGoesUnnoticed(t *testing.T) {
 // Where there is no server, the first request is told why.
 func TestNoServer(t *testing.T) {
 	onStage(t, errors.New("it did not start"), func(s *stage) {
-		s.says(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		require.Equal(s, "0", s.readsGone("it did not start"))
 		require.EqualError(s, <-s.ended, "it did not start")
 	})
@@ -344,10 +333,10 @@ func TestSlowEditor(t *testing.T) {
 		}
 		require.InDelta(s, 22, sent, 4, "2 MiB and what is being written")
 		for range sent {
-			s.reads()
+			s.peer.Line()
 		}
 		s.server.toFront <- "{}"
-		require.Equal(s, "{}", s.reads())
+		require.Equal(s, "{}", s.peer.Line())
 		s.leave(nil)
 		require.NoError(s, <-s.ended)
 	})
@@ -367,9 +356,9 @@ func TestEditorReadsNoMore(t *testing.T) {
 func TestTooLongForTheServer(t *testing.T) {
 	onStage(t, nil, func(s *stage) {
 		s.hello()
-		s.says(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
 		<-s.server.toServer
-		s.says(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
 		require.Equal(s, "4", s.readsGone("droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one"))
 		require.ErrorAs(s, <-s.ended, new(*GoneError))
 		<-s.server.ended

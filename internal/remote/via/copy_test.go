@@ -2,7 +2,6 @@ package via
 
 import (
 	"context"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -47,9 +46,9 @@ func copies(t *testing.T, file, to string) (told string, copied int, err error) 
 	r.relay.Copy, r.relay.Log = file, zap.New(logged)
 	r.run(t.Context())
 	go func() { _, _ = r.editor.Write([]byte(`{"id":1,"method":"initialize"}` + "\n")) }()
-	told = r.line(r.told)
+	told = r.near.Line()
 	require.NoError(t, r.editor.Close())
-	go r.told.WriteTo(io.Discard)
+	go r.near.Rest()
 	err = <-r.ended
 	return told, logs.FilterMessage("droid-acp is copied to the far side").Len(), err
 }
@@ -126,10 +125,9 @@ func TestEditorGoesWhileCopying(t *testing.T) {
 	conn, err := l.Accept() // it hangs
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(r.editor, `{"id":1,"method":"initialize","params":{}}`+"\n")
-	require.NoError(t, err)
+	r.near.Say(`{"id":1,"method":"initialize","params":{}}`)
 	require.NoError(t, r.editor.Close())
-	require.Contains(t, r.line(r.told), `"id":1,"error":{"code":-32603,"message":"droid-acp was not copied to x/droid-acp at the far side: the editor closed its end before the copy was there.`)
+	require.Contains(t, r.near.Line(), `"id":1,"error":{"code":-32603,"message":"droid-acp was not copied to x/droid-acp at the far side: the editor closed its end before the copy was there.`)
 	require.ErrorContains(t, <-r.ended, "the editor closed its end")
 }
 
@@ -141,11 +139,10 @@ func TestCopyIsAnsweredThoughTheInputEnds(t *testing.T) {
 	r := newRig(t, "/l=/r", "env", filepath.Join(t.TempDir(), "droid-acp"))
 	r.relay.Copy = program(t, "linux", "x")
 	r.run(t.Context())
-	_, err := io.WriteString(r.editor, `{"id":1,"method":"initialize"}`+"\n")
-	require.NoError(t, err)
+	r.near.Say(`{"id":1,"method":"initialize"}`)
 	require.NoError(t, r.editor.Close())
-	require.Equal(t, `{"method":"x"}`, r.line(r.told))
-	require.Contains(t, r.line(r.told), `"id":1,"error":{"code":-32603,"message":"The far side has ended.`, "it answers nothing")
+	require.Equal(t, `{"method":"x"}`, r.near.Line())
+	require.Contains(t, r.near.Line(), `"id":1,"error":{"code":-32603,"message":"The far side has ended.`, "it answers nothing")
 	require.Error(t, <-r.ended)
 }
 

@@ -1,7 +1,6 @@
 package via
 
 import (
-	"io"
 	"os"
 	"regexp"
 	"testing"
@@ -67,10 +66,9 @@ func TestNothingThereAndTheInputEnds(t *testing.T) {
 	for range 20 {
 		r := newRig(t, "", os.Args[0], "ends", "127", "env: 'no-such': No such file or directory")
 		r.run(t.Context())
-		_, err := io.WriteString(r.editor, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`+"\n")
-		require.NoError(t, err)
+		r.near.Say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
 		require.NoError(t, r.editor.Close())
-		require.Contains(t, r.line(r.told), `"kind":"far_no_agent"`)
+		require.Contains(t, r.near.Line(), `"kind":"far_no_agent"`)
 		require.ErrorContains(t, <-r.ended, "There is no such program at the far side")
 	}
 	r := newRig(t, "", os.Args[0], "ends", "127", "env: 'no-such': No such file or directory")
@@ -88,7 +86,7 @@ func TestBrokenPipe(t *testing.T) {
 	r.toFar(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{}}`)
 	r.toFar(`{"jsonrpc":"2.0","id":3,"method":"session/list","params":{}}`)
 	require.NoError(t, r.far.Close())
-	told := []string{r.line(r.told), r.line(r.told)}
+	told := []string{r.near.Line(), r.near.Line()}
 	ids := regexp.MustCompile(`"id":([23]),"error":\{"code":-32603,"message":"The far side has ended\..*"kind":"far_ended"`)
 	require.Regexp(t, ids, told[0])
 	require.Regexp(t, ids, told[1])

@@ -1,7 +1,6 @@
 package via
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -23,6 +22,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/remote/relay"
+	"droid-acp/internal/testing/acptest"
 )
 
 func TestMain(m *testing.M) {
@@ -84,10 +84,10 @@ type rig struct {
 	t      *testing.T
 	relay  *Relay
 	editor io.WriteCloser // what the editor says
-	told   *bufio.Reader  // what it is told
+	near   *acptest.Peer  // the same, and what it is told
 	out    *io.PipeReader
-	far    net.Conn // what the far side says
-	asked  *bufio.Reader
+	far    net.Conn      // what the far side says
+	away   *acptest.Peer // the same, and what it is asked
 	stderr *safeBuffer
 	ended  chan error
 }
@@ -114,7 +114,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 	t.Helper()
 	in, editor := io.Pipe()
 	told, out := io.Pipe()
-	r := &rig{t: t, editor: editor, told: bufio.NewReaderSize(told, 1<<20), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
+	r := &rig{t: t, editor: editor, near: acptest.NewPeer(t, told, editor), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
 	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ReadCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
 	t.Cleanup(func() {
 		_ = editor.Close()
@@ -143,55 +143,43 @@ func connected(t *testing.T, maps string, prepare ...func(*Relay)) *rig {
 	r.far, err = l.Accept()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = r.far.Close() })
-	r.asked = bufio.NewReaderSize(r.far, 1<<20)
+	r.away = acptest.NewPeer(t, r.far, r.far)
 	return r
 }
 
-func (r *rig) line(from *bufio.Reader) string {
-	r.t.Helper()
-	line, err := from.ReadString('\n')
-	require.NoError(r.t, err)
-	return strings.TrimSuffix(line, "\n")
-}
-
-// passes sends a line one way and returns what comes out at the other end.
+// toFar sends a line one way and returns what comes out at the other end.
 func (r *rig) toFar(line string) string {
 	r.t.Helper()
-	_, err := io.WriteString(r.editor, line+"\n")
-	require.NoError(r.t, err)
-	return r.line(r.asked)
+	r.near.Say(line)
+	return r.away.Line()
 }
 
 func (r *rig) toNear(line string) string {
 	r.t.Helper()
-	_, err := io.WriteString(r.far, line+"\n")
-	require.NoError(r.t, err)
-	return r.line(r.told)
+	r.away.Say(line)
+	return r.near.Line()
 }
 
 // refusedNear sends a line whose sender, the editor, gets an error.
 func (r *rig) refusedNear(line string) string {
 	r.t.Helper()
-	_, err := io.WriteString(r.editor, line+"\n")
-	require.NoError(r.t, err)
-	return r.line(r.told)
+	r.near.Say(line)
+	return r.near.Line()
 }
 
 func (r *rig) refusedFar(line string) string {
 	r.t.Helper()
-	_, err := io.WriteString(r.far, line+"\n")
-	require.NoError(r.t, err)
-	return r.line(r.asked)
+	r.away.Say(line)
+	return r.away.Line()
 }
 
 // end has the editor go, and the far side then.
 func (r *rig) end() {
 	r.t.Helper()
 	require.NoError(r.t, r.editor.Close())
-	_, err := r.asked.ReadByte()
-	require.ErrorIs(r.t, err, io.EOF)
+	r.away.Ends()
 	require.NoError(r.t, r.far.Close())
-	go r.told.WriteTo(io.Discard)
+	go r.near.Rest()
 	if err := <-r.ended; err != nil {
 		require.False(r.t, r.relay.near.Worked(), err)
 	}
@@ -284,8 +272,7 @@ func TestOutsideIsRefused(t *testing.T) {
 	require.Contains(t, r.refusedFar(`{"jsonrpc":"2.0","id":6,"method":"fs/read_text_file","params":{"PATH":"/etc/passwd"}}`), `"code":-32602`)
 	require.Contains(t, r.refusedNear(`[{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/l"}}]`), `"id":null,"error":{"code":-32600`)
 	require.Contains(t, r.refusedNear(`{"id":1,"method":"session/new","Method":"x"}`), `"code":-32600`)
-	_, err := io.WriteString(r.editor, `{"jsonrpc":"2.0","method":"session/prompt","params":{"prompt":[{"uri":"file:///x"}]}}`+"\n")
-	require.NoError(t, err)
+	r.near.Say(`{"jsonrpc":"2.0","method":"session/prompt","params":{"prompt":[{"uri":"file:///x"}]}}`)
 	require.Equal(t, `{"id":1,"method":"m"}`, r.toFar(`{"id":1,"method":"m"}`), "a notification is dropped")
 	r.end()
 }
@@ -340,11 +327,10 @@ func TestTooLongLines(t *testing.T) {
 		from := map[string]io.Writer{"the editor": r.editor, "the far side": r.far}[who]
 		go io.WriteString(from, `{"id":2,"method":"m","params":"`+strings.Repeat("x", 200)+`"}`+"\n")
 		if who == "the editor" {
-			_, err := r.asked.ReadByte()
-			require.ErrorIs(t, err, io.EOF)
+			r.away.Ends()
 			require.NoError(t, r.far.Close())
 		}
-		told := r.line(r.told)
+		told := r.near.Line()
 		require.Contains(t, told, `"id":1,"error":{"code":-32603,"message":"droid-acp via passes on no message of more than 256 MiB, and a longer one came from `+who)
 		require.Contains(t, told, `"kind":"far_ended"`)
 		require.ErrorContains(t, <-r.ended, who)

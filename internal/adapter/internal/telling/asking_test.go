@@ -1,7 +1,6 @@
 package telling
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/testing/acptest"
 )
 
 // asking runs a test with the way to an editor, in a bubble. owner is what was posted to the
@@ -23,14 +23,9 @@ func asking(t *testing.T, test func(w *Way, owner chan func(), next func() strin
 		stdout, out := io.Pipe()
 		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, zap.NewNop())
 		go conn.Run(t.Context())
-		owner, lines := make(chan func(), 9), make(chan string, 9)
-		go func() {
-			for all := bufio.NewScanner(stdout); all.Scan(); {
-				lines <- all.Text()
-			}
-		}()
+		owner, peer := make(chan func(), 9), acptest.NewPeer(t, stdout, stdin)
 		w := New(conn, func(f func()) bool { owner <- f; return true }, zap.NewNop())
-		test(w, owner, func() string { return <-lines }, func(line string) { fmt.Fprintln(stdin, line) })
+		test(w, owner, peer.Line, func(line string) { peer.Say(line) })
 		_ = stdin.Close()
 		_ = stdout.Close()
 		conn.Close(time.Second)
