@@ -107,7 +107,7 @@ func TestReadsSeeTheEditor(t *testing.T) {
 		require.NoError(t, os.WriteFile(other, []byte("before\n"), 0o644))
 		past := time.Now().Add(-time.Hour)
 		require.NoError(t, os.Chtimes(path, past, past))
-		editor := lateEditor(t, h, 1500*time.Millisecond)
+		editor := lateEditor(t, h, time.Minute)
 		require.NoError(t, editor.Open(path))
 		require.NoError(t, editor.Open(other))
 		editor.Type(path, func(string) string { return "typed one\ntyped two\ntyped three\n" })
