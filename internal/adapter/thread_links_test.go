@@ -529,11 +529,15 @@ func TestTitleWaitsForARewind(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		title := e.request("session/set_title", e.inSession(`,"title":"New"`))
 		time.Sleep(400 * time.Millisecond)
-		asked := strings.Join(f.raw, "")
-		require.Contains(t, asked, "execute_rewind")
-		require.NotContains(t, asked, "rename_session")
+		asked := func() string {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return strings.Join(f.raw, "")
+		}
+		require.Contains(t, asked(), "execute_rewind")
+		require.NotContains(t, asked(), "rename_session")
 		require.Equal(t, "end_turn", ended(e.await(rewind)))
 		require.Nil(t, e.await(title).Error)
-		require.Contains(t, strings.Join(f.raw, ""), "rename_session")
+		require.Contains(t, asked(), "rename_session")
 	})
 }
