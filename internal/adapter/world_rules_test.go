@@ -409,7 +409,7 @@ func (w *world) forgets() {
 			w.breaks("a closed session is kept: one of %d", len(open))
 		}
 	}
-	if now := runtime.NumGoroutine(); now > w.goroutines {
+	if now := goroutines(); now > w.goroutines {
 		w.breaks("a goroutine is left: %d run, and %d did before there was a session", now, w.goroutines)
 	}
 }

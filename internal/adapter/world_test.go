@@ -233,10 +233,10 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	if w.brings = seed%3 == 0; w.brings { // else nobody is asked about the project, and more happens
 		require.NoError(t, os.WriteFile(filepath.Join(w.dir, ".factory", "mcp.json"), []byte(someServer), 0o644))
 	}
-	w.goroutines = runtime.NumGoroutine()
+	w.goroutines = goroutines()
 	for n := range w.wins {
 		synctest.Wait()
-		before := runtime.NumGoroutine()
+		before := goroutines()
 		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
 		core, errors := observer.New(zap.ErrorLevel)
 		win.errors = errors
@@ -255,7 +255,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		}
 		w.wins[n] = win
 		synctest.Wait()
-		w.goroutines += runtime.NumGoroutine() - before
+		w.goroutines += goroutines() - before
 		can := `{}`
 		if win.files != nil {
 			can = bothMethods
@@ -267,6 +267,13 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		w.sleep(10 * time.Second)
 	}
 	return w
+}
+
+// goroutines is how many run. One that has ended counts until its thread has put it away, which synctest.Wait does not
+// wait for; what stops the world does.
+func goroutines() int {
+	runtime.ReadMemStats(new(runtime.MemStats))
+	return runtime.NumGoroutine()
 }
 
 // startDroid starts a process for a window.
