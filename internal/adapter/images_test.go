@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,4 +35,12 @@ func TestImagesAreNotKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,14 +92,6 @@ func TestWorlds(t *testing.T) {
 	for i, f := range found {
 		t.Run(fmt.Sprint("found ", i), func(t *testing.T) { holds(t, f.seed, f.steps) })
 	}
-}
-
-// heap is how much memory is in use.
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // holds plays a world in which all must hold.

@@ -33,6 +33,8 @@ func program(t *testing.T, script string) (start login.Start, opened string) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp's"), 0o700))
 	command := login.Command{Path: droid, Env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envScript + "=" + script}}
 	t.Cleanup(func() {
+		_, err := syscall.Open(opened, syscall.O_RDWR, 0) // while the tests run: a browser that nobody reads ends, also a late one
+		require.NoError(t, err)
 		left, err := os.ReadDir(filepath.Join(dir, "tmp's"))
 		require.NoError(t, err)
 		require.Empty(t, left, "the scripts are gone")
