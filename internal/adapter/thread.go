@@ -58,14 +58,17 @@ func (r *slashRun) goOn(next store.Successor, fresh bool) (ok bool) {
 // arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
 // the two sessions.
 func (r *slashRun) arrived(next store.Successor) (hint string) {
-	hint, late := next.Hint(), r.over()
-	if late {
-		r.tellLate(hint)
+	hint, carried := next.Hint(), false
+	late := func() {
+		if !carried {
+			r.tellLate(hint)
+		}
+	}
+	if r.whenEnded(late); r.over() {
+		late()
 	}
 	r.s.carryTitle(r.task, next.Title, r.named)
-	if r.over() && !late {
-		r.tellLate(hint)
-	}
+	carried = true
 	return hint
 }
 

@@ -103,6 +103,7 @@ func (win *window) isTold(params json.RawMessage) {
 		SessionID string
 		Update    struct {
 			SessionUpdate string
+			CurrentModeID stream.Mode
 			Content       json.RawMessage
 		}
 	}
@@ -115,6 +116,11 @@ func (win *window) isTold(params json.RawMessage) {
 	case "user_message_chunk":
 		if m := promptNumber.FindString(content.Text); m != "" && load != nil {
 			load.replayed = append(load.replayed, m)
+		}
+		return
+	case "current_mode_update":
+		if !t.open { // it was opened for what waits behind a load that was cancelled
+			t.bound = p.Update.CurrentModeID
 		}
 		return
 	case "agent_message_chunk", "agent_thought_chunk":

@@ -586,7 +586,9 @@ func (win *window) says(method, session, params string, mode *modeAsked, command
 		mode.n, a.mode = a.n, mode
 		t := win.thread(session)
 		changes := func(b *request) bool { return b.session == session && !b.answered && (b.mode != nil || b.title != "") }
-		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && mode.mode.AsksAsMuchAs(t.wanted(false, a.n))
+		failed := func(m *modeAsked) bool { return m.failed } // so it is not known which mode holds
+		a.strict = method == "session/set_mode" && !slices.ContainsFunc(w.asks[:a.n], changes) && !slices.ContainsFunc(t.modes, failed) &&
+			mode.mode.AsksAsMuchAs(t.wanted(false, a.n))
 		t.modes = append(t.modes, mode)
 	}
 	win.editor.mu.Lock()

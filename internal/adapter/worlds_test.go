@@ -59,6 +59,12 @@ var found = []struct {
 		{"load", 1, 2, 262, "", 0, 0},
 		{"close", 1, 2, 321, "", 0, 0},
 	}},
+	// A compaction was cancelled while the new session got its title; the next prompt ran there before the user knew.
+	{11552, []step{
+		{"/compact", 0, 0, 82, "cancel one", 3, 1000000},
+		{"answer", 0, 2, 723, "", 0, 1000000},
+		{"edit", 0, 2, 654, "", 0, 0},
+	}},
 	// A message behind a cancelled load reached what another window had rewound, and nobody was told.
 	{313, []step{
 		{"load", 0, 1, 723, "", 0, 0},
