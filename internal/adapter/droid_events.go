@@ -82,9 +82,7 @@ func (s *Session) apply(events []quirks.Event) {
 					s.readNoMore()
 				}
 			}()
-			for _, job := range jobs {
-				s.doJob(t, job)
-			}
+			s.doJobs(t, jobs...)
 			t.Beside(func(ctx context.Context) { texts = s.agent.files.Read(ctx, paths) })
 			s.filesRead(held, texts)
 		})

@@ -210,7 +210,7 @@ func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook)
 		s.fileCalls.Forget(h)
 	}
 	if h.Job != nil {
-		answer = s.doJob(t, *h.Job)
+		answer = s.doJobs(t, *h.Job)
 		s.tellUntold(t)
 	}
 	return answer

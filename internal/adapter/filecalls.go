@@ -54,11 +54,20 @@ type jobOutcome struct {
 	files  show.Files // its files as they are now
 }
 
-// doJob does a job beside the owner, and tells what came of it. A panic ends the job alone: droid goes on with the file
-// on the disk.
-func (s *Session) doJob(t *owner.Task, job filecalls.Job) hooks.Answer {
+// doJobs does the jobs of one process beside the owner, one after the other, and tells what came of each. What the last one
+// answers is returned.
+func (s *Session) doJobs(t *owner.Task, jobs ...filecalls.Job) (answer hooks.Answer) {
+	overlay := s.fileCalls.overlay // another process may come meanwhile
+	for _, job := range jobs {
+		answer = s.doJob(t, overlay, job)
+	}
+	return answer
+}
+
+// doJob does one of them. A panic ends the job alone: droid goes on with the file on the disk.
+func (s *Session) doJob(t *owner.Task, overlay *fileOverlay, job filecalls.Job) hooks.Answer {
 	defer s.fileCalls.Done(job)
-	overlay, did := s.fileCalls.overlay, jobOutcome{}
+	did := jobOutcome{}
 	t.Beside(func(context.Context) { s.Caught(func(ctx context.Context) { did = overlay.do(ctx, job) }) })
 	s.tell(did.tells...)
 	if did.again && s.fileCalls.Has(job.Call.ID) {

@@ -63,9 +63,7 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
-	for _, job := range s.fileCalls.BeforeAnswer(r.ev.Tools) {
-		s.doJob(t, job)
-	}
+	s.doJobs(t, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
 	if d.Plan == "" {
 		return d
 	}

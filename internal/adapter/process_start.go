@@ -53,7 +53,7 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), problem.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
 	before := s.options.Before()
-	for again := 0; ; {
+	for tries := 1; ; {
 		unmade := s.proc.Unmade()
 		client, told, err := s.launch(t, historyLimit)
 		switch {
@@ -61,8 +61,7 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			failure = problem.NotRestarted(s.out.Session(), s.out.Known(), err)
 			return
 		case s.ended:
-			client.Kill()
-			<-client.Exited()
+			t.Beside(func(context.Context) { client.Kill(); <-client.Exited() })
 			failure = problem.Ending()
 			return
 		}
@@ -81,12 +80,13 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			_ = s.until(s.Context, t, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
-		if again++; s.proc.Client() == nil && s.out.Known() && !s.prompts.GaveUp() && again < turns.MaxCrashes {
-			continue // it had no prompt, so none fails with it
-		}
-		if s.proc.Client() == nil && s.out.Known() {
+		switch died := s.proc.Client() == nil; {
+		case died && s.out.Known() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
+			tries++ // it had no prompt, so none fails with it
+			continue
+		case died && s.out.Known():
 			failure = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
-		} else if s.proc.Client() == nil {
+		case died:
 			failure = problem.NotOpened(s.out.Session(), s.proc.LastCrash())
 		}
 		return
@@ -130,6 +130,7 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 		}
 		if diesOf(err) && s.proc.Client() == client {
 			s.noteEnding() // its events come first
+			break
 		}
 	}
 	s.drainEvents() // settings_updated comes before the reply
