@@ -134,6 +134,7 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		where, err := os.ReadFile(filepath.Join(elsewhere, "where"))
 		require.NoError(t, err)
 		require.Equal(t, elsewhere+"\n", string(where))
+		second.catchUp() // with that turn, which would be read as a part of the next
 		require.Equal(t, "still", session{second, first.id}.promptStill(model))
 	})
 }

@@ -127,6 +127,12 @@ func asksOf(model *modelserver.Server) (n int) {
 	return n
 }
 
+// catchUp waits until the client has read what was written to it up to now: a response comes after that.
+func (c *client) catchUp() {
+	c.t.Helper()
+	c.mustCall("session/list", map[string]any{}, nil)
+}
+
 // agentSaid is what the agent said, without the user's words, and the states of the calls.
 func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
 	all, tools := c.messages(from)
@@ -178,6 +184,7 @@ func TestTurnOutlivesTheFront(t *testing.T) {
 				second := startKept(t, h).onPermission(allowOnce).initialize()
 				second.mustCall("session/load", h.params(s.id), nil)
 				h.awaitState(t, s.id, "idle")
+				second.catchUp()
 				gotTexts, gotTools := second.agentSaid(0)
 				require.Equal(t, texts, gotTexts)
 				require.Equal(t, tools, gotTools)
