@@ -51,6 +51,8 @@ type Config struct {
 	Journal string
 	// Shell lets the user run shell commands with !COMMAND and /shell.
 	Shell bool
+	// Unread is how many bytes may wait for an editor that reads slowly before droid waits, too; 0 is 2 MiB.
+	Unread int
 	// Version of this program, for agentInfo.
 	Version string
 	Log     *zap.Logger
@@ -151,7 +153,7 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.conn = wire.New(in, out, a.handle, a.log)
+	a.conn = wire.New(in, out, a.handle, wire.Options{Unread: a.cfg.Unread}, a.log)
 	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
 		return err

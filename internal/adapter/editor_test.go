@@ -155,6 +155,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 		Locate:  func() (string, error) { return "/usr/bin/droid", nil },
 		Release: func(context.Context, string) (string, error) { return "0.225.2", nil },
 		Version: "test",
+		Unread:  muchText,
 		Log:     log,
 	})
 	e.agent.opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }

@@ -97,7 +97,7 @@ func filesAgent(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *
 		pipe: &hookPipe{}, clock: &bubbleClock{seen: make(map[[3]int64]time.Time)},
 	}
 	require.NoError(t, os.Mkdir(r.dir, 0o755))
-	r.o = testeditor.Options{Root: r.dir, Delay: func() time.Duration { return 30 * time.Millisecond }}
+	r.o = testeditor.Options{Root: r.dir, Poll: 25 * time.Millisecond, Delay: func() time.Duration { return 30 * time.Millisecond }}
 	for _, f := range change {
 		f(r)
 	}

@@ -217,7 +217,7 @@ func TestLoadIsCancelledLater(t *testing.T) {
 				sessions := new(fakedroid.Sessions)
 				e := begin(t, playing(repeats(), fakedroid.WithSessions(sessions)))
 				for range 4 {
-					require.Equal(t, "end_turn", e.run(strings.Repeat("long_", 100_000)))
+					require.Equal(t, "end_turn", e.run(strings.Repeat("long_", 30_000)))
 				}
 				if !known {
 					require.Nil(t, e.call("session/close", e.inSession("")).Error)

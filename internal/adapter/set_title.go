@@ -60,7 +60,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case err != nil:
 		leave()
 	case s == nil:
-		err = a.setStoredTitle(c, polite, leave, ids[len(ids)-1], title)
+		err = a.setStoredTitle(c.Context, polite, leave, ids[len(ids)-1], title)
 	default:
 		_, err = owner.Ask(s.Owner, leave, func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(c.Context, t, title) })
 	}
@@ -186,49 +186,54 @@ func (s *Session) tellTitle(title string) {
 }
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
-// of its own loads that for a moment. One that another agent has open is left alone.
-func (a *Agent) setStoredTitle(c *wire.Call, polite context.Context, leave func(), id, title string) *acp.RequestError {
-	defer func() { leave() }()
-	_, err := a.opener.Find(c.Context, id)
-	held := false
-	if err == nil {
-		held, err = a.opener.IsOpen(c.Context, id)
+// of its own loads that for a moment, and ends beside, politely until polite ends. leave gives up the request's place
+// when that process is gone.
+func (a *Agent) setStoredTitle(ctx, polite context.Context, leave func(), id, title string) *acp.RequestError {
+	client, release, failure := a.launchStored(ctx, id)
+	if failure != nil {
+		release()
+		leave()
+		return failure
 	}
-	var missing *store.NotFoundError
-	switch {
-	case errors.As(err, &missing):
-		return problem.UnknownSession(id)
-	case err != nil:
-		return problem.NotDone(problem.Naming, err)
-	case held:
-		return problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
-	}
-	if release, err := a.opener.MarkOpen(c.Context, id); err == nil { // else others do not see it
-		left := leave
-		leave = func() { a.atEnd("release", files.ReleaseTime, release); left() }
-	}
-	client, _, err := a.opener.LaunchAlone(c.Context, a.opener.DirectoryOf(c.Context, id, a.cfg.Dir), opening.Load(droid.LoadParams{SessionID: id, MessageLimit: 1}))
-	if err != nil {
-		return problem.NotOpened(id, err)
-	}
-	left := leave
-	leave = func() {} // the process has the session until it is gone
-	return a.nameStored(c.Context, polite, client, id, title, left)
-}
-
-// nameStored has a process that has loaded a session name it, and ends the process,
-// politely until polite ends; then it calls leave.
-func (a *Agent) nameStored(ctx, polite context.Context, client *droid.Client, id, title string, leave func()) *acp.RequestError {
 	answered, err := a.rename(ctx, client, id, title)
 	if answered { // it has nothing left to write
 		client.Kill()
 	}
 	a.sessions.Beside(func() {
-		defer leave()
 		process.Close(polite, client)
+		release()
+		leave()
 	})
 	if err != nil {
 		return problem.NotDone(problem.Naming, err)
 	}
 	return nil
+}
+
+// launchStored starts a process that has loaded a session, which others see as open until release is called. One that
+// another agent has open is left alone.
+func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *acp.RequestError) {
+	release = func() {}
+	_, err := a.opener.Find(ctx, id)
+	held := false
+	if err == nil {
+		held, err = a.opener.IsOpen(ctx, id)
+	}
+	var missing *store.NotFoundError
+	switch {
+	case errors.As(err, &missing):
+		return nil, release, problem.UnknownSession(id)
+	case err != nil:
+		return nil, release, problem.NotDone(problem.Naming, err)
+	case held:
+		return nil, release, problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+	}
+	if unmark, err := a.opener.MarkOpen(ctx, id); err == nil { // else others do not see it
+		release = func() { a.atEnd("release", files.ReleaseTime, unmark) }
+	}
+	client, _, err = a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, id, a.cfg.Dir), opening.Load(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	if err != nil {
+		return nil, release, problem.NotOpened(id, err)
+	}
+	return client, release, nil
 }

@@ -136,18 +136,20 @@ type slashRun struct {
 	named  int             // how often the user had named the thread
 	task   *owner.Task     // in which the command runs
 	work   context.Context // of what the command waits for; ends with the prompt
-	stop   func()          // stops a shell command; nil for all other commands
-	atEnd  []func()        // called in this order when the prompt has ended
+	giveUp func()          // ends work
+
+	// What ended does when the prompt ends before that is done.
+	stop     func()        // stops a shell command that runs
+	compacts *droid.Client // the droid that was asked to compact
+	untold   string        // of the session in which the thread goes on already, "" when it is told
 }
 
 // begin answers a prompt that is a command. When the user cancels it, the prompt
-// ends at once (but see stopWith and keep): nobody waits any longer for the calls that the
+// ends at once (but see stop and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
 func (r *slashRun) begin(p *userPrompt) {
 	r.prompt, r.named = p, r.s.name.Given()
-	var giveUp func()
-	r.work, giveUp = context.WithCancel(r.s.Context)
-	r.whenEnded(giveUp)
+	r.work, r.giveUp = context.WithCancel(r.s.Context)
 	if refusal := r.refusal(r.args); refusal != "" {
 		r.reply(refusal)
 		return
@@ -213,21 +215,19 @@ func (r *slashRun) failBehind(why error) {
 	}
 }
 
-// stopWith makes a cancel of a shell command call stop. The prompt then ends when the
-// command calls done.
-func (r *slashRun) stopWith(stop func()) {
-	r.stop = stop
-	r.whenEnded(stop)
-}
-
-// whenEnded has f called when the prompt has ended, after what runs beside the owner
-// for it was given up.
-func (r *slashRun) whenEnded(f func()) { r.atEnd = append(r.atEnd, f) }
-
 // ended is called when the prompt has ended, even if it never ran.
 func (r *slashRun) ended() {
-	for _, f := range r.atEnd {
-		f()
+	if r.giveUp != nil {
+		r.giveUp()
+	}
+	if r.stop != nil {
+		r.stop()
+	}
+	if r.compacts != nil {
+		r.endCompaction(r.compacts)
+	}
+	if r.untold != "" {
+		r.tellLate(r.untold)
 	}
 }
 

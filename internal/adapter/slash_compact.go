@@ -31,12 +31,7 @@ func compactCommand(r *slashRun, instructions string) {
 		return
 	}
 	s.tell(s.show.BeginCompaction(show.UserAsked)...)
-	answered := false
-	r.whenEnded(func() {
-		if !answered {
-			r.endCompaction(client)
-		}
-	})
+	r.compacts = client
 	var next store.Successor
 	var removed int
 	var summary string
@@ -53,7 +48,9 @@ func compactCommand(r *slashRun, instructions string) {
 		removed = n
 		return err
 	})
-	answered = err != errCompactTime
+	if err != errCompactTime {
+		r.compacts = nil
+	}
 	if err != nil {
 		compactFailed(r, err)
 		return

@@ -20,7 +20,7 @@ func shellCommand(r *slashRun, command string) {
 	output = shell.NewOutput(func() { s.Post(func() { wrote(output.Take()) }) })
 	ctx, stop := context.WithCancel(s.Context)
 	defer stop()
-	r.stopWith(stop)
+	r.stop = stop // a cancel does that, and the prompt ends when the command has
 	s.tell(begun...)
 	var end shell.End
 	r.task.Beside(func(context.Context) { end = shell.Run(ctx, cwd, command, output) })

@@ -75,8 +75,8 @@ func (c *told) count() int {
 	return c.n
 }
 
-// muchText is as many bytes as may wait for an editor before droid has to.
-const muchText = 2 << 20
+// muchText is as many bytes as may wait for an editor of these tests before droid has to: more than are written at once.
+const muchText = 512 << 10
 
 // longWord is what the endless script repeats.
 var longWord = strings.Repeat("w", 999) + " "

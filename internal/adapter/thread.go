@@ -58,17 +58,14 @@ func (r *slashRun) goOn(next store.Successor, fresh bool) (ok bool) {
 // arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
 // the two sessions.
 func (r *slashRun) arrived(next store.Successor) (hint string) {
-	hint, carried := next.Hint(), false
-	late := func() {
-		if !carried {
-			r.tellLate(hint)
-		}
-	}
-	if r.whenEnded(late); r.over() {
-		late()
+	hint = next.Hint()
+	if r.over() {
+		r.tellLate(hint)
+	} else {
+		r.untold = hint
 	}
 	r.s.carryTitle(r.task, next.Title, r.named)
-	carried = true
+	r.untold = ""
 	return hint
 }
 

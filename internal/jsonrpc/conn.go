@@ -71,6 +71,8 @@ type Options struct {
 	Refused func(e *Error)
 	// ToTheEnd has the peer heard to its end, also when it reads no more.
 	ToTheEnd bool
+	// Unread is how many bytes may wait for the peer before the outbox is full; 0 is 2 MiB.
+	Unread int
 }
 
 // New makes a connection that reads lines from in and writes lines to out. It
@@ -81,6 +83,7 @@ func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap
 		in: NewAhead(in), out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
+	c.out.most = cmp.Or(options.Unread, maxBytes)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.out.Run()
 	return c

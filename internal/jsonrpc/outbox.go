@@ -31,6 +31,7 @@ type Outbox struct {
 	w     io.Writer
 	now   nowWriter // w, where it is one, as a child.Writer is
 	batch int
+	most  int // bytes, see maxBytes
 
 	mu     sync.Mutex
 	change *sync.Cond // queue or closed changed
@@ -51,7 +52,7 @@ type nowWriter interface{ WriteNow(p []byte) (n int) }
 // NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
 // several lines up to batch bytes, or one line of any length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
-	o := &Outbox{batch: batch, done: make(chan struct{}), failed: make(chan struct{})}
+	o := &Outbox{batch: batch, most: maxBytes, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
 	o.To(w)
 	return o
@@ -135,7 +136,7 @@ func (o *Outbox) overfull() <-chan struct{} { return o.over(&o.slack, overfullAt
 func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil || o.closed || len(o.queue) < times*maxLines && o.bytes < times*maxBytes {
+	if o.err != nil || o.closed || len(o.queue) < times*maxLines && o.bytes < times*o.most {
 		return nil
 	}
 	if *wait == nil {
@@ -146,7 +147,7 @@ func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 
 // makeRoom tells those who wait, if there is room. The caller holds mu.
 func (o *Outbox) makeRoom() {
-	if o.err == nil && !o.closed && (len(o.queue) >= maxLines || o.bytes >= maxBytes) {
+	if o.err == nil && !o.closed && (len(o.queue) >= maxLines || o.bytes >= o.most) {
 		return
 	}
 	for _, wait := range []*chan struct{}{&o.room, &o.slack} {

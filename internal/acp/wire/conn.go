@@ -25,6 +25,8 @@ type (
 	Response = jsonrpc.Response
 	// TextFrame is a notification around a text.
 	TextFrame = jsonrpc.TextFrame
+	// Options of a connection.
+	Options = jsonrpc.Options
 	// Pending is a request to the editor that waits for its answer.
 	Pending = jsonrpc.Pending
 )
@@ -38,11 +40,11 @@ type Handler func(c *Call) (result any, err *acp.RequestError)
 
 // New makes a connection that reads lines from in and writes lines to out. It
 // reads nothing, and calls handler for nothing, before Run.
-func New(in io.Reader, out io.Writer, handler Handler, log *zap.Logger) *Conn {
+func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	return &Conn{jsonrpc.New(in, out, func(c *Call) {
 		result, err := handler(c)
 		c.Respond(result, (*jsonrpc.Error)(err))
-	}, jsonrpc.Options{}, log)}
+	}, options, log)}
 }
 
 // Asker sends requests, as a Conn does.

@@ -24,7 +24,7 @@ func TestACPsErrors(t *testing.T) {
 			return map[string]int{"n": 7}, nil
 		}
 		return "dropped", NewError(-32000, "No", "not  now")
-	}, zap.NewNop())
+	}, Options{}, zap.NewNop())
 	ran := make(chan struct{})
 	go func() { defer close(ran); conn.Run(t.Context()) }()
 	peer := acptest.NewPeer(t, stdout, stdin)

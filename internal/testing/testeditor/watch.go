@@ -8,7 +8,7 @@ import (
 )
 
 // poll is how often the editor looks at the files on the disk, if Options do not say.
-const poll = 5 * time.Millisecond
+const poll = 20 * time.Millisecond
 
 // watch notices what changes on the disk, until the editor is closed.
 func (e *Editor) watch() {

@@ -123,6 +123,9 @@ func giveAway(t *testing.T, base string) {
 // as it can be mended; new if droid was told so; and until then the text is kept.
 func TestKilledWithObstacles(t *testing.T) {
 	kills := 28
+	if testing.Short() {
+		kills = 7 // each obstacle once
+	}
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		kills = n
 	}

@@ -21,7 +21,7 @@ func asking(t *testing.T, test func(w *Way, owner chan func(), next func() strin
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		stdout, out := io.Pipe()
-		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, zap.NewNop())
+		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
 		go conn.Run(t.Context())
 		owner, peer := make(chan func(), 9), acptest.NewPeer(t, stdout, stdin)
 		w := New(conn, func(f func()) bool { owner <- f; return true }, zap.NewNop())

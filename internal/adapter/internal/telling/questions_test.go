@@ -30,7 +30,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		stdout, out := io.Pipe()
-		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, zap.NewNop())
+		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
 		go conn.Run(t.Context())
 		go func() { _, _ = io.Copy(io.Discard, stdout) }()
 		o := owner.New(t.Context(), zap.NewNop(), func(any) {})
