@@ -248,5 +248,6 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionDelete:          a.deleteSession,
 		acp.AgentMethodSessionList:            a.listSessions,
 		methodSteering:                        a.steer,
+		methodStopTask:                        a.stopTask,
 	}
 }

@@ -49,6 +49,9 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"editorfs.Open":     nil,                     // TestInitializeOnADiskThatHangs
 	"editorFiles.close": nil,                     // TestEndOnADiskThatHangs
 	"Overlay":           nil, "Trust.Trust": nil, // their own tests below
+	"Rules.Read":     func(d *disk, _ string) { d.prompt("/permissions") },
+	"Rules.TakeBack": nil,                    // TestPermissionIsTakenBack
+	"Watch":          nil, "Watch.Look": nil, // TestBackgroundOnADiskThatHangs
 	"Unseen": nil, // TestUnsavedTextThatDroidDoesNotSee
 }
 

@@ -60,6 +60,10 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	a.opener.Spare.Prepare()
 	logClient(a.log, params.Info)
 
+	meta := steeringMeta()
+	if air := client.Air(); air != nil {
+		meta["jetbrains"] = air
+	}
 	return protocol.InitializeResult{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentCapabilities: protocol.AgentCapabilities{
@@ -68,7 +72,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 		},
 		AuthMethods: accounts.Ways(client, a.cfg.LoginCommand),
-		Meta:        steeringMeta(),
+		Meta:        meta,
 		AgentInfo:   protocol.AgentInfo{Name: "droid-acp", Title: "droid-acp", Version: a.cfg.Version},
 	}, nil
 }

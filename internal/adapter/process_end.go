@@ -38,20 +38,22 @@ func (s *Session) endDroid(how ending, why string) {
 	if how != atEnd {
 		s.log.Info("droid is ended", zap.String("why", why))
 	}
-	s.tellBackground()
+	left := s.tellBackground()
 	switch how {
 	case replaced:
 		end, ended := s.proc.Retire()
 		s.Go(func(t *owner.Task) {
-			t.Beside(func(context.Context) { end() })
+			t.Beside(func(context.Context) { end(); endLeft(left) })
 			ended()
 		})
 		s.endWork()
 	case killed:
 		s.proc.Kill(why)
+		s.Do(func(context.Context) { endLeft(left) })
 		s.noteEnding()
 	case atEnd:
 		s.hearOut(client)
+		s.Do(func(context.Context) { endLeft(left) })
 	}
 }
 
@@ -77,6 +79,9 @@ func (s *Session) droidGone() {
 	client := s.proc.Client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
+	if left := s.tellBackground(); len(left) > 0 {
+		s.Do(func(context.Context) { endLeft(left) })
+	}
 	s.proc.Died(err)
 	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
 	defer func() { s.prompts.Buried(problem.Died{Exit: err}) }() // also after a panic: prompts wait for it
@@ -116,18 +121,4 @@ func (s *Session) park(now time.Time) {
 	default:
 		s.endDroid(replaced, "the session rests")
 	}
-}
-
-// tellBackground tells the user, once, that a command in the background ends: it ends with droid, and nothing else
-// tells that.
-func (s *Session) tellBackground() {
-	if !s.proc.LoseBackground() {
-		return
-	}
-	const text = "A command that droid ran in the background was ended, since droid's process had to end."
-	if s.load.Open() != nil || !s.out.Known() {
-		s.out.Keep(text) // what a load shows comes first
-		return
-	}
-	tellNow(s, text)
 }

@@ -141,7 +141,8 @@ func (s *Session) cancelAndWait() {
 		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
 			return none, err // there is nothing to wait for
 		}
-		s.tellBackground()
+		left := s.tellBackground()
+		s.Do(func(context.Context) { endLeft(left) })
 		tellKept(s) // nobody else will
 		return none, nil
 	})

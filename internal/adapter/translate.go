@@ -18,6 +18,7 @@ import (
 func (s *Session) translate(ev quirks.Event, files show.Files) {
 	s.fileCalls.Heard(ev, s.cwd)
 	lookForUnseen(s, ev)
+	heedLeft(s, ev)
 	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
 	// read to the end of the turn even while the editor reads nothing. The editor gets all that
 	// was said before the cancel, and what it knows as begun still ends.

@@ -53,6 +53,7 @@ type Client struct {
 	env      []string      // of the process
 	settings *settingsFile // nil without one
 	outside  func() bool   // whether droid has children; nil for none
+	left     func(id int) (Left, error)
 	stdout   io.Reader
 	events   chan stream.Event
 	out      *writer
@@ -140,7 +141,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.started, c.outside = p.env, p.without, p.Outside
+		c.env, c.started, c.outside, c.left = p.env, p.without, p.Outside, p.kin
 		if p.checked {
 			c.checks.Store(&checks{home: Home(p.env)})
 		}

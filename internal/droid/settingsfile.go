@@ -14,12 +14,12 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// envSettings names a settings file that droid puts on top of the user's own
+// EnvSettings names a settings file that droid puts on top of the user's own
 // for one process alone (0.99 to 0.225, where its help calls it --settings). MCP servers that are passed
 // with a session are ignored before 0.215 (quirk 24).
 // droid reads it again with each session that it opens, and does not start when
 // it cannot (0.225).
-const envSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
+const EnvSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
 
 // runtimeSettings are settings with nothing but these MCP servers and hooks, and what
 // complete adds. Headers are an object here, so of several values of a header only the
@@ -55,8 +55,8 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete fu
 // done: the user has one of their own, or none can be made.
 func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.Private) {
 	for _, v := range env {
-		if strings.HasPrefix(v, envSettings+"=") {
-			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + envSettings + " is set already")
+		if strings.HasPrefix(v, EnvSettings+"=") {
+			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + EnvSettings + " is set already")
 			return env, nil
 		}
 	}
@@ -65,7 +65,7 @@ func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *file
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil
 	}
-	return append(env[:len(env):len(env)], envSettings+"="+f.Path), f
+	return append(env[:len(env):len(env)], EnvSettings+"="+f.Path), f
 }
 
 // Runtime is what one process is given beside the user's own settings.

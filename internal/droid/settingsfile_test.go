@@ -18,7 +18,7 @@ const envFakeVersion = "DROID_ACP_TEST_VERSION"
 
 // fakeSettings tells with each session what its settings file holds.
 func fakeSettings(in *bufio.Reader) int {
-	path := os.Getenv(envSettings)
+	path := os.Getenv(EnvSettings)
 	if v := os.Getenv(envFakeVersion); v != "" {
 		say(strings.Replace(notify(`{"type":"mcp_status_changed","servers":[]}`), "1.15.0", v, 1))
 	}
@@ -91,7 +91,7 @@ func TestSetRuntime(t *testing.T) {
 
 // A user who has such settings keeps them.
 func TestUsersOwnRuntimeSettings(t *testing.T) {
-	c := startTaking(t, envSettings+"=/mine.json")
+	c := startTaking(t, EnvSettings+"=/mine.json")
 	require.False(t, c.TakesRuntime())
 	require.Error(t, c.SetRuntime(Runtime{}))
 	_, err := c.Initialize(testContext(t), InitializeParams{CWD: "/x"})

@@ -279,8 +279,8 @@ func harmlessIn(v stream.Version) (kinds []layer.Kind) {
 // noSettings is why a process with this environment cannot be started to leave a layer out.
 func noSettings(env []string) error {
 	for _, v := range env {
-		if path, set := strings.CutPrefix(v, envSettings+"="); set {
-			return &LeftOutError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", envSettings, path)}
+		if path, set := strings.CutPrefix(v, EnvSettings+"="); set {
+			return &LeftOutError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", EnvSettings, path)}
 		}
 	}
 	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}

@@ -61,7 +61,7 @@ func TestStartWithoutALayer(t *testing.T) {
 // Where the settings of a process cannot be had, it does not start.
 func TestNoStartWithALayer(t *testing.T) {
 	home := t.TempDir()
-	for name, env := range map[string]string{envSettings + "=/mine.json": "is set to /mine.json", "HOME=" + home: "cannot be read"} {
+	for name, env := range map[string]string{EnvSettings + "=/mine.json": "is set to /mine.json", "HOME=" + home: "cannot be read"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", "settings.json"), []byte("{"), 0o644))
 		cmd := fakeCommand("settings", "HOME="+t.TempDir(), "USERPROFILE="+home, name)
@@ -150,7 +150,7 @@ func TestGuarded(t *testing.T) {
 // Where a droid cannot be guarded, an ordinary directory is worked in all the same, and one in
 // which droid looks for something to run is not.
 func TestNotGuarded(t *testing.T) {
-	for _, env := range []string{envSettings + "=/mine.json", "X=1"} {
+	for _, env := range []string{EnvSettings + "=/mine.json", "X=1"} {
 		home := writeHome(t, map[string]string{"settings.json": "{"})
 		c, err := guarded(t, home, layer.Layer{}, "1.220.0", env)
 		require.NoError(t, err)

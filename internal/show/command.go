@@ -18,9 +18,10 @@ const OutputEvery = 100 * time.Millisecond
 // command is the view of an Execute call.
 type command struct {
 	*shownCall
-	output output
-	sent   time.Time // when the output was last repeated
-	dirty  bool      // there is more since
+	forgotten // how it goes on when the call has ended
+	output    output
+	sent      time.Time // when the output was last repeated
+	dirty     bool      // there is more since
 }
 
 func newCommand(c *shownCall) toolView { return &command{shownCall: c} }
@@ -98,6 +99,12 @@ func (c *command) repeat() {
 
 // ended ends a command with its output, once.
 func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	if c.forget && !ev.IsError {
+		if left, ok := LeftRunning(ev.Content); ok {
+			c.left(left, update)
+			return
+		}
+	}
 	result := EndOfCommand(ev.Content)
 	if result.TimedOut {
 		update.Status = protocol.StatusFailed

@@ -40,6 +40,7 @@ type View struct {
 	calls       map[string]toolView           // the open tool calls, by id
 	ids         map[string]struct{}           // of all tool calls so far
 	noted       map[string]struct{}           // what was said once of options that last
+	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
 	unexplained []FailedEdit                  // whose reason is still to be looked for
 	unseen      []string                      // why edits failed, to be told between the model's messages
 	unannounced []unannounced                 // calls that are not announced yet, in order

@@ -12,6 +12,7 @@ type ClientCapabilities struct {
 	Compaction     bool // compaction_update
 	Notices        bool // notice
 	Plans          bool // plan_update, in place of plan
+	AsyncTasks     bool // async_task_spawned and the others of its kind (Air)
 	BooleanOptions bool // options of type "boolean" among configOptions
 	TerminalLogin  bool // auth methods of type "terminal"
 	// TerminalLoginMeta is the older form of it: "terminal-auth" in the _meta of a method.
@@ -35,6 +36,7 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		TerminalLogin:     string(Fields(caps["auth"])["terminal"]) == "true",
 		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
 		Raw:               objectOrNil(raw),
+		AsyncTasks:        airDeclared(caps["_meta"], AirAsyncTasks),
 		Plans:             isObject(caps["plan"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      readTraits(info, raw),

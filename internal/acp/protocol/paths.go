@@ -28,7 +28,7 @@ var pathsOf = map[string]string{
 	"session/list":               "cwd",
 	"session/list.result":        "sessions[].cwd sessions[].additionalDirectories[]",
 	"session/prompt":             block("prompt[]"),
-	"session/update":             toolCall("update") + block("update.content") + block("update.content[]") + block("update.summary[]") + "update.plan.uri:uri update.cwd update.additionalDirectories[]",
+	"session/update":             toolCall("update") + block("update.content") + block("update.content[]") + block("update.summary[]") + "update.plan.uri:uri update.cwd update.additionalDirectories[] update.outputFilePath",
 	"session/request_permission": toolCall("toolCall"),
 	"fs/read_text_file":          "path",
 	"fs/write_text_file":         "path",

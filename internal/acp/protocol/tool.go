@@ -79,6 +79,7 @@ type ToolMeta struct {
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
 	TerminalOutput *TerminalOutput `json:"terminal_output,omitempty"`
 	TerminalExit   *TerminalExit   `json:"terminal_exit,omitempty"`
+	JetBrains      *AirMeta        `json:"jetbrains,omitempty"`
 }
 
 // OwnMeta is for package serve, which shows one agent's requests to several clients.

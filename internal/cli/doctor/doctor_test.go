@@ -149,7 +149,7 @@ func TestNoLogin(t *testing.T) {
 	require.Equal(t, "droid is not logged in. New sessions start with Factory's model GPT-5.6 Sol, which needs a login.", login.Found)
 	require.Contains(t, login.ToDo, "`droid-acp login`")
 	require.Equal(t, 1, r.Count(Failure), shown(r))
-	require.Equal(t, map[string]any{"protocol": "1.220.0", "generation": "0.215"}, r.of(t, "start").Facts)
+	require.Equal(t, map[string]any{"protocol": "1.220.0", "generation": "0.225"}, r.of(t, "start").Facts)
 }
 
 func TestOwnModel(t *testing.T) {

@@ -53,7 +53,7 @@ func (v Version) String() string {
 // has, such as "0.215", or "" for one that is older than all of them.
 func (v Version) Generation() string {
 	name := ""
-	for _, r := range []release{release099, release215} {
+	for _, r := range []release{release099, release215, release225} {
 		if v.atLeast(r.protocol) {
 			name = r.name
 		}
@@ -135,6 +135,7 @@ type release struct {
 var (
 	release099 = release{"0.99", Version{0, 0, 1}}
 	release215 = release{"0.215", Version{1, 206, 0}}
+	release225 = release{"0.225", Version{1, 220, 0}}
 )
 
 // The table of facts.
@@ -185,4 +186,6 @@ var (
 	// Else the end of its input is the only way.
 	ClosesSessions     = Fact{release215, "close a session and say when its file is whole"}
 	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+
+	ChecksRules = Fact{release225, "say what its lists of commands make of one"}
 )

@@ -16,14 +16,27 @@ const zombie = 5
 // processes lists all processes.
 func processes() (all []relative, err error) {
 	table, err := unix.SysctlKinfoProcSlice("kern.proc.all")
-	for _, p := range table {
-		all = append(all, relative{
-			pid:     int(p.Proc.P_pid),
-			started: uint64(p.Proc.P_starttime.Sec)*1e6 + uint64(p.Proc.P_starttime.Usec),
-			parent:  int(p.Eproc.Ppid),
-			group:   int(p.Eproc.Pgid),
-			dead:    p.Proc.P_stat == zombie,
-		})
+	for i := range table {
+		all = append(all, relativeOf(&table[i]))
 	}
 	return all, err
+}
+
+// processOf is one process.
+func processOf(pid int) (relative, error) {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return relative{}, err
+	}
+	return relativeOf(p), nil
+}
+
+func relativeOf(p *unix.KinfoProc) relative {
+	return relative{
+		pid:     int(p.Proc.P_pid),
+		started: uint64(p.Proc.P_starttime.Sec)*1e6 + uint64(p.Proc.P_starttime.Usec),
+		parent:  int(p.Eproc.Ppid),
+		group:   int(p.Eproc.Pgid),
+		dead:    p.Proc.P_stat == zombie,
+	}
 }

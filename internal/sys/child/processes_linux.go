@@ -29,6 +29,9 @@ func processes() (all []relative, err error) {
 	return all, nil
 }
 
+// processOf is one process.
+func processOf(pid int) (relative, error) { return readStat(pid) }
+
 // readStat reads /proc/PID/stat, see proc_pid_stat(5). The program's name, in
 // parentheses, may contain anything.
 func readStat(pid int) (relative, error) {

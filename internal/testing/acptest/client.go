@@ -3,6 +3,7 @@ package acptest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,15 @@ func (c client) has(path string) bool {
 	}
 	_, object := v.(map[string]any)
 	return object || v == true
+}
+
+// takesAsyncTasks reports whether a client declares that one of Air's capabilities.
+func (c client) takesAsyncTasks() bool {
+	meta, _ := c["_meta"].(map[string]any)
+	jetbrains, _ := meta["jetbrains"].(map[string]any)
+	air, _ := jetbrains["air"].(map[string]any)
+	list, _ := air["capabilities"].([]any)
+	return slices.Contains(list, any("asyncTasks"))
 }
 
 // updateNeeds are the capabilities without which a client gets no such update. Those of
@@ -68,6 +78,9 @@ func (c client) allow(m message) error {
 	}
 	if need != "" && !c.has(need) {
 		return fmt.Errorf("%s %s%s needs the client's capability %s, which it did not declare", m.Method, p.Update.SessionUpdate, p.Mode, need)
+	}
+	if (strings.HasPrefix(p.Update.SessionUpdate, "async_task_") || p.Update.Meta["jetbrains"] != nil) && !c.takesAsyncTasks() {
+		return fmt.Errorf("%s needs the client's asyncTasks in _meta.jetbrains.air", p.Update.SessionUpdate)
 	}
 	for name := range p.Update.Meta {
 		if strings.HasPrefix(name, "terminal_") && !c.has("_meta.terminal_output") {

@@ -21,7 +21,7 @@ type Validator struct{ stable, unstable, outside *schema }
 func Load(dir string) (*Validator, error) {
 	stable, err := loadSchema(filepath.Join(dir, "schema.json"), "Error")
 	unstable, unstableErr := loadSchema(filepath.Join(dir, "schema.unstable.json"))
-	outside, outsideErr := loadSchema(filepath.Join(dir, "outside.json"), "SessionModelState")
+	outside, outsideErr := loadSchema(filepath.Join(dir, "outside.json"), "SessionModelState", "AsyncTaskPush")
 	if err := errors.Join(err, unstableErr, outsideErr); err != nil {
 		return nil, err
 	}
@@ -158,6 +158,9 @@ func (v *Validator) checkParams(m message, c client) error {
 	}
 	if s := v.outside.params[m.Method]; s != nil {
 		return validate(s, m.Params, m.Method)
+	}
+	if strings.HasPrefix(read(m.Params).Update.SessionUpdate, "async_task_") {
+		return validate(v.outside.defs["AsyncTaskPush"], m.Params, "an async task")
 	}
 	s := v.stable.params[m.Method]
 	if s == nil || c.wantsUnstable(m) {

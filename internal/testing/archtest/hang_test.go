@@ -37,7 +37,7 @@ var unbounded = map[string]string{
 	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
-	"Process.Background": "in the owner",
+	"Process.NotWatched": "in the owner",
 	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 

@@ -118,7 +118,7 @@ func reaching(m *tree) (wrong []string) {
 
 // startsDroid are the functions that start a droid. It runs what the directory brings that it is
 // started in: a session's, where one works there, and else an empty one of its own.
-var startsDroid = []string{"Release", "start", "startProcess"}
+var startsDroid = []string{"CheckRules", "Release", "start", "startProcess"}
 
 var makesCommand = regexp.MustCompile(`\bchild\.Command[({]`)
 

@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
+	"droid-acp/internal/adapter/internal/background"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -42,7 +43,9 @@ type Process struct {
 	silence silence
 	unmade  bool // no droid has made the session yet, because there was none
 
-	background bool // it has said that a command of the user's goes on when its call has ended
+	// Left are the commands that it has left in the background, and begun is how many it has said that it has.
+	Left  background.Commands
+	begun int
 
 	retiring *droid.Client      // the droid before, which was told to end and still runs
 	polite   context.Context    // a droid that retires may take its time until this ends
@@ -122,7 +125,7 @@ func (p *Process) Outcome(limit int) (*stream.SessionInfo, *acp.RequestError) {
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid, p.background = client, false
+	p.droid, p.Left, p.begun = client, background.Commands{}, 0
 	p.norm = quirks.New(client.Version())
 	p.norm.Reserve(shown...)
 }
@@ -138,20 +141,28 @@ func (p *Process) Opened(settings stream.Settings) []quirks.Event {
 func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
 	p.Spoke(now)
 	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
-		p.background = true
+		p.begun++
 	}
 	return p.norm.Push(now, ev)
 }
 
 // Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to
-// 0.225). What droid has said of it alone does not tell that it still runs, and a process alone not what it is.
-func (p *Process) Background() bool { return p.droid != nil && p.background && p.droid.HasChildren() }
+// 0.225). Of one that is not watched, what droid has said of it alone does not tell that it still runs, and a process
+// alone not what it is.
+func (p *Process) Background() bool {
+	return p.droid != nil && (p.Left.Runs(nil) || p.NotWatched())
+}
 
-// LoseBackground is Background for who ends droid and tells the user: it is true once.
-func (p *Process) LoseBackground() bool {
-	runs := p.Background()
-	p.background = false
-	return runs
+// NotWatched reports whether one may run of which nothing is known.
+func (p *Process) NotWatched() bool {
+	return p.droid != nil && p.begun > p.Left.Known() && p.droid.HasChildren()
+}
+
+// LoseBackground is Background for who ends droid and tells the user: it is true once. left are those that are known.
+func (p *Process) LoseBackground() (left []*background.Command, runs bool) {
+	left, runs = p.Left.Running(), p.Background()
+	p.Left, p.begun = background.Commands{}, 0
+	return left, runs
 }
 
 // Asking notes that droid is asked something about itself, until the caller calls answered.

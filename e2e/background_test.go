@@ -1,0 +1,191 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testing/modelserver"
+)
+
+// backgroundCall is a call of droid's Execute tool that leaves its command running.
+func backgroundCall(id, command string) modelserver.ToolCall {
+	call := execute(id, command)
+	call.Args.(map[string]any)["fireAndForget"] = true
+	return call
+}
+
+// lines are what came from a line on, as text.
+func (c *client) text(from int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, l := range c.lines[from:] {
+		if u, ok := asUpdate(l); ok {
+			b.WriteString(u.raw + "\n")
+		}
+	}
+	return b.String()
+}
+
+// awaitText waits for an update that has all of these in it.
+func (c *client) awaitText(from int, texts ...string) {
+	c.t.Helper()
+	c.await(strings.Join(texts, " and "), from, answerLimit, func(l line) bool {
+		u, ok := asUpdate(l)
+		for _, text := range texts {
+			ok = ok && strings.Contains(u.raw, text)
+		}
+		return ok
+	})
+}
+
+// runs reports whether a process of the home has these words in its command line.
+func (h home) runs(t testing.TB, words string) bool {
+	for _, p := range h.processes(t) {
+		if strings.Contains(p.command, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// A command in the background is shown while it goes on, and when it has ended or was stopped; each kind of client gets
+// what it can show.
+func TestBackgroundCommandIsFollowed(t *testing.T) {
+	for name, capabilities := range map[string]map[string]any{
+		"terminals": {"_meta": map[string]any{"terminal_output": true}},
+		"others":    {},
+		"Air":       {"_meta": map[string]any{"jetbrains": map[string]any{"air": map[string]any{"version": 1, "capabilities": []any{"asyncTasks"}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				gate := filepath.Join(h.dir, "gate")
+				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; while [ ! -e "+gate+" ]; do sleep 0.1; done; echo bye; exit 3")}},
+					modelserver.Step{Text: "It runs."})
+				model.On("again", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("c", "echo up; sleep 296 & wait")}}, modelserver.Step{Text: "It runs."})
+				c := startAgent(t, h, "--mode", "auto-high")
+				c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": knownEditor}, nil)
+				s := c.openSession(h)
+				from := c.seen()
+				s.say("serve")
+				said := c.text(from)
+				t.Log(said)
+				require.Contains(t, said, "It runs in the background, and ends with this session")
+				require.NotContains(t, said, "CLI exits")
+				require.NotContains(t, said, "terminal_exit")
+				switch name {
+				case "terminals":
+					c.awaitText(from, `"terminal_output":`, `"data":"ready\n"`)
+				case "Air":
+					c.awaitText(from, `"async_task_spawned"`, `"toolCallId":"b"`)
+					c.awaitText(from, `"async_task_progress"`, `"summary":"ready"`)
+				}
+				require.Contains(t, s.say("/background"), "- 1: `echo ready;")
+				from = c.seen()
+				require.NoError(t, os.WriteFile(gate, nil, 0o600))
+				switch name {
+				case "terminals":
+					c.awaitText(from, `"terminal_exit":`, `"exit_code":null`, "It has ended. droid does not tell how.")
+					require.Contains(t, c.text(from), `"data":"bye\n"`)
+				case "Air":
+					c.awaitText(from, `"async_task_state_update"`, `"state":"completed"`)
+				default:
+					c.awaitText(from, "A command that droid ran in the background has ended", `ready\nbye\n`)
+				}
+
+				from = c.seen()
+				s.say("again")
+				h.awaitProcess(t, "sleep 296")
+				if name == "Air" {
+					_, l := c.await("the task", from, answerLimit, func(l line) bool { return strings.Contains(string(l.Params), "async_task_spawned") })
+					_, rest, _ := strings.Cut(string(l.Params), `"asyncTaskId":"`)
+					id, _, _ := strings.Cut(rest, `"`)
+					var result struct{ Stopped bool }
+					c.mustCall("_session/async_task/stop", map[string]any{"sessionId": s.id, "asyncTaskId": id}, &result)
+					require.True(t, result.Stopped)
+					c.awaitText(from, `"async_task_state_update"`, `"state":"stopped"`)
+				} else {
+					require.Contains(t, s.say("/background stop 2"), "Stopped: `echo up;")
+				}
+				require.False(t, h.runs(t, "sleep 296"), "the whole group")
+				require.Contains(t, s.say("/background"), "Nothing runs in the background")
+			})
+		})
+	}
+}
+
+// A command in the background ends with its droid, also where that is killed by somebody else, which leaves it running;
+// a load says that it has ended, and while droid goes on that it runs.
+func TestBackgroundCommandOfALoad(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; sleep 295")}}, modelserver.Step{Text: "It runs."})
+		c := startAgent(t, h, "--mode", "auto-high")
+		c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"_meta": map[string]any{"terminal_output": true}}, "clientInfo": knownEditor}, nil)
+		s := c.openSession(h)
+		from := c.seen()
+		s.say("serve")
+		c.awaitText(from, `"data":"ready\n"`)
+		load := map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}
+		from = c.seen()
+		s.mustCall("session/load", load, nil)
+		require.Contains(t, c.text(from), "It runs in the background, and ends with this session")
+		require.Contains(t, c.text(from), `"data":"ready\n"`)
+		require.True(t, h.runs(t, "sleep 295"))
+
+		from = c.seen()
+		for _, p := range h.processes(t) {
+			if p.droid {
+				require.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
+			}
+		}
+		c.awaitText(from, "ran in the background was ended")
+		require.Eventually(t, func() bool { return !h.runs(t, "sleep 295") }, 10*time.Second, 20*time.Millisecond, "nobody is left behind")
+		from = c.seen()
+		s.mustCall("session/load", load, nil)
+		require.Contains(t, c.text(from), "It ran in the background, and ended with droid.")
+		require.NotContains(t, c.text(from), "CLI exits")
+	})
+}
+
+// What it says that a rule lets through is what runs without a question: by droid's own check where it has one, else as
+// droid-acp reads the lists.
+func TestPermissionsAsDroidDoes(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.changeSettings(t, func(settings map[string]any) {
+			settings["commandAllowlist"] = []any{"touch zz1", "mkdir only", "git tag x"}
+			settings["commandDenylist"] = []any{"mktemp"}
+		})
+		require.NoError(t, os.Mkdir(filepath.Join(h.dir, "elsewhere"), 0o755))
+		for i, command := range []string{
+			"touch zz1", "touch any", "FOO=1 touch env", "touch a; touch b", "touch a && mkdir new", "touch red > out.txt", "touch " + filepath.Join(h.dir, "elsewhere", "far"),
+			"touch a | sort", "touch $(echo sub)", "touch a; mv a b", "mv a b", "mkdir other", "mktemp", "touch x && mktemp", "git tag other", "git branch b", "chmod +x zz1",
+		} {
+			word := fmt.Sprintf("prompt%dx", i)
+			model.On(word, modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("c"+fmt.Sprint(i), command)}}, modelserver.Step{Text: "Done."})
+		}
+		c := startAgent(t, h).onPermission(rejectOnce)
+		s := c.open(h)
+		for i, command := range []string{
+			"touch zz1", "touch any", "FOO=1 touch env", "touch a; touch b", "touch a && mkdir new", "touch red > out.txt", "touch " + filepath.Join(h.dir, "elsewhere", "far"),
+			"touch a | sort", "touch $(echo sub)", "touch a; mv a b", "mv a b", "mkdir other", "mktemp", "touch x && mktemp", "git tag other", "git branch b", "chmod +x zz1",
+		} {
+			why := s.say("/permissions why " + command)
+			asked := len(c.asked())
+			s.say(fmt.Sprintf("prompt%dx", i))
+			ran := len(c.asked()) == asked
+			t.Logf("%-40s ran %t: %s", command, ran, why)
+			if ran != strings.Contains(why, "it runs without a question") {
+				t.Errorf("%s: ran %t, and it says: %s", command, ran, why)
+			}
+		}
+	})
+}

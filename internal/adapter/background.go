@@ -1,0 +1,168 @@
+package adapter
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/background"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
+)
+
+// A command that droid has left in the background is watched until it has ended, as droid tells nothing of it. It ends
+// with its droid, however that ends.
+
+// heedLeft begins to watch the command that an event leaves in the background.
+func heedLeft(s *Session, ev quirks.Event) {
+	client := s.proc.Client()
+	if client == nil {
+		return
+	}
+	if c := s.proc.Left.Heard(time.Now(), ev); c != nil {
+		s.Go(func(t *owner.Task) { s.watch(t, client, c) })
+	}
+}
+
+// watch tells what a command in the background writes, and that it has ended.
+func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Command) {
+	var w *background.Watch
+	var err error
+	t.Beside(func(ctx context.Context) {
+		w, err = files.Within(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
+			return background.Begin(client, c.Process, path)
+		})
+	})
+	if err != nil {
+		s.log.Info("a command in the background cannot be watched", zap.Error(err))
+		s.proc.Left.Lose(c)
+		return
+	}
+	if w.Unread != nil {
+		s.log.Info("what a command in the background writes cannot be read", zap.Error(w.Unread))
+	}
+	defer w.Close()
+	c.Of = w.Process
+	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
+		room := s.out.Full() == nil
+		var look background.Look
+		t.Beside(func(ctx context.Context) {
+			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room), nil })
+		})
+		switch {
+		case !s.proc.Left.Runs(c): // it was told that it has ended
+		case err == nil && !look.Runs:
+			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
+			s.leftEnded(c, look.LastWords)
+		default:
+			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
+			t.Beside(background.Pause)
+		}
+	}
+}
+
+// leftEnded tells that a command in the background has ended, once.
+func (s *Session) leftEnded(c *background.Command, lastWords string) {
+	if !s.proc.Left.Ended(c) {
+		return
+	}
+	how := "It has ended. droid does not tell how."
+	if c.Stopped {
+		how = "You have stopped it."
+	}
+	s.tell(s.show.LeftEnded(c.Left, how, c.Stopped)...)
+	text := s.show.LeftMessage(c.Line, lastWords)
+	switch {
+	case text == "" || c.Stopped:
+	case s.load.Open() != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
+		s.out.Keep(text)
+	default:
+		tellNow(s, text)
+	}
+}
+
+// stopLeft has a command in the background end. It reports whether it is gone.
+func (s *Session) stopLeft(t *owner.Task, c *background.Command) (gone bool) {
+	if c.Of == nil {
+		return false
+	}
+	c.Stopped = true
+	t.Beside(func(context.Context) { gone = c.Of.End(background.StopTime) })
+	if c.Stopped = gone; gone {
+		s.leftEnded(c, "")
+	}
+	return gone
+}
+
+// tellBackground tells the user, once, that the commands in the background end: they end with droid, and nothing else
+// tells that. It returns those that are known, for endLeft.
+func (s *Session) tellBackground() []*background.Command {
+	left, some := s.proc.LoseBackground()
+	if !some {
+		return nil
+	}
+	text := "A command that droid ran in the background was ended, since droid's process had to end"
+	var lines []string
+	for _, c := range left {
+		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", true)...)
+		lines = append(lines, markdown.Code(visible.Line(c.Line)))
+	}
+	if len(lines) > 0 {
+		text += ": " + strings.Join(lines, ", ")
+	}
+	if s.load.Open() != nil || !s.out.Known() {
+		s.out.Keep(text + ".") // what a load shows comes first
+	} else {
+		tellNow(s, text+".")
+	}
+	return left
+}
+
+// endLeft makes sure that commands in the background are gone, as their droid is: one that was killed by somebody else
+// leaves them running (0.215, 0.225). It blocks.
+func endLeft(left []*background.Command) {
+	for _, c := range left {
+		if c.Of != nil {
+			c.Of.End(background.StopTime)
+		}
+	}
+}
+
+// methodStopTask stops a command in the background (Air; claude-agent-acp 0.101, codex-acp 2.6).
+const methodStopTask = "_session/async_task/stop"
+
+// stopTask is methodStopTask. stopped is false where there is no such command, or none any more.
+func (a *Agent) stopTask(c *wire.Call) (any, *acp.RequestError) {
+	var params struct {
+		AsyncTaskID string `json:"asyncTaskId"`
+	}
+	if err := problem.Decode(c.Params, &params); err != nil {
+		return nil, err
+	}
+	id, err := idOf(c)
+	if err != nil {
+		return nil, err
+	}
+	s, place, err := a.reach(c, id)
+	if err != nil {
+		return nil, err
+	}
+	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
+		stopped := false
+		for _, c := range s.proc.Left.Running() {
+			if c.ID() == params.AsyncTaskID {
+				stopped = s.stopLeft(t, c)
+			}
+		}
+		return map[string]bool{"stopped": stopped}, nil
+	})
+}

@@ -1,0 +1,129 @@
+package background
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/sys/child"
+)
+
+const (
+	// lookEvery is how often it is looked whether a command runs, and what it has written.
+	lookEvery = 500 * time.Millisecond
+	// StopTime is how long a command has to end by itself that is stopped.
+	StopTime = 2 * time.Second
+	// most is how much of what a command has written between two looks is read, in bytes.
+	most = 32 << 10
+	// mostWords is how much of the end of its output is told in a message, in bytes.
+	mostWords = 2 << 10
+)
+
+// Pause waits until it is time for the next look.
+func Pause(ctx context.Context) { child.Pause(ctx, lookEvery) }
+
+// Watch looks at one command. Its methods read files; one goroutine calls them at a time.
+type Watch struct {
+	Process droid.Left // nil where it had ended before
+	Unread  error      // why what it writes cannot be read
+
+	output *os.File // nil then
+	at     int64    // how much of it was read
+}
+
+// Begin begins to watch a command of a droid, by the id of its process and the file with its output. An error says
+// that it cannot be watched.
+func Begin(client *droid.Client, id int, output string) (*Watch, error) {
+	process, err := client.Left(id)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{Process: process}
+	w.output, w.Unread = droid.OpenOutput(output)
+	return w, nil
+}
+
+// Look is what is seen of a command.
+type Look struct {
+	Runs      bool
+	Piece     string // what it has written since the last look
+	LastWords string // the end of what it wrote, where it runs no more: lines, as far as there is one
+}
+
+// Look looks at the command, and where reads is true also at what it writes.
+func (w *Watch) Look(reads bool) (l Look) {
+	l.Runs = w.Process != nil && w.Process.Runs() // before the output: what it writes last is read
+	if reads {
+		l.Piece = w.read(l.Runs)
+	}
+	if !l.Runs {
+		l.LastWords = w.lastWords()
+	}
+	return l
+}
+
+// read is what was written since, as valid UTF-8, the end of it where that is much. more says that there may be more:
+// a character that has not come whole is left for then.
+func (w *Watch) read(more bool) string {
+	if w.output == nil {
+		return ""
+	}
+	info, err := w.output.Stat()
+	if err != nil || info.Size() <= w.at {
+		return ""
+	}
+	skipped := max(0, info.Size()-w.at-most)
+	data := make([]byte, info.Size()-w.at-skipped)
+	n, _ := w.output.ReadAt(data, w.at+skipped) // what cannot be read is not shown
+	data = data[:n]
+	w.at += skipped + int64(n)
+	if cut := whole(data); more && cut < len(data) {
+		w.at -= int64(len(data) - cut)
+		data = data[:cut]
+	}
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if skipped > 0 {
+		text = fmt.Sprintf("\n[… %d bytes left out …]\n", skipped) + text
+	}
+	return text
+}
+
+// whole is how many bytes there are up to a character at the end that is not whole.
+func whole(data []byte) int {
+	for i := max(0, len(data)-utf8.UTFMax); i < len(data); i++ {
+		if utf8.RuneStart(data[i]) && !utf8.FullRune(data[i:]) {
+			return i
+		}
+	}
+	return len(data)
+}
+
+func (w *Watch) lastWords() string {
+	if w.output == nil {
+		return ""
+	}
+	info, err := w.output.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(0, info.Size()-mostWords)
+	data := make([]byte, info.Size()-from)
+	n, _ := w.output.ReadAt(data, from)
+	data = data[:n]
+	if _, lines, cut := bytes.Cut(data, []byte("\n")); cut && from > 0 && len(lines) > 0 {
+		data = lines
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD")
+}
+
+// Close lets go of the file.
+func (w *Watch) Close() {
+	if w.output != nil {
+		_ = w.output.Close() // it was only read
+	}
+}

@@ -1,0 +1,262 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/rules"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
+)
+
+// permissionsCommand shows what is allowed, denied and blocked for good, takes back a permission, or says what lets a
+// command run.
+func permissionsCommand(r *slashRun, args string) {
+	known, unread, err := r.rules()
+	word, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
+	switch rest = strings.TrimSpace(rest); {
+	case err != nil:
+		r.fail("The lists were not read", err)
+	case word == "why":
+		r.reply(r.whyNotAsked(known, rest))
+	case word == "forget":
+		r.reply(r.takeBack(known, rest))
+	default:
+		r.reply(listRules(known, unread))
+	}
+}
+
+// rules reads the lists that count in this session; unread says which of the files could not be read.
+func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
+	s, cwd, home := r.s, r.s.cwd, droid.Home(os.Environ())
+	type read struct {
+		known  []rules.Rule
+		unread error
+	}
+	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+		got, err := files.Within(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
+			got.known, got.unread = rules.Read(files.Real(cwd), files.Real(home), os.Getenv(droid.EnvSettings))
+			return got, nil
+		})
+		known, unread = got.known, got.unread
+		return err
+	})
+	if client := s.proc.Client(); client != nil && client.Without() != nil {
+		for _, i := range client.Without().Of(layer.Allowed) {
+			if !slices.ContainsFunc(known, func(k rules.Rule) bool { return k.Kind == rules.Allowed && k.Owner == rules.User && k.Text == i.Does }) {
+				known = append(known, rules.Rule{Kind: rules.Denied, Text: i.Does, Owner: rules.Process})
+			}
+		}
+	}
+	return known, unread, err
+}
+
+// whose says whose file a rule stands in.
+func whose(k rules.Rule) string {
+	switch {
+	case k.Owner == rules.User:
+		return "Yours, in "
+	case k.Owner == rules.Project:
+		return "The project's, in "
+	case k.Owner == rules.Local:
+		return "Yours for this project, in "
+	case k.File == "":
+		return "By droid-acp, as you have not trusted this project"
+	}
+	return "Of $" + droid.EnvSettings + ", in "
+}
+
+func entry(text string) string { return markdown.Code(visible.Line(text)) }
+
+// effect says what a rule does.
+func effect(k rules.Rule) string {
+	key := rules.Key(k.Text)
+	switch k.Kind {
+	case rules.Denied:
+		return "asked about: " + entry(k.Text)
+	case rules.Blocked:
+		return "never run: " + entry(k.Text)
+	case rules.MCP:
+		return "allowed, MCP: " + entry(k.Text)
+	}
+	if key != strings.TrimSpace(k.Text) && key != "" {
+		return "allowed: " + entry(k.Text) + ", which lets **every** " + entry(key) + " run"
+	}
+	return "allowed: " + entry(k.Text)
+}
+
+// listRules lists rules by the files that they stand in.
+func listRules(known []rules.Rule, unread error) string {
+	var b strings.Builder
+	last := "?"
+	for _, k := range known {
+		if file := whose(k) + k.File; file != last {
+			last = file
+			where := whose(k)
+			if k.File != "" {
+				where += entry(k.File)
+			}
+			fmt.Fprintf(&b, "\n%s:\n\n", where)
+		}
+		fmt.Fprintf(&b, "- %s\n", effect(k))
+	}
+	if len(known) == 0 {
+		b.WriteString("Nothing is allowed, asked about or blocked for good in files that droid-acp reads: the mode decides.\n")
+	} else {
+		b.WriteString("\nAn entry counts for any arguments, and for redirections to any file; what is asked about or never run wins. " +
+			"`/permissions forget ENTRY` takes one of yours back, `/permissions why COMMAND` says what lets a command run.\n")
+	}
+	if unread != nil {
+		b.WriteString("\nNot read: " + visible.Line(unread.Error()) + ".\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+const (
+	// ruleCheckTime bounds how long droid may take to say what its lists make of a command.
+	ruleCheckTime = 10 * time.Second
+	// rulesSettle is when droid has read a file of settings again that was written (2 s in 0.215 and 0.225), and has
+	// written it itself if it was about to.
+	rulesSettle = 2500 * time.Millisecond
+	// rulesTries is how often a permission is taken back that droid writes again.
+	rulesTries = 3
+)
+
+var errRuleCheck = errors.New("droid did not say within 10 s")
+
+// whyNotAsked says what the lists make of a command: by droid's own check, where it has one.
+func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
+	mode := "droid's mode here is " + string(r.s.options.Mode().Title()) + ", and droid asks before what it takes for riskier than that."
+	client, cwd := r.s.proc.Client(), r.s.cwd
+	if client == nil || !client.Version().Has(stream.ChecksRules) {
+		return "As droid-acp reads the lists, since this droid has no check of its own: " + asRead(known, command) + " Otherwise " + mode
+	}
+	var check droid.RuleCheck
+	err := r.beside(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
+		check, err = client.CheckRules(ctx, cwd, command)
+		return err
+	})
+	if err != nil {
+		return "As droid-acp reads the lists, since droid's own check failed (" + visible.Line(err.Error()) + "): " + asRead(known, command) + " Otherwise " + mode
+	}
+	text := "By droid's own check: "
+	var by []string
+	for _, p := range check.Patterns {
+		by = append(by, entry(p)+foundIn(known, p))
+	}
+	switch check.Decision {
+	case "allow":
+		text += "it runs without a question, by " + strings.Join(by, ", ") + "."
+	case "ask":
+		text += "droid asks before it, whatever the mode, by " + strings.Join(by, ", ") + "."
+	case "no-match":
+		text += "no list has it. " + mode
+	default:
+		text += visible.Line(check.Decision) + ", by " + strings.Join(by, ", ") + "."
+	}
+	if !check.Project {
+		text += " What the project brings was not read, as you have not trusted it."
+	}
+	return text
+}
+
+// foundIn says in which files an entry is that droid cuts down to this pattern; droid names none.
+func foundIn(known []rules.Rule, pattern string) string {
+	var where []string
+	for _, k := range known {
+		if k.Text == pattern || rules.Key(k.Text) == pattern {
+			where = append(where, placeOf(k))
+		}
+	}
+	if len(where) == 0 {
+		return " (a list of droid's own)"
+	}
+	return " (" + strings.Join(slices.Compact(where), ", ") + ")"
+}
+
+func placeOf(k rules.Rule) string {
+	if k.File == "" {
+		return "what droid-acp gives to this droid"
+	}
+	return entry(k.File)
+}
+
+// asRead says what the lists make of a command as this program reads them.
+func asRead(known []rules.Rule, command string) string {
+	v := rules.Reading(known, command)
+	var by []string
+	for _, k := range v.Meets {
+		by = append(by, entry(k.Text)+foundIn([]rules.Rule{k}, k.Text))
+	}
+	list := strings.Join(by, ", ")
+	switch {
+	case len(v.Meets) == 0:
+		return "no list has it."
+	case v.Meets[0].Kind == rules.Blocked:
+		return "it never runs, by " + list + "."
+	case v.Meets[0].Kind == rules.Denied:
+		return "droid asks before it, whatever the mode, by " + list + "."
+	case v.Lets():
+		return "it runs without a question, by " + list + "."
+	case v.Unread:
+		return "no entry lets it run, since it has a part that only a shell reads."
+	}
+	return "no entry lets all of it run: " + entry(strings.TrimSpace(v.Open)) + " is in no list."
+}
+
+// takeBack takes a permission back, and looks again whether droid has written it anew.
+func (r *slashRun) takeBack(known []rules.Rule, text string) string {
+	var mine []rules.Rule
+	others := ""
+	for _, k := range known {
+		switch {
+		case k.Text != text:
+		case k.TakenBack():
+			mine = append(mine, k)
+		case k.Kind == rules.Allowed:
+			others = entry(text) + " stands in " + placeOf(k) + ", which is not yours alone. Remove it there."
+		default:
+			others = entry(text) + " is no permission: without it more would run. Remove it by hand where you want that."
+		}
+	}
+	if len(mine) == 0 {
+		return cmp.Or(others, "There is no such entry. `/permissions` lists them.")
+	}
+	for range rulesTries {
+		for _, k := range mine {
+			err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+				_, err := files.Within(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.Done(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				return err
+			})
+			if err != nil {
+				return "It was not taken back: " + err.Error() + "."
+			}
+		}
+		r.task.Beside(func(context.Context) {
+			select {
+			case <-time.After(rulesSettle):
+			case <-r.work.Done():
+			}
+		})
+		now, _, err := r.rules()
+		if err != nil {
+			return "It was taken back. Whether droid has written it again is not known: " + err.Error() + "."
+		}
+		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return k.Text != text || !k.TakenBack() })
+		if len(mine) == 0 {
+			return "Taken back: " + entry(text) + ". droids that run have read that by now. " + others
+		}
+	}
+	return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(mine[0].File) + " by hand."
+}

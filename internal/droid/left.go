@@ -1,0 +1,65 @@
+package droid
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"droid-acp/internal/sys/files"
+)
+
+// Left is a command that droid has left running in the background (Execute with fireAndForget), with its process
+// group. droid tells nothing of it when its call has ended: neither what it writes nor how it ends. It ends with droid,
+// but for one that is killed by somebody else (0.99 to 0.225).
+type Left interface {
+	// Runs reports whether something of it runs.
+	Runs() bool
+	// End asks it to end, and kills it after the time grace. It reports whether it is gone.
+	End(grace time.Duration) (gone bool)
+}
+
+// Left finds such a command by the id of its process among what droid has started. It is nil for one that has ended.
+// An error says that it cannot be told: on Windows, and of a client without a process.
+func (c *Client) Left(id int) (Left, error) {
+	if c.left == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return c.left(id)
+}
+
+// PlayLeft has a client without a process find commands in the background by left.
+func (c *Client) PlayLeft(left func(id int) (Left, error)) { c.left = left }
+
+func (p *process) kin(id int) (Left, error) {
+	kin, err := p.Kin(id)
+	if kin == nil {
+		return nil, err
+	}
+	return kin, err
+}
+
+// outputName is how droid calls the file with the output of such a command (0.99 to 0.225).
+var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^droid-bg-\d+\.out$`) })
+
+// OpenOutput opens the file with the output of such a command for reading: a regular file of this user's in the
+// directory for temporary files, which droid has named. Another file is an error, and is not read.
+func OpenOutput(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	if !outputName().MatchString(name) || !slices.Contains([]string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Clean(dir)) {
+		return nil, fmt.Errorf("%s is no file of droid's for the output of a command", path)
+	}
+	file, info, err := files.OpenExact(path)
+	if err != nil {
+		return nil, err
+	}
+	if !files.IsOurs(info) {
+		_ = file.Close() // nothing was read
+		return nil, fmt.Errorf("%s belongs to another user", path)
+	}
+	return file, nil
+}

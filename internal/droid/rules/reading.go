@@ -1,0 +1,104 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+)
+
+// Verdict is what the rules say of a command.
+type Verdict struct {
+	Meets  []Rule // that decide, those of the strongest kind alone
+	Unread bool   // the command has a part that only a shell understands
+	Open   string // the part that no rule lets through, where others are let through
+}
+
+// Reading is what rules say of a command, as this program reads them: as droid cuts both down to a key. It knows none
+// of droid's own lists, and nothing of what droid takes for harmless.
+func Reading(all []Rule, command string) (v Verdict) {
+	parts, plain := split(command)
+	v.Unread = !plain
+	meets := func(kind Kind, key string) (found []Rule) {
+		for _, r := range all {
+			if r.Kind == kind && key != "" && Key(r.Text) == key {
+				found = append(found, r)
+			}
+		}
+		return found
+	}
+	for _, kind := range []Kind{Blocked, Denied} {
+		for _, part := range parts {
+			v.Meets = append(v.Meets, meets(kind, Key(part))...)
+		}
+		if len(v.Meets) > 0 {
+			return v
+		}
+	}
+	for _, part := range parts {
+		found := meets(Allowed, Key(part))
+		if len(found) == 0 && v.Open == "" {
+			v.Open = part
+		}
+		v.Meets = append(v.Meets, found...)
+	}
+	return v
+}
+
+// Lets reports whether the rules let the command run without a question.
+func (v Verdict) Lets() bool {
+	return len(v.Meets) > 0 && v.Meets[0].Kind == Allowed && v.Open == "" && !v.Unread
+}
+
+// twoWords are the programs of whose commands droid keeps the first two words (0.215, 0.225).
+var twoWords = []string{"git", "npm", "pnpm", "yarn"}
+
+// Key is what droid keeps of a command, and of an entry of its lists: the name of the program, of some with what it is
+// to do. So an entry "touch a" lets each "touch" run.
+func Key(command string) string {
+	words := strings.Fields(command)
+	for len(words) > 0 && isAssignment(words[0]) {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return ""
+	case len(words) > 1 && slices.Contains(twoWords, words[0]) && !strings.HasPrefix(words[1], "-"):
+		return words[0] + " " + words[1]
+	}
+	return words[0]
+}
+
+// isAssignment reports whether a word sets a variable for the command behind it.
+func isAssignment(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
+}
+
+// split cuts a command line into the commands that a shell runs. plain is false where it has something that runs others,
+// such as $(…), or that this program does not read.
+func split(line string) (parts []string, plain bool) {
+	plain = true
+	begin, quote := 0, byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case c == '\\' && quote != '\'':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '\'':
+		case c == '`' || c == '$' && i+1 < len(line) && strings.IndexByte("({", line[i+1]) >= 0:
+			plain = false
+		case quote != 0:
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte("(){}", c) >= 0, c == '<' && i+1 < len(line) && line[i+1] == '<':
+			plain = false
+		case strings.IndexByte("|;\n", c) >= 0, c == '&' && (i == 0 || line[i-1] != '>') && (i+1 == len(line) || line[i+1] != '>'):
+			parts = append(parts, line[begin:i])
+			begin = i + 1
+		}
+	}
+	parts = append(parts, line[begin:])
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
+	return parts, plain && quote == 0
+}

@@ -1,0 +1,214 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/rawjson"
+)
+
+// ErrNotTheirs says that a rule is none of those that are taken back here.
+var ErrNotTheirs = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
+
+// errChanged says that somebody else has written the file.
+var errChanged = errors.New("it was written by somebody else at the same time")
+
+const (
+	lockName  = "droid-acp-rules.lock"
+	lockTime  = 5 * time.Second // for another agent that writes
+	lockPause = 20 * time.Millisecond
+	tries     = 5 // where droid writes the file at the same time
+)
+
+// TakenBack reports whether the rule is a permission that TakeBack removes.
+func (r Rule) TakenBack() bool {
+	return r.Owner == User && r.File != "" && (r.Kind == Allowed || r.Kind == MCP)
+}
+
+// TakeBack removes a permission from the user's file, which is written whole, and with all else as it was; droid reads
+// it again within two seconds (0.215, 0.225). A rule that is not there any more is no error. droid, which may have read
+// the file before, can write it again: look again.
+func TakeBack(locks files.Locks, r Rule) error {
+	if !r.TakenBack() {
+		return ErrNotTheirs
+	}
+	path := files.Real(r.File) // a link to it stays one
+	lock, err := take(locks, filepath.Join(filepath.Dir(r.File), lockName))
+	if err != nil {
+		return err
+	}
+	defer lock()
+	for range tries {
+		if err = r.takeBack(path); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return err
+}
+
+// take locks the user's files against other agents.
+func take(locks files.Locks, path string) (release func(), err error) {
+	for until := time.Now().Add(lockTime); ; time.Sleep(lockPause) {
+		file, err := locks.Take(path)
+		switch {
+		case err == nil, file != nil && errors.As(err, new(*files.NoLocksError)): // then nobody locks there
+			return func() { files.Unlock(file, path) }, nil
+		case !errors.Is(err, files.ErrHeld) || time.Now().After(until):
+			return nil, err
+		}
+	}
+}
+
+func (r Rule) takeBack(path string) error {
+	before, err := files.Read(path, layer.MaxFile)
+	if err != nil {
+		return err
+	}
+	after, err := r.without(before)
+	if err != nil || bytes.Equal(before, after) {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	d, err := files.Begin(path, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	defer d.Discard()
+	if _, err := d.Write(after); err != nil {
+		return err
+	}
+	return d.Replace(func() error {
+		if now, err := files.Read(path, layer.MaxFile); err != nil || !bytes.Equal(now, before) {
+			return errors.Join(errChanged, err)
+		}
+		return nil
+	})
+}
+
+// without is the text of a file without the rule, and with all else as it was: comments, order, white space.
+func (r Rule) without(data []byte) ([]byte, error) {
+	for {
+		plain := layer.WithoutComments(data)
+		var was any
+		if err := json.Unmarshal(plain, &was); err != nil {
+			return nil, fmt.Errorf("it is no JSON that can be changed: %w", err)
+		}
+		begin, end := r.place(plain)
+		if begin < 0 {
+			return data, nil
+		}
+		data = cut(data, plain, begin, end)
+		var is any
+		if err := json.Unmarshal(layer.WithoutComments(data), &is); err != nil || !reflect.DeepEqual(is, r.removed(was)) {
+			return nil, errors.New("the entry cannot be told from the rest of the file; remove it by hand")
+		}
+	}
+}
+
+// removed is a value without the first place of the rule.
+func (r Rule) removed(value any) any {
+	at := value
+	for _, key := range r.keys[:len(r.keys)-1] {
+		at = at.(map[string]any)[key]
+	}
+	object, key := at.(map[string]any), r.keys[len(r.keys)-1]
+	if !r.element {
+		delete(object, key)
+		return value
+	}
+	list := object[key].([]any)
+	for i, v := range list {
+		if v == r.Text {
+			object[key] = append(append([]any{}, list[:i]...), list[i+1:]...)
+			break
+		}
+	}
+	return value
+}
+
+// place is where the rule stands in JSON without comments: an element of a list, or a member of an object. begin is
+// negative where it does not.
+func (r Rule) place(plain []byte) (begin, end int) {
+	at := rawjson.SkipSpace(plain, 0)
+	for i, key := range r.keys {
+		name, value := member(plain, at, key)
+		switch {
+		case name < 0:
+			return -1, -1
+		case i == len(r.keys)-1 && !r.element:
+			return name, rawjson.SkipValue(plain, value)
+		}
+		at = value
+	}
+	if plain[at] != '[' {
+		return -1, -1
+	}
+	for i := rawjson.SkipSpace(plain, at+1); plain[i] != ']'; {
+		end := rawjson.SkipValue(plain, i)
+		if rawjson.IsString(plain[i:end]) && rawjson.Unquote(plain[i:end]) == r.Text {
+			return i, end
+		}
+		if i = rawjson.SkipSpace(plain, end); plain[i] == ',' {
+			i = rawjson.SkipSpace(plain, i+1)
+		}
+	}
+	return -1, -1
+}
+
+// member is where a member of the object at an index of valid JSON begins, and its value. Of several with a name the
+// last one counts. name is negative where there is none.
+func member(plain []byte, at int, key string) (name, value int) {
+	if name = -1; plain[at] != '{' {
+		return name, 0
+	}
+	for i := rawjson.SkipSpace(plain, at+1); plain[i] == '"'; {
+		end := rawjson.SkipString(plain, i)
+		begin := rawjson.SkipSpace(plain, rawjson.SkipSpace(plain, end)+1) // behind the colon
+		if rawjson.Unquote(plain[i:end]) == key {
+			name, value = i, begin
+		}
+		if i = rawjson.SkipSpace(plain, rawjson.SkipValue(plain, begin)); plain[i] == ',' {
+			i = rawjson.SkipSpace(plain, i+1)
+		}
+	}
+	return name, value
+}
+
+// cut takes out what stands from begin to end, with the comma behind it, or, where there is none, before it, and its
+// line where nothing else is in that.
+func cut(data, plain []byte, begin, end int) []byte {
+	comma := rawjson.SkipSpace(plain, end)
+	out := append([]byte{}, data...)
+	if comma < len(plain) && plain[comma] == ',' {
+		out = append(out[:comma], out[comma+1:]...)
+	} else {
+		before := bytes.TrimRight(plain[:begin], " \t\r\n")
+		if n := len(before) - 1; n >= 0 && before[n] == ',' {
+			out = append(out[:n], out[n+1:]...)
+			begin, end = begin-1, end-1
+		}
+	}
+	out = append(out[:begin], out[end:]...)
+	line := bytes.LastIndexByte(out[:begin], '\n') + 1
+	rest := bytes.IndexByte(out[begin:], '\n')
+	switch {
+	case rest >= 0 && line > 0 && len(bytes.TrimSpace(out[line:begin+rest])) == 0:
+		return append(out[:line], out[begin+rest+1:]...)
+	case begin < len(out) && out[begin] == ' ' && begin > 0 && bytes.IndexByte([]byte(" [{"), out[begin-1]) >= 0:
+		return append(out[:begin], out[begin+1:]...)
+	case begin < len(out) && out[begin-1] == ' ' && bytes.IndexByte([]byte("]}"), out[begin]) >= 0:
+		return append(out[:begin-1], out[begin:]...)
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package show
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/quirks"
+)
+
+// leftText is what droid says of a command in the background (0.215, 0.225).
+func leftText(command string) string {
+	return "Background process started (PID: 554)\nCommand: " + command + "\nOutput: /tmp/droid-bg-17.out\nStatus: Running in background\n\n" +
+		"Note: Process will continue after CLI exits. Use 'ps' or 'kill' commands to manage."
+}
+
+func quoted(text string) json.RawMessage {
+	data, _ := json.Marshal(text)
+	return data
+}
+
+// The command stands in the result, and may look like the rest of it.
+func TestLeftRunning(t *testing.T) {
+	lie := "x\nOutput: /etc/passwd\nStatus: Running in background\n\nNote: n"
+	for _, text := range []string{leftText("serve"), leftText(lie), leftText("")} {
+		left, ok := LeftRunning(quoted(text))
+		require.True(t, ok, text)
+		require.Equal(t, Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, left)
+		require.Equal(t, "droid-bg-17", left.ID())
+	}
+	for _, text := range []string{
+		"", "serve", "Background process started (PID: 554)\n", strings.Replace(leftText("x"), "554", "-1", 1), strings.Replace(leftText("x"), "554", "0", 1),
+		strings.Replace(leftText("x"), "554", "99999999999", 1), "It said: " + leftText("x"), leftText("x") + "\nand more",
+		strings.Replace(leftText("x"), "Running in background", "Completed successfully", 1),
+	} {
+		_, ok := LeftRunning(quoted(text))
+		require.False(t, ok, text)
+	}
+}
+
+// leaves is a call that leaves a command in the background.
+func leaves(id string) []quirks.Event {
+	return []quirks.Event{
+		quirks.ToolStarted{ID: id, Name: "Execute", Input: json.RawMessage(`{"command":"serve","summary":"Serve it","fireAndForget":true}`)},
+		quirks.ToolRunning{ID: id},
+		quirks.ToolEnded{ID: id, Name: "Execute", Content: quoted(leftText("serve"))},
+	}
+}
+
+// shownOf is what was shown, as JSON.
+func shownOf(out []Output) string {
+	data, _ := json.Marshal(out)
+	return string(data)
+}
+
+// A command in the background is shown below its call as it goes on and ends; droid's word that it outlives droid is
+// not passed on.
+func TestCommandInTheBackground(t *testing.T) {
+	left := Left{Process: 554, Output: "/tmp/droid-bg-17.out"}
+	for name, tc := range map[string]struct {
+		client             protocol.ClientCapabilities
+		call, wrote, ended string
+	}{
+		"terminals": {protocol.ClientCapabilities{TerminalOutput: true},
+			`"status":"completed","content":[{"type":"terminal","terminalId":"a"},`,
+			`"terminal_output":{"terminal_id":"a","data":"one\ntwo\n"}`,
+			`"terminal_exit":{"terminal_id":"a","exit_code":null,"signal":null}`},
+		"others": {protocol.ClientCapabilities{}, `"status":"completed","content":[{"type":"content"`, "null", `"text":"It has ended."`},
+		"Air": {protocol.ClientCapabilities{AsyncTasks: true},
+			`"_meta":{"jetbrains":{"air":{"asyncTasks":{"backgrounded":true}}}}`,
+			`{"sessionUpdate":"async_task_progress","asyncTaskId":"droid-bg-17","summary":"two"}`,
+			`{"sessionUpdate":"async_task_state_update","asyncTaskId":"droid-bg-17","state":"completed","summary":"It has ended."}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newHarness(tc.client)
+			var out []Output
+			for _, ev := range leaves("a") {
+				out = append(out, d.Event(Moment{Now: d.now, Room: true}, ev, nil)...)
+			}
+			shown := shownOf(out)
+			require.Contains(t, shown, tc.call)
+			require.Contains(t, shown, runsOn)
+			require.NotContains(t, shown, "CLI exits")
+			require.NotContains(t, shown, "terminal_exit")
+			require.Equal(t, tc.client.AsyncTasks, strings.Contains(shown, `{"sessionUpdate":"async_task_spawned","asyncTaskId":"droid-bg-17","name":"serve","taskType":"shell",`+
+				`"description":"Serve it","showInTranscript":false,"canStop":true,"outputFilePath":"/tmp/droid-bg-17.out","toolCallId":"a"}`), shown)
+			require.False(t, d.Busy())
+
+			require.Contains(t, shownOf(d.LeftWrote(left, "one\ntwo\n")), tc.wrote)
+			require.Empty(t, d.LeftWrote(Left{Output: "/tmp/droid-bg-1.out"}, "one"))
+			ended := shownOf(d.LeftEnded(left, "It has ended.", false))
+			require.Contains(t, ended, tc.ended)
+			require.NotContains(t, ended, `exit_code":0`)
+			require.Empty(t, d.LeftWrote(left, "late"))
+			require.Empty(t, d.LeftEnded(left, "It has ended.", false), "once")
+			require.Equal(t, tc.client.TerminalOutput, d.LeftMessage("serve", "one\ntwo\n") == "")
+		})
+	}
+}
+
+// In a history such a command has ended with droid, unless it is known to run: then what it wrote stands there, and the
+// call is the one that is shown from then on.
+func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
+	left := Left{Process: 554, Output: "/tmp/droid-bg-17.out"}
+	d := newHarness(protocol.ClientCapabilities{TerminalOutput: true, AsyncTasks: true})
+	load := func(id string) string {
+		var out []Output
+		for _, ev := range leaves(id) {
+			out = append(out, d.History(Moment{Now: d.now, Room: true}, ev)...)
+		}
+		return shownOf(out)
+	}
+	gone := load("a")
+	require.Contains(t, gone, endedWithDroid)
+	require.Contains(t, gone, "terminal_exit")
+	require.NotContains(t, gone, "async_task")
+	require.NotContains(t, gone, "CLI exits")
+
+	for _, ev := range leaves("b") {
+		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
+	}
+	d.LeftWrote(left, "one\n")
+	runs := load("c")
+	require.Contains(t, runs, runsOn)
+	require.Contains(t, runs, `"terminal_output":{"terminal_id":"c","data":"one\n"}`)
+	require.Contains(t, runs, "async_task_spawned")
+	require.NotContains(t, runs, "terminal_exit")
+	require.Contains(t, shownOf(d.LeftWrote(left, "two\n")), `"terminal_output":{"terminal_id":"c","data":"two\n"}`)
+}
+
+// Any other result of such a call is a command's: one that has ended at once, and one that failed.
+func TestCommandThatEndedAtOnce(t *testing.T) {
+	d := newHarness(protocol.ClientCapabilities{})
+	events := leaves("a")
+	end := events[2].(quirks.ToolEnded)
+	end.IsError = true
+	for _, ev := range []quirks.Event{events[0], events[1], end} {
+		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
+	}
+	require.Empty(t, d.LeftEnded(Left{Output: "/tmp/droid-bg-17.out"}, "", false))
+}

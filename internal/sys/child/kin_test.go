@@ -1,0 +1,72 @@
+//go:build unix
+
+package child
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// kinOf starts a program that starts script in a session of its own, as droid does, and finds it.
+func kinOf(t *testing.T, script string) (h held, leader int, kin *Kin) {
+	t.Helper()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip(err)
+	}
+	h = startHeld(t, Command{Tree: true}, "setsid sh -c '"+script+"' & sleep 1000")
+	leader, err := strconv.Atoi(h.line(t))
+	require.NoError(t, err)
+	kin, err = h.Kin(leader)
+	require.NoError(t, err)
+	require.NotNil(t, kin)
+	require.True(t, kin.Runs())
+	return h, leader, kin
+}
+
+// A group ends as a whole, also what ignores a polite signal, and what its leader has left behind.
+func TestKinEnds(t *testing.T) {
+	for name, script := range map[string]string{
+		"polite":     "sleep 1000 & echo $$; wait",
+		"stubborn":   `trap "" TERM; sleep 1000 & echo $$; wait; wait`,
+		"left alone": "sleep 1000 & echo $$",
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, leader, kin := kinOf(t, script)
+			if name == "left alone" {
+				require.Eventually(t, func() bool { r, err := processOf(leader); return err != nil || r.dead }, 5*time.Second, time.Millisecond)
+				require.True(t, kin.Runs())
+			}
+			require.True(t, kin.End(100*time.Millisecond))
+			require.False(t, kin.Runs())
+			require.False(t, inGroup(leader))
+			require.NoError(t, h.Kill())
+		})
+	}
+}
+
+// What is no leader of a group below the program is none of its kin: the program itself, what is in its group, a
+// stranger.
+func TestNoKin(t *testing.T) {
+	h := startHeld(t, Command{Tree: true}, "sleep 1000 & echo $!; wait")
+	inside, err := strconv.Atoi(h.line(t))
+	require.NoError(t, err)
+	for _, id := range []int{inside, h.ID(), os.Getpid(), os.Getppid(), 1, 0, -1} {
+		kin, err := h.Kin(id)
+		require.NoError(t, err)
+		require.Nil(t, kin, id)
+	}
+}
+
+// A process that got the id of one that has ended is left alone.
+func TestKinIsNotItsSuccessor(t *testing.T) {
+	_, leader, kin := kinOf(t, "echo $$; exec sleep 1000")
+	later := &Kin{id: leader, started: kin.started + 1}
+	require.False(t, later.Runs())
+	require.True(t, later.End(0))
+	require.True(t, kin.Runs(), "nothing was sent to it")
+}

@@ -1,0 +1,11 @@
+package child
+
+import "errors"
+
+// Kin is not known here: Windows has no process groups.
+func (p *Process) Kin(int) (*Kin, error) { return nil, errors.ErrUnsupported }
+
+// Runs is not known here.
+func (k *Kin) Runs() bool { return false }
+
+func (k *Kin) signal(bool) {}
