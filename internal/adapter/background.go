@@ -52,15 +52,18 @@ func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Comma
 	}
 	defer w.Close()
 	c.Of = w.Process
+	var look background.Look
 	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
-		room := s.out.Full() == nil
-		var look background.Look
+		room, seen := s.out.Full() == nil, look.At
 		t.Beside(func(ctx context.Context) {
-			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room), nil })
+			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
+		if err != nil {
+			look = background.Look{Runs: true, At: seen} // as far as one knows
+		}
 		switch {
 		case !s.proc.Left.Runs(c): // it was told that it has ended
-		case err == nil && !look.Runs:
+		case !look.Runs:
 			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
 			s.leftEnded(c, look.LastWords)
 		default:

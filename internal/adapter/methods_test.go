@@ -24,6 +24,7 @@ var notServed = map[string]string{
 // outside are methods that this agent has and the schema has not, besides those of extensions.
 var outside = map[string]string{
 	methodSetModel: "clients that know models and no config options call it",
+	methodStopTask: "as claude-agent-acp and codex-acp have it",
 	methodSteering: "as claude-agent-acp and codex-acp have it",
 }
 

@@ -72,10 +72,14 @@ func TestLook(t *testing.T) {
 	of := &runs{}
 	w := &Watch{Process: of, output: in}
 	defer w.Close()
+	at := int64(0)
 	wrote := func(text string) Look {
 		_, err := out.WriteString(text)
 		require.NoError(t, err)
-		return w.Look(true)
+		look := w.Look(true, at)
+		require.Equal(t, look, w.Look(true, at), "it changes nothing")
+		at, look.At = look.At, 0
+		return look
 	}
 	require.Equal(t, Look{Runs: true}, wrote(""))
 	require.Equal(t, Look{Runs: true, Piece: "one\n"}, wrote("one\n"))
@@ -84,12 +88,12 @@ func TestLook(t *testing.T) {
 	long := wrote(strings.Repeat("line\n", 20000))
 	require.True(t, strings.HasPrefix(long.Piece, "\n[… 67232 bytes left out …]\n"), long.Piece[:50])
 	require.Len(t, long.Piece, most+len("\n[… 67232 bytes left out …]\n"))
-	require.Equal(t, Look{Runs: true}, w.Look(false))
+	require.Equal(t, Look{Runs: true}, w.Look(false, 0))
 	of.ended = true
 	last := wrote("end\xc3")
 	require.Equal(t, "end\uFFFD", last.Piece)
 	require.True(t, strings.HasPrefix(last.LastWords, "line\n"), "whole lines")
 	require.True(t, strings.HasSuffix(last.LastWords, "line\nend\uFFFD"))
 	require.LessOrEqual(t, len(last.LastWords), mostWords+2)
-	require.Equal(t, Look{}, (&Watch{}).Look(true), "it had ended, and wrote nothing that can be read")
+	require.Equal(t, Look{}, (&Watch{}).Look(true, 0), "it had ended, and wrote nothing that can be read")
 }

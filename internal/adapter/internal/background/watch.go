@@ -33,7 +33,6 @@ type Watch struct {
 	Unread  error      // why what it writes cannot be read
 
 	output *os.File // nil then
-	at     int64    // how much of it was read
 }
 
 // Begin begins to watch a command of a droid, by the id of its process and the file with its output. An error says
@@ -53,13 +52,16 @@ type Look struct {
 	Runs      bool
 	Piece     string // what it has written since the last look
 	LastWords string // the end of what it wrote, where it runs no more: lines, as far as there is one
+	At        int64  // how much it had written up to the end of Piece
 }
 
-// Look looks at the command, and where reads is true also at what it writes.
-func (w *Watch) Look(reads bool) (l Look) {
+// Look looks at the command, and where reads is true also at what it has written since at. It changes nothing: what
+// comes of one that hangs is not used.
+func (w *Watch) Look(reads bool, at int64) (l Look) {
+	l.At = at
 	l.Runs = w.Process != nil && w.Process.Runs() // before the output: what it writes last is read
 	if reads {
-		l.Piece = w.read(l.Runs)
+		l.Piece, l.At = w.read(l.Runs, at)
 	}
 	if !l.Runs {
 		l.LastWords = w.lastWords()
@@ -67,30 +69,27 @@ func (w *Watch) Look(reads bool) (l Look) {
 	return l
 }
 
-// read is what was written since, as valid UTF-8, the end of it where that is much. more says that there may be more:
-// a character that has not come whole is left for then.
-func (w *Watch) read(more bool) string {
+// read is what was written since at, as valid UTF-8, the end of it where that is much, and up to where it goes. more
+// says that there may be more: a character that has not come whole is left for then.
+func (w *Watch) read(more bool, at int64) (string, int64) {
 	if w.output == nil {
-		return ""
+		return "", at
 	}
 	info, err := w.output.Stat()
-	if err != nil || info.Size() <= w.at {
-		return ""
+	if err != nil || info.Size() <= at {
+		return "", at
 	}
-	skipped := max(0, info.Size()-w.at-most)
-	data := make([]byte, info.Size()-w.at-skipped)
-	n, _ := w.output.ReadAt(data, w.at+skipped) // what cannot be read is not shown
-	data = data[:n]
-	w.at += skipped + int64(n)
-	if cut := whole(data); more && cut < len(data) {
-		w.at -= int64(len(data) - cut)
-		data = data[:cut]
+	skipped := max(0, info.Size()-at-most)
+	data := make([]byte, info.Size()-at-skipped)
+	n, _ := w.output.ReadAt(data, at+skipped) // what cannot be read is not shown
+	if data = data[:n]; more {
+		data = data[:whole(data)]
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
 	if skipped > 0 {
 		text = fmt.Sprintf("\n[… %d bytes left out …]\n", skipped) + text
 	}
-	return text
+	return text, at + skipped + int64(len(data))
 }
 
 // whole is how many bytes there are up to a character at the end that is not whole.
