@@ -47,11 +47,11 @@ func TestPermissionsAreListed(t *testing.T) {
 		why := e.answerTo("/permissions why touch a b")
 		require.Contains(t, why, "As droid-acp reads the lists", "this droid is no program that could be asked")
 		require.Contains(t, why, "it runs without a question, by `touch zz1`")
-		require.Contains(t, e.answerTo("/permissions why make; ls"), "`ls` is in no list")
-		require.Contains(t, e.answerTo("/permissions why make $(ls)"), "no entry lets it run")
+		require.Contains(t, e.answerTo("/permissions why make; ls"), "no entry lets `ls` run, but droid has lists of its own")
+		require.Contains(t, e.answerTo("/permissions why make $(ls)"), "whether an entry lets it run is not known")
 		require.Contains(t, e.answerTo("/permissions why make && curl x"), "droid asks before it, whatever the mode, by `curl`")
 		require.Contains(t, e.answerTo("/permissions why X=1 dd"), "it never runs, by `dd`")
-		require.Contains(t, e.answerTo("/permissions why ls"), "no list has it. Otherwise droid's mode here is ")
+		require.Contains(t, e.answerTo("/permissions why ls"), "no entry lets `ls` run, but droid has lists of its own. droid's mode here is ")
 	})
 }
 

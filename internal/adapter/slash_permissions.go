@@ -90,10 +90,13 @@ func effect(k rules.Rule) string {
 	case rules.MCP:
 		return "allowed, MCP: " + entry(k.Text)
 	}
-	if key != strings.TrimSpace(k.Text) && key != "" {
-		return "allowed: " + entry(k.Text) + ", which lets **every** " + entry(key) + " run"
+	switch key {
+	case strings.TrimSpace(k.Text):
+		return "allowed: " + entry(k.Text)
+	case "":
+		return "allowed: " + entry(k.Text) + ", by which droid may let nothing run"
 	}
-	return "allowed: " + entry(k.Text)
+	return "allowed: " + entry(k.Text) + ", which lets **every** " + entry(key) + " run"
 }
 
 // listRules lists rules by the files that they stand in.
@@ -137,10 +140,10 @@ var errRuleCheck = errors.New("droid did not say within 10 s")
 
 // whyNotAsked says what the lists make of a command: by droid's own check, where it has one.
 func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
-	mode := "droid's mode here is " + string(r.s.options.Mode().Title()) + ", and droid asks before what it takes for riskier than that."
+	mode := "droid's mode here is " + string(r.s.options.Mode().Title()) + ": it asks before what it takes for riskier than that."
 	client, cwd := r.s.proc.Client(), r.s.cwd
 	if client == nil || !client.Version().Has(stream.ChecksRules) {
-		return "As droid-acp reads the lists, since this droid has no check of its own: " + asRead(known, command) + " Otherwise " + mode
+		return "As droid-acp reads the lists, since no droid runs that has a check of its own: " + asRead(known, command, mode)
 	}
 	var check droid.RuleCheck
 	err := r.beside(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
@@ -148,7 +151,7 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 		return err
 	})
 	if err != nil {
-		return "As droid-acp reads the lists, since droid's own check failed (" + visible.Line(err.Error()) + "): " + asRead(known, command) + " Otherwise " + mode
+		return "As droid-acp reads the lists, since droid's own check failed (" + visible.Line(err.Error()) + "): " + asRead(known, command, mode)
 	}
 	text := "By droid's own check: "
 	var by []string
@@ -192,27 +195,27 @@ func placeOf(k rules.Rule) string {
 	return entry(k.File)
 }
 
-// asRead says what the lists make of a command as this program reads them.
-func asRead(known []rules.Rule, command string) string {
+// asRead says what the lists make of a command as this program reads them, and, where they decide nothing, what does.
+func asRead(known []rules.Rule, command, mode string) string {
 	v := rules.Reading(known, command)
 	var by []string
 	for _, k := range v.Meets {
-		by = append(by, entry(k.Text)+foundIn([]rules.Rule{k}, k.Text))
+		if e := entry(k.Text) + foundIn([]rules.Rule{k}, k.Text); !slices.Contains(by, e) {
+			by = append(by, e)
+		}
 	}
 	list := strings.Join(by, ", ")
 	switch {
-	case len(v.Meets) == 0:
-		return "no list has it."
-	case v.Meets[0].Kind == rules.Blocked:
+	case len(v.Meets) > 0 && v.Meets[0].Kind == rules.Blocked:
 		return "it never runs, by " + list + "."
-	case v.Meets[0].Kind == rules.Denied:
+	case len(v.Meets) > 0 && v.Meets[0].Kind == rules.Denied:
 		return "droid asks before it, whatever the mode, by " + list + "."
 	case v.Lets():
-		return "it runs without a question, by " + list + "."
+		return "it runs without a question, by " + list + ", unless a list of droid's own has it asked about."
 	case v.Unread:
-		return "no entry lets it run, since it has a part that only a shell reads."
+		return "whether an entry lets it run is not known, since it has a part that only a shell reads."
 	}
-	return "no entry lets all of it run: " + entry(strings.TrimSpace(v.Open)) + " is in no list."
+	return "no entry lets " + entry(strings.TrimSpace(v.Open)) + " run, but droid has lists of its own. " + mode
 }
 
 // takeBack takes a permission back, and looks again whether droid has written it anew.

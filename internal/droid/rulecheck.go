@@ -1,10 +1,11 @@
 package droid
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
+	"fmt"
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/child"
@@ -39,7 +40,7 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 		defer dir.Remove() // the next one that is made removes what is left
 		cwd = dir.Path
 	}
-	var out child.Tail
+	var out boundedText
 	exit, err := child.Run(ctx, child.Command{Path: c.proc.path, Args: []string{"rules", "check", "--command", command, "--json"}, Dir: cwd, Env: c.proc.env}, &out, 0)
 	switch {
 	case err != nil:
@@ -47,22 +48,39 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 	case exit.Code != 0:
 		return k, &ExitError{Path: c.proc.path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 	}
-	lines, _ := out.Last()
-	return k, k.read(strings.Join(lines, "\n"))
+	return k, k.read(out.Bytes())
+}
+
+// boundedText keeps the beginning of what is written to it.
+type boundedText struct{ bytes.Buffer }
+
+// mostText is how much, in bytes. An answer has some 1.2 kB, and 0.1 kB more for each rule.
+const mostText = 1 << 20
+
+func (b *boundedText) Write(p []byte) (int, error) {
+	_, _ = b.Buffer.Write(p[:min(len(p), mostText-b.Len())]) // it never fails
+	return len(p), nil
 }
 
 // read reads droid's answer.
-func (k *RuleCheck) read(text string) error {
+func (k *RuleCheck) read(text []byte) error {
 	var answer struct {
-		Decision, Source, Pattern string
-		Patterns                  []string
+		Preview struct {
+			Decision struct {
+				Decision, Source, Pattern string
+				Patterns                  []string
+			}
+		}
 	}
-	if err := json.Unmarshal([]byte(text[max(0, strings.IndexByte(text, '{')):]), &answer); err != nil || answer.Decision == "" {
+	if err := json.Unmarshal(text[max(0, bytes.IndexByte(text, '{')):], &answer); err != nil {
+		return fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	d := answer.Preview.Decision
+	if d.Decision == "" {
 		return errors.New("its answer has no decision")
 	}
-	k.Decision, k.Source, k.Patterns = answer.Decision, answer.Source, answer.Patterns
-	if answer.Pattern != "" {
-		k.Patterns = append(k.Patterns, answer.Pattern)
+	if k.Decision, k.Source, k.Patterns = d.Decision, d.Source, d.Patterns; d.Pattern != "" {
+		k.Patterns = append(k.Patterns, d.Pattern)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type Verdict struct {
 }
 
 // Reading is what rules say of a command, as this program reads them: as droid cuts both down to a key. It knows none
-// of droid's own lists, and nothing of what droid takes for harmless.
+// of the lists that droid has of its own, and nothing of what droid takes for harmless.
 func Reading(all []Rule, command string) (v Verdict) {
 	parts, plain := split(command)
 	v.Unread = !plain
@@ -48,23 +48,28 @@ func (v Verdict) Lets() bool {
 	return len(v.Meets) > 0 && v.Meets[0].Kind == Allowed && v.Open == "" && !v.Unread
 }
 
-// twoWords are the programs of whose commands droid keeps the first two words (0.215, 0.225).
-var twoWords = []string{"git", "npm", "pnpm", "yarn"}
+// keyWords is how many words droid keeps of the commands of a program, where that is not one (0.225.2). It keeps no
+// key of rm: an entry for it lets nothing run.
+var keyWords = map[string]int{"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "gh": 3, "rm": 0}
 
 // Key is what droid keeps of a command, and of an entry of its lists: the name of the program, of some with what it is
-// to do. So an entry "touch a" lets each "touch" run.
+// to do. So an entry "touch a" lets each "touch" run. It is "" where that is not known.
 func Key(command string) string {
 	words := strings.Fields(command)
 	for len(words) > 0 && isAssignment(words[0]) {
 		words = words[1:]
 	}
-	switch {
-	case len(words) == 0:
+	if len(words) == 0 {
 		return ""
-	case len(words) > 1 && slices.Contains(twoWords, words[0]) && !strings.HasPrefix(words[1], "-"):
-		return words[0] + " " + words[1]
 	}
-	return words[0]
+	n, known := keyWords[words[0]]
+	if !known {
+		n = 1
+	}
+	if n > len(words) || slices.ContainsFunc(words[:n], func(w string) bool { return strings.HasPrefix(w, "-") }) {
+		return ""
+	}
+	return strings.Join(words[:n], " ")
 }
 
 // isAssignment reports whether a word sets a variable for the command behind it.

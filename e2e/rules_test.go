@@ -1,0 +1,77 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testing/modelserver"
+)
+
+// What it says that a rule lets through is what runs without a question, in each shape of a command: by droid's own
+// check where it has one, else as droid-acp reads the lists.
+func TestPermissionsAsDroidDoes(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.changeSettings(t, func(settings map[string]any) {
+			settings["commandAllowlist"] = []any{"touch zz1", "mkdir only", "git tag x"}
+			settings["commandDenylist"] = []any{"mktemp"}
+		})
+		elsewhere := filepath.Join(h.dir, "elsewhere")
+		require.NoError(t, os.Mkdir(elsewhere, 0o755))
+		commands := []string{
+			"touch zz1", "touch any", "FOO=1 touch env", "touch a; touch b", "touch a && mkdir new", "touch red > " + filepath.Join(elsewhere, "out"), "touch " + filepath.Join(elsewhere, "far"),
+			"touch a | sort", "touch $(mv a b)", "touch a; mv a b", "mv a b", "mkdir other", "mktemp", "touch x && mktemp", "git tag other", "git branch b", "chmod +x zz1", "cd " + elsewhere + " && touch there",
+		}
+		for i, command := range commands {
+			model.On(fmt.Sprintf("prompt%dx", i), modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute(fmt.Sprint("c", i), command)}}, modelserver.Step{Text: "Done."})
+		}
+		c := startAgent(t, h).onPermission(rejectOnce)
+		s := c.open(h)
+		s.say("hello") // a droid runs
+		for i, command := range commands {
+			why := s.say("/permissions why " + command)
+			require.Equal(t, h.version == newDroid, strings.HasPrefix(why, "By droid's own check: "), why)
+			asked := len(c.asked())
+			s.say(fmt.Sprintf("prompt%dx", i))
+			ran := len(c.asked()) == asked
+			t.Logf("%-60s ran %t: %s", command, ran, why)
+			if !strings.Contains(why, "is not known") && ran != strings.Contains(why, "it runs without a question") {
+				t.Errorf("%s: ran %t, and it says: %s", command, ran, why)
+			}
+		}
+	})
+}
+
+// What is taken back counts in the droid that runs, and each file keeps all else.
+func TestPermissionIsTakenBack(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.changeSettings(t, func(settings map[string]any) { settings["commandAllowlist"] = []any{"touch zz1", "mkdir only"} })
+		for i := range 3 {
+			model.On(fmt.Sprintf("prompt%dx", i), modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute(fmt.Sprint("c", i), fmt.Sprint("touch f", i))}}, modelserver.Step{Text: "Done."})
+		}
+		c := startAgent(t, h).onPermission(rejectOnce)
+		s := c.open(h)
+		s.say("prompt0x")
+		require.Empty(t, c.asked())
+		require.Contains(t, s.say("/permissions"), "- allowed: `touch zz1`, which lets **every** `touch` run")
+		before := h.settings(t)
+		began := time.Now()
+		require.Contains(t, s.say("/permissions forget touch zz1"), "Taken back: `touch zz1`")
+		t.Logf("took %v", time.Since(began))
+		s.say("prompt1x")
+		t.Logf("asked %d times after it", len(c.asked()))
+		require.Len(t, c.asked(), 1)
+		after := h.settings(t)
+		require.Equal(t, []any{"mkdir only"}, after["commandAllowlist"])
+		before["commandAllowlist"] = after["commandAllowlist"]
+		require.Equal(t, before, after)
+		require.NotContains(t, s.say("/permissions"), "touch zz1")
+	})
+}
