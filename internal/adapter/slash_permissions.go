@@ -258,8 +258,20 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 		}
 		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return k.Text != text || !k.TakenBack() })
 		if len(mine) == 0 {
-			return "Taken back: " + entry(text) + ". droids that run have read that by now. " + others
+			return "Taken back: " + entry(text) + r.nowCounts() + others
 		}
 	}
 	return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(mine[0].File) + " by hand."
+}
+
+// nowCounts says for which droids a list counts that was changed. One that does not read it again is ended.
+func (r *slashRun) nowCounts() string {
+	switch client := r.s.proc.Client(); {
+	case client == nil, client.Version().Has(stream.ReadsListsAgain):
+		return ". droids that run have read that by now. "
+	case r.over():
+		return ". droids that run go by it until they end. "
+	}
+	r.s.endDroid(replaced, "it goes by a list of commands that was changed")
+	return ". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. "
 }

@@ -21,8 +21,8 @@ func TestKey(t *testing.T) {
 func TestReading(t *testing.T) {
 	all := []Rule{{Kind: Allowed, Text: "touch zz1"}, {Kind: Allowed, Text: "make"}, {Kind: Denied, Text: "curl"}, {Kind: Blocked, Text: "dd x"}, {Kind: MCP, Text: "mv"}}
 	for command, want := range map[string]string{
-		"touch a": "lets", "make; touch a": "lets", "make && touch a || make | touch b & make\ntouch c": "lets", "X=1 touch a > /any/file 2>&1": "lets", "touch 'a; mv'": "lets", `touch "a|b" \; c`: "lets",
-		"touch a; mv a b": "open", "mv a": "open", "touch-this": "open", "": "open",
+		"touch a": "lets", "make; touch a": "lets", "cd /x && make": "lets", "make && touch a || make | touch b & make\ntouch c": "lets", "X=1 touch a > /any/file 2>&1": "lets", "touch 'a; mv'": "lets", `touch "a|b" \; c`: "lets",
+		"touch a; mv a b": "open", "mv a": "open", "cd /x": "open", "cd /x && mv a": "open", "touch-this": "open", "": "open",
 		"touch $(make)": "unread", "touch `make`": "unread", `touch "$(make)"`: "unread", "(make)": "unread", "touch <(make)": "unread", "make <<E\nE": "unread", "touch 'a": "unread", "touch ${x}": "unread",
 		"touch '$(make)'": "lets",
 		"make | curl x":   "asks", "curl": "asks", "touch $(make); curl x": "asks",

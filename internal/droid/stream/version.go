@@ -186,6 +186,8 @@ var (
 	// Else the end of its input is the only way.
 	ClosesSessions     = Fact{release215, "close a session and say when its file is whole"}
 	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+	// Else it goes by the lists of commands that it has read at its start. It does within two seconds.
+	ReadsListsAgain = Fact{release215, "go by its lists of commands as they are changed while it runs"}
 
 	ChecksRules = Fact{release225, "say what its lists of commands make of one"}
 )
