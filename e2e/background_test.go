@@ -154,3 +154,37 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 		require.NotContains(t, c.text(from), "CLI exits")
 	})
 }
+
+// With --keep both windows see what a command in the background does, and either stops it.
+func TestBackgroundCommandInTwoWindows(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "echo ready; sleep 3; echo later; sleep 294")}}, modelserver.Step{Text: "It runs."})
+		h = h.keeps(t)
+		begin := func() *client {
+			c := startKept(t, h, "--mode", "auto-high")
+			c.mustCall("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"_meta": map[string]any{"terminal_output": true}}, "clientInfo": knownEditor}, nil)
+			return c
+		}
+		one := begin()
+		first := one.openSession(h)
+		first.say("serve")
+		one.awaitText(0, `"data":"ready\n"`)
+		two := begin()
+		load := map[string]any{"sessionId": first.id, "cwd": h.work, "mcpServers": []any{}}
+		two.mustCall("session/load", load, nil)
+		require.Contains(t, two.text(0), "It runs in the background")
+		require.Contains(t, two.text(0), `"data":"ready\n`)
+		one.awaitText(0, "later")
+		two.awaitText(0, "later")
+		second := session{two, first.id}
+		require.Contains(t, second.say("/background"), "- 1: `echo ready;")
+		require.Contains(t, second.say("/background stop 1"), "Stopped: `echo ready;")
+		require.False(t, h.runs(t, "sleep 294"))
+		for _, c := range []*client{one, two} {
+			c.awaitText(0, `"terminal_exit":`, "You have stopped it.")
+			_ = c.stdin.Close()
+		}
+		<-one.exited
+		<-two.exited
+	})
+}

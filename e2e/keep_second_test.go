@@ -41,6 +41,7 @@ func windowCalls(h home, id string) []windowCall {
 		{"session/set_model", with(map[string]any{"modelId": "no-such"}), ""},
 		{"session/set_config_option", with(map[string]any{"configId": "mode", "value": "spec"}), ""},
 		{"_session/steering", with(map[string]any{"prompt": []any{}}), ""},
+		{"_session/async_task/stop", with(map[string]any{"asyncTaskId": "none"}), ""},
 		{"_droid-acp/unknown", with(map[string]any{}), ""},
 		{"session/close", with(map[string]any{}), ""},
 		{"session/delete", with(map[string]any{}), ""},

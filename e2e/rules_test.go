@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,5 +74,38 @@ func TestPermissionIsTakenBack(t *testing.T) {
 		before["commandAllowlist"] = after["commandAllowlist"]
 		require.Equal(t, before, after)
 		require.NotContains(t, s.say("/permissions"), "touch zz1")
+	})
+}
+
+// What is allowed of MCP servers for good is listed and taken back; it is kept with the user's servers.
+func TestMCPPermissionIsTakenBack(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		if h.version == oldDroid {
+			t.Skip("it offers no such choice that is kept")
+		}
+		self, err := os.Executable()
+		require.NoError(t, err)
+		servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"tiny": map[string]any{"type": "stdio", "command": self, "args": []string{}, "env": map[string]string{mcpEnv: "hello "}}}})
+		require.NoError(t, err)
+		path := filepath.Join(h.dir, ".factory", "mcp.json")
+		require.NoError(t, os.WriteFile(path, servers, 0o600))
+		for _, word := range []string{"firstx", "secondx", "thirdx"} {
+			model.On(word, modelserver.Step{Text: "I call it. ", Tools: []modelserver.ToolCall{{ID: word, Name: "tiny___echo", Args: map[string]any{"text": "x"}}}}, modelserver.Step{Text: "Done."})
+		}
+		for option, listed := range map[string]string{"proceed_always_tools": "tiny: echo", "proceed_always_server": "tiny: all tools"} {
+			t.Run(option, func(t *testing.T) {
+				c := startAgent(t, h).onPermission(func(permission) string { return option })
+				s := c.open(h)
+				s.say("firstx")
+				require.Len(t, c.asked(), 1)
+				require.Contains(t, s.say("/permissions"), "- allowed, MCP: `"+listed+"`")
+				s.say("secondx")
+				require.Len(t, c.asked(), 1)
+				require.Contains(t, s.say("/permissions forget "+listed), "Taken back: `"+listed+"`")
+				s.say("thirdx")
+				require.Len(t, c.asked(), 2)
+				s.say("/permissions forget " + listed)
+			})
+		}
 	})
 }

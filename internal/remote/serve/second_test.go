@@ -16,7 +16,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	for method, params := range map[string]string{
 		"session/new": `,"cwd":"/w","mcpServers":[]`, "session/list": "", "session/prompt": `,"prompt":[]`, "session/cancel": "", "session/set_mode": `,"modeId":"spec"`,
 		"session/set_model": `,"modelId":"m"`, "session/set_config_option": `,"configId":"c","value":"v"`, "session/fork": `,"cwd":"/w","mcpServers":[]`,
-		"session/close": "", "session/delete": "", "_session/steering": "", "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
+		"session/close": "", "session/delete": "", "_session/steering": "", "_session/async_task/stop": `,"asyncTaskId":"x"`, "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
 	} {
 		t.Run(method, func(t *testing.T) {
 			inHouse(t, func(t *testing.T, h *house) {
