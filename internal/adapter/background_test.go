@@ -133,13 +133,13 @@ func (e *editor) since(n int) string {
 	return b.String()
 }
 
-const withAsyncTasks = `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}}`
+const inTerminals, withAsyncTasks = `{"_meta":{"terminal_output":true}}`, `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}}`
 
 // A command in the background is shown while it runs, and when it has ended.
 func TestBackgroundCommandIsFollowed(t *testing.T) {
 	for name, tc := range map[string]struct{ capabilities, wrote, ended string }{
-		"terminals": {withTerminals, `"data":"ready\n"`, `"terminal_exit":{"terminal_id":"t1","exit_code":null`},
-		"others":    {noTerminals, "", `The end of its output:\n` + "```console" + `\nready\nbye\n`},
+		"terminals": {inTerminals, `"data":"ready\n"`, `"terminal_exit":{"terminal_id":"t1","exit_code":null`},
+		"others":    {`{}`, "", `The end of its output:\n` + "```console" + `\nready\nbye\n`},
 		"Air":       {withAsyncTasks, `"summary":"ready"`, `"state":"completed"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestBackgroundCommandIsStopped(t *testing.T) {
 // A load while droid goes on shows the command as running; one after droid has ended as ended.
 func TestBackgroundCommandOfALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := beginLeaving(t, withTerminals)
+		e := beginLeaving(t, inTerminals)
 		_, _ = e.output.WriteString("ready\n")
 		time.Sleep(time.Second)
 		n := len(e.received())
@@ -233,7 +233,7 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 // A disk that hangs with the output holds up nobody, and where nothing can be seen that is said.
 func TestBackgroundOnADiskThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := beginLeaving(t, withTerminals)
+		e := beginLeaving(t, inTerminals)
 		e.hanging.begin("Watch.Look")
 		time.Sleep(time.Minute)
 		require.True(t, e.hanging.wasReached())

@@ -18,7 +18,7 @@ func kinOf(t *testing.T, script string) (h held, leader int, kin *Kin) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
 	}
-	h = startHeld(t, Command{Tree: true}, "setsid sh -c '"+script+"' & sleep 1000")
+	h = startHeld(t, Command{Tree: true}, "exec 3<&0; setsid sh -c '"+script+"' <&3 & sleep 1000")
 	leader, err := strconv.Atoi(h.line(t))
 	require.NoError(t, err)
 	kin, err = h.Kin(leader)
@@ -33,11 +33,13 @@ func TestKinEnds(t *testing.T) {
 	for name, script := range map[string]string{
 		"polite":     "sleep 1000 & echo $$; wait",
 		"stubborn":   `trap "" TERM; sleep 1000 & echo $$; wait; wait`,
-		"left alone": "sleep 1000 & echo $$",
+		"left alone": "sleep 1000 & echo $$; read -r go",
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, leader, kin := kinOf(t, script)
 			if name == "left alone" {
+				_, err := h.Stdin.WriteString("go\n")
+				require.NoError(t, err)
 				require.Eventually(t, func() bool { r, err := processOf(leader); return err != nil || r.dead }, 5*time.Second, time.Millisecond)
 				require.True(t, kin.Runs())
 			}
