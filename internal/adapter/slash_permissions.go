@@ -153,6 +153,13 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 	if err != nil {
 		return "As droid-acp reads the lists, since droid's own check failed (" + visible.Line(err.Error()) + "): " + asRead(known, command, mode)
 	}
+	// It does not read the settings of one process, and nothing of a project that is not trusted.
+	besides := slices.DeleteFunc(slices.Clone(known), func(k rules.Rule) bool {
+		return k.Owner == rules.User || check.Project && k.Owner != rules.Process
+	})
+	if v := rules.Reading(besides, command); len(v.Meets) > 0 && v.Meets[0].Kind != rules.Allowed {
+		return "As droid-acp reads the lists that droid's own check leaves out: " + asRead(besides, command, mode)
+	}
 	text := "By droid's own check: "
 	var by []string
 	for _, p := range check.Patterns {
@@ -229,7 +236,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 			mine = append(mine, k)
 		case k.Kind == rules.Allowed:
 			others = entry(text) + " stands in " + placeOf(k) + ", which is not yours alone. Remove it there."
-		default:
+		case others == "":
 			others = entry(text) + " is no permission: without it more would run. Remove it by hand where you want that."
 		}
 	}
