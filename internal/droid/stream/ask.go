@@ -11,11 +11,13 @@ type PermissionResolved struct {
 }
 
 // PermissionRequest is the request droid.request_permission. It must be answered
-// once with droid.Client.AnswerPermission; one answer covers all ToolUses.
+// once with droid.Client.AnswerPermission; one answer covers all ToolUses. Sessions are those that it is about where a
+// subagent asks: the subagent's own, then those that it works for, droid's last (0.215, 0.225); none where droid does.
 type PermissionRequest struct {
 	RequestID string              `json:"-"`
 	ToolUses  []PermissionToolUse `json:"toolUses"`
 	Options   []PermissionOption  `json:"options"`
+	Sessions  LooseList           `json:"associatedSessionIds"`
 }
 
 // PermissionToolUse is one tool that waits for permission. Confirmation is

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"droid-acp/internal/text/rawjson"
@@ -70,6 +71,8 @@ func TestDecodeEvents(t *testing.T) {
 			"c", "Execute", ProgressUpdate{Type: "status", Text: "l", FullOutput: "o"}},
 		`{"type":"tool_result","toolUseId":"c","messageId":"m","content":[{"type":"image"}],"isError":true}`: ToolResult{"c", "m", raw(`[{"type":"image"}]`), true},
 		`{"type":"permission_resolved","requestId":"p","toolUseIds":["c"],"selectedOption":"proceed_once"}`:  PermissionResolved{"p", []string{"c"}, "proceed_once"},
+		`{"type":"child_session_available","childSessionId":"s","toolUseId":"c","subagentType":"worker","description":"look","timestamp":17}`: ChildSessionAvailable{
+			"s", "c", "worker", "look", 17},
 		`{"type":"settings_updated","requestId":"3","settings":{"autonomyMode":"spec"}}`: SettingsUpdated{
 			Settings: Settings{AutonomyMode: ptr("spec"), Raw: raw(`{"autonomyMode":"spec"}`)}, RequestID: "3"},
 		`{"type":"session_title_updated","title":"T","updateType":"llm_generated"}`: TitleUpdated{Title: "T", UpdateType: "llm_generated"},
@@ -101,6 +104,23 @@ func TestDecodeEvents(t *testing.T) {
 		if _, unknown := want.(Unknown); !unknown && body[2] == 't' {
 			require.Contains(t, body, `"type":"`+want.Kind()+`"`)
 		}
+	}
+}
+
+// A line of a subagent's file says when it was written, or does not.
+func TestDecodeChildLine(t *testing.T) {
+	l, ok := DecodeChildLine([]byte(`{"type":"message","timestamp":"2026-11-23T21:34:34.508Z","message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}}`))
+	require.True(t, ok)
+	require.Equal(t, []ContentBlock{{Type: "text", Text: "hi"}}, l.Message.Content)
+	at := time.Date(2026, 11, 23, 21, 34, 34, 508e6, time.UTC)
+	require.False(t, l.Before(at))
+	require.True(t, l.Before(at.Add(time.Millisecond)))
+	l, ok = DecodeChildLine([]byte(`{"type":"message","timestamp":7}`))
+	require.True(t, ok)
+	require.False(t, l.Before(at))
+	for _, line := range []string{``, `[]`, `{"type":"message"`, `{"type":7}`} {
+		_, ok = DecodeChildLine([]byte(line))
+		require.False(t, ok, line)
 	}
 }
 
@@ -137,6 +157,7 @@ func TestDecodeRequests(t *testing.T) {
 	line, err := new(Decoder).Decode([]byte(`{"type":"request","id":"p1","method":"droid.request_permission","params":{"toolUses":[
 		{"toolUse":{"id":"c","name":"Edit","input":{}},"confirmationType":"edit","details":{"type":"edit","filePath":"/f","oldContent":"","newContent":"n"}},
 		{"toolUse":{"id":"d","name":"New","input":{}},"confirmationType":"new","details":{"type":"new","filePath":{"no":"string"}}}],
+		"associatedSessionIds":["child","parent"],
 		"options":[{"label":"Yes","value":"proceed_once","selectedColor":"#fff"}]}}`), false)
 	require.NoError(t, err)
 	p, ok := line.Event.(PermissionRequest)

@@ -265,6 +265,16 @@ type Unknown struct {
 	Err  error
 }
 
+// ChildSessionAvailable is child_session_available (0.215, 0.225): droid has started a subagent for a call of its tool
+// Task. It comes again where a later call goes on with a subagent that had ended.
+type ChildSessionAvailable struct {
+	ChildID     string `json:"childSessionId"` // the subagent's session, whose file lies beside that of droid's own
+	ToolUseID   string `json:"toolUseId"`      // the model's id of the call
+	Type        string `json:"subagentType"`
+	Description string `json:"description"` // the model's name for what it does
+	Timestamp   Millis `json:"timestamp"`
+}
+
 // LateError is an error that no call waits for: droid sent it after a result
 // for the same request (add_user_message without a session, 0.99 to 0.225),
 // after the caller gave up, or with id null and no request that it could

@@ -27,6 +27,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	"tool_progress_update":         over(ToolProgress{}),
 	"tool_result":                  over(ToolResult{}),
 	"permission_resolved":          over(PermissionResolved{}),
+	"child_session_available":      over(ChildSessionAvailable{}),
 
 	// The session.
 	"settings_updated":            over(SettingsUpdated{}),
@@ -72,6 +73,7 @@ func (ToolPhaseChanged) Kind() string        { return "tool_execution_phase_chan
 func (ToolProgress) Kind() string            { return "tool_progress_update" }
 func (ToolResult) Kind() string              { return "tool_result" }
 func (PermissionResolved) Kind() string      { return "permission_resolved" }
+func (ChildSessionAvailable) Kind() string   { return "child_session_available" }
 func (SettingsUpdated) Kind() string         { return "settings_updated" }
 func (TitleUpdated) Kind() string            { return "session_title_updated" }
 func (TokenUsageChanged) Kind() string       { return "session_token_usage_changed" }

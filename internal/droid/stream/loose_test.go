@@ -20,3 +20,18 @@ func TestMessageWithOddDetails(t *testing.T) {
 		require.Equal(t, want, m, raw)
 	}
 }
+
+// A permission request whose sessions have another form is asked all the same, as droid's own.
+func TestPermissionWithOddSessions(t *testing.T) {
+	for raw, want := range map[string]LooseList{
+		`["child","parent"]`: {"child", "parent"},
+		`[]`:                 {},
+		`["child",7]`:        nil,
+		`"child"`:            nil,
+		`null`:               nil,
+	} {
+		line, err := new(Decoder).Decode([]byte(`{"type":"request","id":"p","method":"droid.request_permission","params":{"associatedSessionIds":`+raw+`}}`), false)
+		require.NoError(t, err)
+		require.Equal(t, PermissionRequest{RequestID: "p", Sessions: want}, line.Event, raw)
+	}
+}

@@ -85,3 +85,15 @@ func (l *Loose) UnmarshalJSON(data []byte) error {
 	*l = Loose(s)
 	return nil
 }
+
+// LooseList is a list of texts, none where droid wrote anything else.
+type LooseList []string
+
+// UnmarshalJSON never fails, as that of Millis.
+func (l *LooseList) UnmarshalJSON(data []byte) error {
+	var list []string
+	if *l = nil; json.Unmarshal(data, &list) == nil {
+		*l = list
+	}
+	return nil
+}

@@ -100,6 +100,16 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 	return data, nil
 }
 
+// From reads a file as OpenExact does, from a byte on, at most max bytes. Behind its end there is nothing.
+func From(path string, at, max int64) ([]byte, error) {
+	file, _, err := OpenExact(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.NewSectionReader(file, at, max))
+}
+
 // Tail reads the end of a file as Open does, at most max bytes. cut says whether there is
 // more before.
 func Tail(path string, max int64) (data []byte, cut bool, err error) {
