@@ -53,9 +53,10 @@ type Droid struct {
 	context   []string               // that hooks added
 	parent    string                 // id of the last message
 	queue     []Prompt
-	turn      *turn // nil when idle
-	usage     int   // model calls so far
-	ended     int   // of these, in turns that have ended
+	turn      *turn               // nil when idle
+	early     map[string]*Message // answers that nobody has waited for yet, by the request's id, see Answered
+	usage     int                 // model calls so far
+	ended     int                 // of these, in turns that have ended
 }
 
 // Run speaks as droid on in and out until s has returned and in has ended.
@@ -68,7 +69,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		defer close(done)
 		readLines(in, inbox, stop)
 	}()
-	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, later: make(chan *Message), stop: stop, settings: defaultSettings(), sessions: new(Sessions), parent: "root"}
+	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, later: make(chan *Message), stop: stop, settings: defaultSettings(), sessions: new(Sessions), parent: "root", early: map[string]*Message{}}
 	for _, o := range options {
 		o(d)
 	}

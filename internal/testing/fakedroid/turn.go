@@ -33,6 +33,11 @@ func (d *Droid) Turn(p Prompt, body func() error) error {
 	if err := d.beginTurn(p); err != nil {
 		return err
 	}
+	return d.play(body)
+}
+
+// play plays the turn that has begun, and its end.
+func (d *Droid) play(body func() error) error {
 	err := body()
 	if errors.Is(err, errInterrupted) {
 		if err := d.interrupted(); err != nil {
