@@ -62,12 +62,16 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
-// apply translates honest events, in order. One that is shown with files waits until they are
-// read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
+// apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, waits until
+// they are read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
 		if s.fileCalls.Behind(events[i:]) {
 			return
+		}
+		if stops, is := ev.(quirks.SubagentStops); is && !s.ended {
+			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
+			continue
 		}
 		paths := s.show.Needs(ev)
 		if s.ended || len(paths) == 0 {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,11 +16,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
@@ -85,6 +89,7 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		}
 		return fakeDroid(fakedroid.Replay(acknowledged(c.Steps))), nil
 	})
+	e.agent.cfg.Store = storeWith(t, c.SessionFiles())
 	e.agent.cfg.Defaults.FollowUp = options.Steer // recorded clients send prompts at once
 	if script.plan != "" && strings.Contains(client, asZed) {
 		client = `"clientCapabilities":` + formClient + `,"clientInfo":{"name":"agent-shell"}` // whose fields have several lines
@@ -104,6 +109,19 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
 	return strings.ReplaceAll(lines, diagnosis.Program(), "droid-acp")
+}
+
+// storeWith is a store that has these files of sessions, by their ids.
+func storeWith(t *testing.T, sessions map[string][]byte) *store.Store {
+	if len(sessions) == 0 {
+		return store.None()
+	}
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "-workspace"), 0o700))
+	for id, lines := range sessions {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "-workspace", id+".jsonl"), lines, 0o600))
+	}
+	return store.New(root, zap.NewNop())
 }
 
 // inOrder sorts responses that come one behind the other by their ids: which of two

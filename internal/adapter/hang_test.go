@@ -29,6 +29,7 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"stat of a link": func(d *disk, _ string) { d.linking("file:///somewhere") },
 	"Trust":          func(d *disk, _ string) { d.prompt("/trust") },
 	"Store.Results":  func(d *disk, _ string) { d.prompt("edit") },
+	"Store.Subagent": func(d *disk, _ string) { d.prompt("subagent") },
 
 	"Trust.ServerPrograms": func(d *disk, _ string) { d.prompt("/mcp") },
 	"Locate":               func(d *disk, _ string) { d.prompt("/status") },
@@ -97,6 +98,8 @@ func TestCallsThatHang(t *testing.T) {
 					switch p.Text {
 					case "wait":
 						return d.Pause(time.Minute)
+					case "subagent":
+						return d.Task("", nil, d.NewSubagent("look", ""))
 					case "edit":
 						if err := d.Use("", "", fakedroid.Tool{Name: "Edit", Input: fakedroid.Fields{"file_path": "/a", "old_str": "a", "new_str": "b"}, Result: "Error: Failed to edit file", IsError: true}); err != nil {
 							return err

@@ -109,14 +109,14 @@ func (s *Session) noteEnding() {
 const parkRetry = time.Minute
 
 // park ends the process of a session that rests; the next prompt starts one
-// again. A droid that works by itself, or has a process running in the background, is kept.
+// again. A droid that works by itself, or has a process or a subagent running in the background, is kept.
 func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
 	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
-	case s.proc.Working() || client.HasChildren() || s.servers.LogsIn(now):
+	case s.proc.Working() || client.HasChildren() || s.proc.SubagentsWork() || s.servers.LogsIn(now):
 		s.proc.Rest(now, parkRetry)
 	default:
 		s.endDroid(replaced, "the session rests")

@@ -198,6 +198,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 		return false
 	}
 	others, _ := s.lock.Others()
+	s.loseSubagentCalls()
 	s.load.Show(info, others)
 	err := s.line.UntilReady(s.Context, t, "a load", needShown, func() bool { return !s.load.Shows() })
 	return err == nil && s.load.Has(r)
@@ -374,6 +375,9 @@ func (r *reload) showHistory() (room <-chan struct{}) {
 		ev := s.load.Next()
 		if ev == nil {
 			break
+		}
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
+			continue // its file tells
 		}
 		s.tell(s.show.History(s.moment(), ev)...)
 	}

@@ -147,6 +147,7 @@ func (s *Session) nextTick() (next time.Time) {
 func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.Tick(now))
+	s.lookAtSubagents(now)
 	s.tell(s.show.Tick(s.moment())...)
 	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
@@ -175,6 +176,9 @@ func (s *Session) end() {
 	s.fileCalls.End()
 	s.loseLoads(problem.Ending())
 	s.endDroid(atEnd, "its session ends")
+	if norm := s.proc.Norm(); norm != nil {
+		s.apply(norm.EndSubagents(time.Now()))
+	}
 	s.line.End(errEnded)
 	s.Settle()
 	s.prompts.Finish()

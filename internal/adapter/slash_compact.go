@@ -90,7 +90,7 @@ func (r *slashRun) endCompaction(client *droid.Client) {
 		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
-	if s.proc.Client() == client && !client.HasChildren() && !s.servers.LogsIn(time.Now()) {
+	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {
 		s.endDroid(replaced, "it goes on compacting")
 	}
 }

@@ -72,6 +72,10 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.Go(func(t *owner.Task) { s.askPermission(t, ev, files) })
 	case quirks.QuestionAsked:
 		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
+	case quirks.SubagentBegan:
+		s.proc.Subagents.Begin(time.Now(), ev.ID)
+	case quirks.SubagentStops:
+		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
 	case quirks.AskWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:

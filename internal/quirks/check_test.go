@@ -18,6 +18,8 @@ type checker struct {
 	asked                map[string]bool
 	texts                map[string]*[2]strings.Builder // by message id: text, thinking
 	retracted            map[string]bool
+	subagents            map[string]bool // that began, and whether they have not ended
+	ofSubagent           bool            // the open request is
 	last                 struct {
 		title string
 		usage UsageChanged
@@ -30,7 +32,7 @@ func newChecker() *checker {
 	return &checker{
 		begun: map[string]int{}, ended: map[string]int{}, folded: map[string]int{}, started: map[string]int{},
 		tools: map[string]*toolState{}, asked: map[string]bool{},
-		texts: map[string]*[2]strings.Builder{}, retracted: map[string]bool{},
+		texts: map[string]*[2]strings.Builder{}, retracted: map[string]bool{}, subagents: map[string]bool{},
 	}
 }
 
@@ -70,6 +72,7 @@ func (c *checker) event(ev Event) {
 		c.tool(ev)
 	case PermissionAsked:
 		c.opened(ev.RequestID)
+		c.ofSubagent = ev.Subagent != ""
 		for _, u := range ev.Tools {
 			if c.tools[u.ToolUse.ID] == nil {
 				c.fail("permission for tool %q that was not started", u.ToolUse.ID)
@@ -77,6 +80,14 @@ func (c *checker) event(ev Event) {
 		}
 	case QuestionAsked:
 		c.opened(ev.RequestID)
+		c.ofSubagent = false
+	case SubagentBegan:
+		c.subagents[ev.ID] = true
+	case SubagentEnded:
+		if !c.subagents[ev.ID] {
+			c.fail("subagent %q ended, which did not work", ev.ID)
+		}
+		c.subagents[ev.ID] = false
 	case AskWithdrawn:
 		if c.ask != ev.RequestID {
 			c.fail("request %q withdrawn while %q is open", ev.RequestID, c.ask)
@@ -178,25 +189,31 @@ func (c *checker) turnEnded(ev TurnEnded) {
 		c.fail("outcome %s with failure %v", ev.Outcome, ev.Failure)
 	}
 	if c.started[ev.RequestID] > 0 { // else another one may run
-		c.quiet()
+		c.quiet(false)
 	}
 }
 
-// quiet checks that no tool and no request is open.
-func (c *checker) quiet() {
+// quiet checks that no tool and no request is open, of subagents only where these are to be over, too.
+func (c *checker) quiet(subagents bool) {
 	for id, t := range c.tools {
-		if !t.ended {
+		of, _, _ := strings.Cut(id, ".")
+		if _, is := c.subagents[of]; !t.ended && (subagents || !is) {
 			c.fail("tool %q is still open", id)
 		}
 	}
-	if c.ask != "" {
+	if c.ask != "" && (subagents || !c.ofSubagent) {
 		c.fail("request %q is still open", c.ask)
+	}
+	for id, works := range c.subagents {
+		if works && subagents {
+			c.fail("subagent %q has not ended", id)
+		}
 	}
 }
 
 // over checks what must hold when droid is gone.
 func (c *checker) over() {
-	c.quiet()
+	c.quiet(true)
 	for id, n := range c.begun {
 		if n != c.ended[id] {
 			c.fail("prompt %q begun %d times, ended %d, folded %d", id, n, c.ended[id], c.folded[id])

@@ -109,8 +109,8 @@ type ToolProgress struct {
 }
 
 // ToolEnded ends a started call, once. Unfinished means that the turn ended
-// without a result for it; Content is then empty and IsError true. Elsewhere, of a history, says that it may go on in
-// another program that has the session open.
+// without a result for it; Content is then empty and IsError true, or false where it is not known how it ended. Elsewhere, of a history, says that it may go on in
+// another program that has the session open. Background, of a Task, says that its subagent goes on: SubagentEnded follows.
 type ToolEnded struct {
 	ID         string
 	Name       string
@@ -118,6 +118,7 @@ type ToolEnded struct {
 	IsError    bool
 	Unfinished bool
 	Elsewhere  bool
+	Background bool
 
 	MayNeedLogin bool // it failed, perhaps for want of a login to Factory, which Content does not say
 }
@@ -125,10 +126,12 @@ type ToolEnded struct {
 // PermissionAsked asks the user to decide on all Tools at once. No other
 // PermissionAsked or QuestionAsked follows until this one is answered
 // (Normalizer.Answered) or withdrawn. Tools carry the ids of ToolStarted.
+// Subagent is the name of the subagent that asks, "" for droid itself; the model has given it.
 type PermissionAsked struct {
 	RequestID string
 	Tools     []stream.PermissionToolUse
 	Options   []stream.PermissionOption
+	Subagent  string
 }
 
 // QuestionAsked asks the user one or more questions; the rules of
@@ -141,6 +144,42 @@ type QuestionAsked struct {
 
 // AskWithdrawn says that droid no longer waits for the answer to RequestID.
 type AskWithdrawn struct{ RequestID string }
+
+// SubagentBegan says that a subagent works, whose session and file have this id. From now on its file is to be read and
+// given to Normalizer.Wrote.
+type SubagentBegan struct{ ID string }
+
+// SubagentSteps say what a subagent has done since the last ones, under the call ToolID of Task, which may have ended.
+type SubagentSteps struct {
+	ID, ToolID string
+	Steps      []Step
+}
+
+// Step is a text, or a call of a tool with its input, or that such a call failed.
+type Step struct {
+	Text   string
+	Tool   string
+	Input  json.RawMessage
+	Failed json.RawMessage // the result
+}
+
+// SubagentStops says that a subagent has ended. What its file says by now is to be given to Normalizer.Wrote before what
+// follows is told.
+type SubagentStops struct{ ID string }
+
+// SubagentEnded ends what SubagentBegan began, once. ToolID is the call of Task of one that worked in the background, else
+// "". From History it comes without a Reason where it is not known what became of it.
+type SubagentEnded struct {
+	ID, ToolID string
+	Name       string
+	Gone       bool   // with droid's process
+	Reason     string // droid's: completed, cancelled, permission_rejected, process_exit, …; "" where it said none
+	Answer     string // what it said last
+}
+
+// SubagentReports says that droid begins a turn of its own, or goes on with one, because a subagent in the background has
+// ended.
+type SubagentReports struct{ ID, Name, Reason string }
 
 // SettingsChanged reports settings that differ from the ones last reported.
 // Settings is always complete as far as droid ever told.
@@ -208,7 +247,7 @@ func (f *Failure) WantsLogin() bool {
 
 // TurnEnded ends the turn, exactly once after its TurnStarted or, when droid
 // never echoed the message, after Normalizer.Begin. All its tool calls have
-// ended and all its requests are answered or withdrawn.
+// ended and all its requests are answered or withdrawn, but for those of subagents.
 type TurnEnded struct {
 	RequestID string // as in TurnStarted and Normalizer.Begin
 	Outcome   Outcome
@@ -249,6 +288,11 @@ func (ToolEnded) honest()       {}
 func (PermissionAsked) honest() {}
 func (QuestionAsked) honest()   {}
 func (AskWithdrawn) honest()    {}
+func (SubagentBegan) honest()   {}
+func (SubagentSteps) honest()   {}
+func (SubagentStops) honest()   {}
+func (SubagentEnded) honest()   {}
+func (SubagentReports) honest() {}
 func (SettingsChanged) honest() {}
 func (TitleChanged) honest()    {}
 func (UsageChanged) honest()    {}

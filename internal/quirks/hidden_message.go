@@ -31,6 +31,10 @@ func (n *Normalizer) systemMessage(msg stream.Message) {
 	if again(n.seen, msg.ID) {
 		return
 	}
+	if r, is := reportOf(msg); is {
+		n.reported(r)
+		return
+	}
 	text, t := plainText(msg), n.turn
 	if ofInterrupt(text) {
 		if t != nil && t.stirred {

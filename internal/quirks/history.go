@@ -37,6 +37,9 @@ func History(messages []stream.Message) []Event {
 	for i, m := range messages {
 		h.message(i, m)
 	}
+	for _, w := range h.working {
+		h.out = append(h.out, SubagentEnded{ID: w.id, ToolID: w.call.id, Name: w.call.about})
+	}
 	h.endCalls()
 	return h.out
 }
@@ -81,6 +84,14 @@ type history struct {
 	ends  map[place]*pastCall // by the block that is its result
 	open  []*pastCall         // started and not ended, oldest first
 	out   []Event
+
+	working []pastWorker // that have not reported yet
+}
+
+// pastWorker is a subagent that was started to work in the background, for a call.
+type pastWorker struct {
+	id   string
+	call *pastCall
 }
 
 // place is a block of a history.
@@ -89,7 +100,8 @@ type place struct{ message, block int }
 // pastCall is a tool call of a history.
 type pastCall struct {
 	id, name string
-	answered bool // a result follows
+	answered bool   // a result follows
+	about    string // of a Task, what its subagent is called
 }
 
 // newHistory pairs calls with results before any is told, so that a call
@@ -156,6 +168,9 @@ func (h *history) message(i int, m stream.Message) {
 	if continues(m) {
 		h.out = append(h.out, AnswerContinues{})
 	}
+	if r, is := reportOf(m); is {
+		h.reported(r)
+	}
 	if h.skip[i] {
 		return
 	}
@@ -188,6 +203,11 @@ func (h *history) assistant(i int, m stream.Message) {
 		switch c := h.calls[place{i, j}]; {
 		case c != nil:
 			h.open = append(h.open, c)
+			if c.name == "Task" {
+				var in struct{ Description string }
+				_ = json.Unmarshal(b.Input, &in) // what cannot be read has no name
+				c.about = in.Description
+			}
 			h.out = append(h.out, ToolStarted{ID: c.id, Name: c.name, Input: input(b.Input)})
 		case b.Type == "text" && b.Text != "":
 			h.out = append(h.out, Text{MessageID: m.ID, Text: b.Text})
@@ -208,7 +228,23 @@ func (h *history) end(c *pastCall, end ToolEnded) {
 	h.open = slices.Delete(h.open, k, k+1)
 	end.ID, end.Name = c.id, c.name
 	end.MayNeedLogin = blamesDaemon(end)
+	if id := launchedID(end); id != "" && c.name == "Task" {
+		end.Background = true
+		h.working = append(h.working, pastWorker{id, c})
+	}
 	h.out = append(h.out, end)
+}
+
+// reported tells that a subagent has ended, before what droid says to that.
+func (h *history) reported(r report) {
+	k := slices.IndexFunc(h.working, func(w pastWorker) bool { return w.id == r.id })
+	if k < 0 {
+		return
+	}
+	call := h.working[k].call
+	h.working = slices.Delete(h.working, k, k+1)
+	h.out = append(h.out, SubagentEnded{ID: r.id, ToolID: call.id, Name: call.about, Reason: cmp.Or(r.reason, "unknown"), Answer: r.output},
+		SubagentReports{ID: r.id, Name: call.about, Reason: r.reason})
 }
 
 // endCalls ends the open calls that have no result: the conversation went on

@@ -2,6 +2,7 @@ package quirks
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,12 +24,24 @@ func TestHistoryCases(t *testing.T) {
 		call2  = `{"id":"a2","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read","input":{"n":2}}]}`
 		result = `{"id":"t1","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":false,"content":"out"}]}`
 		user   = `{"id":"u1","role":"user","content":[{"type":"text","text":"hi"}]}`
+		task   = `{"id":"a0","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Task","input":{"description":"look"}}]}`
+		launch = `{"id":"t0","role":"tool","content":[{"type":"tool_result","toolUseId":"t","content":"Task launched in background.\ntask_id: child\nsession_id: child"}]}`
+		report = `{"id":"task-completion:1","role":"user","visibility":"llm_only","content":[{"type":"text","text":"Background task completed.\ntask_id: child\ntype: worker\nreason: completed\ndescription: look\noutput: found it\n\nBackground task \"look\" (child) just completed."}]}`
 	)
 	cases := []struct {
 		name, history string
 		want          []string
 	}{
 		{"nothing", ``, nil},
+		{"subagent of the background that has reported", task + `,` + launch + `,` + report + `,` + report + `,` + user,
+			[]string{`tool t started: Task {"description":"look"}`, "tool t ended, its subagent goes on",
+				`subagent child ended, of "t", named "look", gone false, reason "completed": "found it"`, `subagent child reports, named "look", reason "completed"`, `user u1 "hi"`}},
+		{"subagent of the background that has not", task + `,` + launch + `,` + user + `,` + call,
+			[]string{`tool t started: Task {"description":"look"}`, "tool t ended, its subagent goes on", `user u1 "hi"`, `tool c started: Read {"n":1}`,
+				`subagent child ended, of "t", named "look", gone false, reason "": ""`, "tool c ended unfinished"}},
+		{"report of a subagent that nobody knows", report + `,` + user, []string{`user u1 "hi"`}},
+		{"another tool that says so", strings.ReplaceAll(task, "Task", "Read") + `,` + launch,
+			[]string{`tool t started: Read {"description":"look"}`, `tool t ended "Task launched in background.\ntask_id: child\nsession_id: child"`}},
 		{"result of another API's form",
 			call + `,{"id":"t1","role":"tool","content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"no"}]}`,
 			[]string{`tool c started: Read {"n":1}`, `tool c failed "no"`}},

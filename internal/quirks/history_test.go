@@ -97,7 +97,7 @@ func checkHistory(events []Event) error {
 			if ev.Data == "" {
 				return fmt.Errorf("empty image of %s", ev.MessageID)
 			}
-		case Notice, AnswerContinues:
+		case Notice, AnswerContinues, SubagentEnded, SubagentReports:
 		default:
 			return fmt.Errorf("a history has no %T", ev)
 		}

@@ -37,6 +37,9 @@ type Normalizer struct {
 	asks     []ask               // asks[0] is open, the others are held back
 	answered map[string]struct{} // requests that were open once
 
+	subagents map[string]*subagent    // by the ids of their sessions, those that have ended too
+	allowing  map[string][]*childCall // that requests of subagents are about, until droid has the answer
+
 	settings stream.Settings
 	told     []byte // settings last reported, as JSON
 	title    title
@@ -55,6 +58,9 @@ func New(v stream.Version) *Normalizer {
 		answered: map[string]struct{}{},
 		tools:    newTools(),
 		hooks:    map[string]stream.HookStarted{},
+
+		subagents: map[string]*subagent{},
+		allowing:  map[string][]*childCall{},
 	}
 	n.SetVersion(v)
 	return n
@@ -104,6 +110,8 @@ func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 		n.questionRequest(ev)
 	case stream.PermissionResolved:
 		n.permissionResolved(ev)
+	case stream.ChildSessionAvailable:
+		n.childAvailable(ev)
 	case stream.TurnCompleted:
 		n.turnCompleted(ev)
 	case stream.Failure:
@@ -173,8 +181,12 @@ func (n *Normalizer) Working() bool {
 
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 
-// take hands out what was emitted since the last call.
+// take hands out what was emitted since the last call, and behind it the request whose turn has come.
 func (n *Normalizer) take() []Event {
+	if len(n.asks) > 0 && !n.asks[0].out {
+		n.asks[0].out = true
+		n.emit(n.asks[0].event)
+	}
 	out := n.out
 	n.out = nil
 	return out

@@ -21,13 +21,15 @@ import (
 type ask struct {
 	requestID string
 	event     Event
+	of        *subagent // that asks, nil for droid itself
+	out       bool      // the user is asked
 }
 
 // Answered says that the request was answered; refused is whether the answer
 // was cancel. It returns the next request that was held back, if there is one.
 func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []Event {
 	n.now = now
-	if n.turn != nil && refused {
+	if n.turn != nil && refused && !slices.ContainsFunc(n.asks, func(a ask) bool { return a.requestID == requestID && a.of != nil }) {
 		n.turn.refused = true
 	}
 	n.removeAsk(requestID)
@@ -35,6 +37,10 @@ func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []E
 }
 
 func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
+	if s := n.asking(ev.Sessions); s != nil {
+		n.subagentAsks(s, ev)
+		return
+	}
 	n.busy()
 	uses := slices.Clone(ev.ToolUses)
 	for i, u := range uses {
@@ -50,7 +56,7 @@ func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
 		uses[i].ToolUse.Input = c.once(uses[i].ToolUse.Input)
 		uses[i].ToolUse.ID = c.id
 	}
-	n.ask(ev.RequestID, PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options})
+	n.ask(ask{requestID: ev.RequestID, event: PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options}})
 }
 
 func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
@@ -61,31 +67,21 @@ func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 		q.ToolID = c.id
 		q.Questions = withoutInvented(ev.Questions, c.latest)
 	}
-	n.ask(ev.RequestID, q)
+	n.ask(ask{requestID: ev.RequestID, event: q})
 }
 
-// ask passes a request on, or holds it back while another one is open.
-func (n *Normalizer) ask(requestID string, ev Event) {
-	if _, ok := n.answered[requestID]; ok {
+// ask has a request passed on when none is open, see take.
+func (n *Normalizer) ask(a ask) {
+	if _, ok := n.answered[a.requestID]; ok {
 		return
 	}
-	n.answered[requestID] = struct{}{}
-	n.asks = append(n.asks, ask{requestID: requestID, event: ev})
-	if len(n.asks) == 1 {
-		n.emit(ev)
-	}
+	n.answered[a.requestID] = struct{}{}
+	n.asks = append(n.asks, a)
 }
 
-// removeAsk forgets a request and lets the next one out.
+// removeAsk forgets a request.
 func (n *Normalizer) removeAsk(requestID string) {
-	i := slices.IndexFunc(n.asks, func(a ask) bool { return a.requestID == requestID })
-	if i < 0 {
-		return
-	}
-	n.asks = slices.Delete(n.asks, i, i+1)
-	if i == 0 && len(n.asks) > 0 {
-		n.emit(n.asks[0].event)
-	}
+	n.asks = slices.DeleteFunc(n.asks, func(a ask) bool { return a.requestID == requestID })
 }
 
 // permissionResolved withdraws a request that somebody else answered, and notes
@@ -95,6 +91,9 @@ func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 		n.emit(AskWithdrawn{RequestID: ev.RequestID})
 	}
 	n.removeAsk(ev.RequestID)
+	if n.subagentResolved(ev) {
+		return
+	}
 	for _, raw := range ev.ToolUseIDs {
 		if c := n.tools.newest[raw]; c != nil && !c.ended {
 			n.run(c)
@@ -102,11 +101,13 @@ func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 	}
 }
 
-// withdrawAsks takes back the open request and forgets the others: droid waits
-// for none of them any more.
-func (n *Normalizer) withdrawAsks() {
-	if len(n.asks) > 0 {
+// withdrawAsks takes back and forgets requests for which droid waits no more.
+func (n *Normalizer) withdrawAsks(which func(ask) bool) {
+	if len(n.asks) > 0 && n.asks[0].out && which(n.asks[0]) {
 		n.emit(AskWithdrawn{RequestID: n.asks[0].requestID})
 	}
-	n.asks = nil
+	n.asks = slices.DeleteFunc(n.asks, which)
 }
+
+// ofTurn reports whether a request ends with the turn that runs.
+func (a ask) ofTurn() bool { return a.of == nil || !a.of.background }

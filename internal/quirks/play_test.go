@@ -1,6 +1,7 @@
 package quirks
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -29,6 +30,7 @@ type player struct {
 	events []Event
 	report func(format string, args ...any) // what the client does
 	check  *checker
+	files  map[string][]byte // of subagents, as they are at the end, by id
 }
 
 func newPlayer(v stream.Version) *player {
@@ -51,7 +53,23 @@ func (p *player) got(events []Event) {
 		}
 		p.check.event(ev)
 		p.events = append(p.events, ev)
+		if stops, is := ev.(SubagentStops); is {
+			p.got(p.n.Wrote(p.n.now, stops.ID, childLines(p.files[stops.ID])))
+			if p.n.Lacks(stops.ID) {
+				p.got(p.n.Lost(p.n.now, stops.ID))
+			}
+		}
 	}
+}
+
+// childLines are the lines of a subagent's file.
+func childLines(file []byte) (lines []stream.ChildLine) {
+	for line := range bytes.Lines(file) {
+		if l, ok := stream.DecodeChildLine(line); ok {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 func (p *player) step(s fixture.Step) error {
@@ -189,6 +207,7 @@ func playStream(t *testing.T, c *fixture.Conversation) string {
 	t.Helper()
 	var b strings.Builder
 	p := newPlayer(c.Protocol)
+	p.files = c.SessionFiles()
 	p.report = func(format string, args ...any) { fmt.Fprintf(&b, "> "+format+"\n", args...) }
 	flush := func() {
 		for _, ev := range p.events {
@@ -206,8 +225,11 @@ func playStream(t *testing.T, c *fixture.Conversation) string {
 	return b.String()
 }
 
-// short cuts a UUID to its first part and keeps a suffix such as "~2".
+// short cuts a UUID to its first part and keeps a suffix such as "~2", or the id of a subagent's call.
 func short(id string) string {
+	if subagent, call, is := strings.Cut(id, "."); is {
+		return short(subagent) + "." + call
+	}
 	base, suffix, _ := strings.Cut(id, "~")
 	if len(base) == 36 && strings.Count(base, "-") == 4 {
 		base = base[:8]
@@ -265,8 +287,12 @@ func describe(ev Event) string {
 		return fmt.Sprintf("tool %s progress %s %q full %q", short(ev.ID), ev.Update.Type, ev.Update.Text, ev.Update.FullOutput)
 	case ToolEnded:
 		switch {
+		case ev.Unfinished && !ev.IsError:
+			return fmt.Sprintf("tool %s ended, it is not known how", short(ev.ID))
 		case ev.Unfinished:
 			return fmt.Sprintf("tool %s ended unfinished", short(ev.ID))
+		case ev.Background:
+			return fmt.Sprintf("tool %s ended, its subagent goes on", short(ev.ID))
 		case ev.IsError:
 			return fmt.Sprintf("tool %s failed %s", short(ev.ID), compact(ev.Content))
 		}
@@ -279,7 +305,11 @@ func describe(ev Event) string {
 		for _, o := range ev.Options {
 			options = append(options, o.Value)
 		}
-		return fmt.Sprintf("permission %s asked for %s; options %s", short(ev.RequestID), strings.Join(tools, ", "), strings.Join(options, " "))
+		by := ""
+		if ev.Subagent != "" {
+			by = fmt.Sprintf(" by subagent %q", ev.Subagent)
+		}
+		return fmt.Sprintf("permission %s asked%s for %s; options %s", short(ev.RequestID), by, strings.Join(tools, ", "), strings.Join(options, " "))
 	case QuestionAsked:
 		var questions []string
 		for _, q := range ev.Questions {
@@ -288,6 +318,20 @@ func describe(ev Event) string {
 		return fmt.Sprintf("question %s asked by %s: %s", short(ev.RequestID), short(ev.ToolID), strings.Join(questions, ", "))
 	case AskWithdrawn:
 		return "ask withdrawn " + short(ev.RequestID)
+	case SubagentBegan:
+		return "subagent " + short(ev.ID) + " began"
+	case SubagentSteps:
+		var steps []string
+		for _, step := range ev.Steps {
+			steps = append(steps, strings.TrimSpace(step.Text+step.Tool+" "+compact(step.Input)+compact(step.Failed)))
+		}
+		return fmt.Sprintf("subagent %s of %s: %s", short(ev.ID), ev.ToolID, strings.Join(steps, "; "))
+	case SubagentStops:
+		return "subagent " + short(ev.ID) + " stops"
+	case SubagentEnded:
+		return fmt.Sprintf("subagent %s ended, of %q, named %q, gone %t, reason %q: %q", short(ev.ID), ev.ToolID, ev.Name, ev.Gone, ev.Reason, ev.Answer)
+	case SubagentReports:
+		return fmt.Sprintf("subagent %s reports, named %q, reason %q", short(ev.ID), ev.Name, ev.Reason)
 	case SettingsChanged:
 		return fmt.Sprintf("settings model=%s effort=%s mode=%s", or(ev.Settings.ModelID), or(ev.Settings.ReasoningEffort), ev.Settings.Mode())
 	case TitleChanged:

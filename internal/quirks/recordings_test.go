@@ -1,7 +1,6 @@
 package quirks
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,21 +12,31 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// transcripts is where the raw recordings are, unless DROID_ACP_TRANSCRIPTS
+// transcripts are where the raw recordings are, unless DROID_ACP_TRANSCRIPTS
 // names another place. They are not part of the project.
-const transcripts = "../../../shared/field-notes/transcripts"
+var transcripts = []string{"../../../shared/field-notes/transcripts", "../../../shared/field-notes/subagents"}
 
 // recordings calls f with each of them.
 func recordings(t *testing.T, f func(path string, steps []fixture.Step)) {
-	dir := cmp.Or(os.Getenv("DROID_ACP_TRANSCRIPTS"), transcripts)
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
-	require.NoError(t, err)
+	dirs := transcripts
+	if dir := os.Getenv("DROID_ACP_TRANSCRIPTS"); dir != "" {
+		dirs = []string{dir}
+	}
+	var paths []string
+	for _, dir := range dirs {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl"))
+		require.NoError(t, err)
+		paths = append(paths, found...)
+	}
 	if len(paths) == 0 {
 		t.Skip("no recordings; set DROID_ACP_TRANSCRIPTS to their directory")
 	}
 	for _, path := range paths {
 		if strings.Contains(path, "two_processes") {
 			continue // two droids in one file, and nothing tells them apart
+		}
+		if strings.Contains(path, ".child") {
+			continue // the file of a subagent
 		}
 		steps, err := fixture.ReadRecording(path)
 		require.NoError(t, err)
@@ -62,6 +71,7 @@ func runs(steps []fixture.Step) [][]fixture.Step {
 func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 	t.Helper()
 	p := newPlayer(stream.Version{})
+	p.files = subagentFiles(t, path)
 	var snapshots []stream.Message
 	var reasons []string // as droid gave them
 	lossy := false
@@ -79,7 +89,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 					snapshots = append(snapshots, ev.Message)
 				}
 			case stream.TurnCompleted:
-				if ev.Reason != stream.ReasonSpecHandoff {
+				if ev.Reason != stream.ReasonSpecHandoff && !strings.HasPrefix(ev.TurnID, reportsTask) {
 					reasons = append(reasons, ev.Reason)
 				}
 			}
@@ -98,6 +108,19 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 		return 0
 	}
 	return checkEndings(t, path, p.events, reasons)
+}
+
+// subagentFiles are the files of a recording's subagents, by their ids.
+func subagentFiles(t *testing.T, path string) map[string][]byte {
+	files := map[string][]byte{}
+	paths, err := filepath.Glob(strings.TrimSuffix(path, ".jsonl") + ".child*.jsonl")
+	require.NoError(t, err)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		files[childLines(data)[0].ID] = data
+	}
+	return files
 }
 
 // checkEndings compares how turns ended with what droid said of it.

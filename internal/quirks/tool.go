@@ -144,6 +144,7 @@ func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	c.ran, c.first, c.latest, c.elsewhere = digestOf(c.latest), nil, nil, nil // calls are remembered, their inputs may be files
 	end.ID, end.Name = c.id, c.name
 	end.MayNeedLogin = blamesDaemon(end)
+	end.Background = n.taskEnds(c, end)
 	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *openCall) bool { return o == c })
 	n.emit(end)
 }

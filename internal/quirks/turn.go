@@ -67,7 +67,7 @@ func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
 	case n.turn != nil && n.turn.requestID == requestID:
 		n.over[requestID] = struct{}{}
-		n.withdrawAsks()
+		n.withdrawAsks(ask.ofTurn)
 		n.endTools()
 		n.next()
 	}
@@ -108,6 +108,7 @@ func (n *Normalizer) Tick(now time.Time) []Event {
 // fails with stream.ReasonProcessExit, unless droid had ended it before.
 func (n *Normalizer) Exited(now time.Time) []Event {
 	n.now = now
+	n.endSubagents()
 	for n.turn != nil {
 		t := n.turn
 		if t.completed != nil || t.idle && !n.completes && !n.cutOff(t) {
@@ -119,7 +120,7 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 		}
 		n.finishAs(t.fail(stream.ReasonProcessExit))
 	}
-	n.withdrawAsks()
+	n.withdrawAsks(ask.ofTurn)
 	n.endTools()
 	return n.take()
 }
@@ -158,7 +159,7 @@ func (n *Normalizer) finish() { n.finishAs(n.ending(n.turn)) }
 // next prompt that waits.
 func (n *Normalizer) finishAs(end TurnEnded) {
 	t := n.turn
-	n.withdrawAsks()
+	n.withdrawAsks(ask.ofTurn)
 	n.endTools()
 	if t.completed != nil {
 		end.Used = t.completed.TokenUsage

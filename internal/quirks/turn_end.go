@@ -10,6 +10,7 @@ package quirks
 // interrupt_immediately_0.225.txtar.
 
 import (
+	"strings"
 	"time"
 
 	"droid-acp/internal/droid/stream"
@@ -32,7 +33,8 @@ func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	if ev.TurnID == "" && !t.stirred || ev.TurnID != "" && ev.TurnID == n.last.messageID {
 		return // of a turn that is over
 	}
-	if t.behindOwn && !t.echoed && !t.interrupted && ev.TurnID != "" {
+	own := t.behindOwn || strings.HasPrefix(ev.TurnID, reportsTask)
+	if own && !t.echoed && !t.interrupted && ev.TurnID != "" {
 		t.stirred, t.behindOwn = false, false // of droid's own turn, as is the idle behind it
 		return
 	}

@@ -213,6 +213,9 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 		update.Status = protocol.StatusFailed
 	}
 	view.ended(ev, &update)
+	if ev.Unfinished && !ev.IsError {
+		update.Content = append(update.Content, protocol.TextContent("How this ended is not known."))
+	}
 	if !view.hidden() {
 		v.send(update)
 	}

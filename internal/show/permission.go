@@ -59,7 +59,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		}
 		v.noted[always] = struct{}{}
 	}
-	shown = v.showBefore(ev, shown, always)
+	shown = v.showBefore(ev, shown, paragraphs(whoAsks(ev), always))
 	p := &Permission{Before: v.take()}
 	for _, update := range after {
 		v.send(update)

@@ -22,7 +22,7 @@ type task struct {
 
 func newTask(c *shownCall) toolView { return &task{shownCall: c} }
 
-// progress shows a step of the subagent under its call (0.99).
+// progress shows a step of the subagent under its call, which droid tells (0.99) or its file (subagent.go).
 func (t *task) progress(_ Moment, u stream.ProgressUpdate) {
 	if t.add(u) {
 		t.sendContent(protocol.TextContent(t.text()))
@@ -78,16 +78,48 @@ func (t *task) text() string {
 // needsLogin stands beside words of droid's that do not say it (quirk 36).
 const needsLogin = "droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. "
 
-// ended shows the steps, then the result.
+// ended shows the steps, then the answer. A subagent of the background goes on.
 func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	if ev.Unfinished {
-		return
+	switch {
+	case ev.Unfinished:
+	case ev.Background:
+		t.v.background[t.id] = t
+		update.Content = t.content(worksOn)
+	default:
+		update.Content = t.content(answerOf(ev.Content)...)
+		if ev.MayNeedLogin {
+			update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.waysToLogIn))
+		}
 	}
+}
+
+// content are the steps, and what stands below them.
+func (t *task) content(below ...protocol.ToolContent) (content []protocol.ToolContent) {
 	if len(t.steps) > 0 {
-		update.Content = []protocol.ToolContent{protocol.TextContent(t.text())}
+		content = append(content, protocol.TextContent(t.text()))
 	}
-	update.Content = append(update.Content, ResultContent(ev.Content)...)
-	if ev.MayNeedLogin {
-		update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.waysToLogIn))
+	return append(content, below...)
+}
+
+// answerOf is the result of a Task without its words to the model.
+func answerOf(result json.RawMessage) []protocol.ToolContent {
+	content := ResultContent(result)
+	if len(content) == 0 || content[0].Content == nil || content[0].Content.Text == nil {
+		return content
 	}
+	return append(textContent(TaskAnswer(*content[0].Content.Text)), content[1:]...)
+}
+
+// TaskAnswer is what a subagent answered: the text of a result of Task, without the words to the model with which it
+// begins (0.215, 0.225).
+func TaskAnswer(result string) string {
+	first, rest, _ := strings.Cut(result, "\n")
+	id, is := strings.CutPrefix(first, "session_id: ")
+	if !is || !stream.ValidSessionID(id) {
+		return result
+	}
+	if words, answer, _ := strings.Cut(rest, "\n"); strings.HasPrefix(words, "Use this report as the source of record.") {
+		return answer
+	}
+	return rest
 }

@@ -39,6 +39,7 @@ type View struct {
 	past        bool                          // what is being shown is history
 	calls       map[string]toolView           // the open tool calls, by id
 	ids         map[string]struct{}           // of all tool calls so far
+	background  map[string]*task              // calls that have ended and whose subagents work, by id
 	noted       map[string]struct{}           // what was said once of options that last
 	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
 	unexplained []FailedEdit                  // whose reason is still to be looked for
@@ -61,6 +62,7 @@ func New(o Options) *View {
 		waysToLogIn:  o.WaysToLogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
+		background:   make(map[string]*task),
 		noted:        make(map[string]struct{}),
 		hooks:        make(map[string]stream.HookStarted),
 	}
@@ -139,6 +141,12 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.call(ev.ID).progress(m, ev.Update)
 	case quirks.ToolEnded:
 		v.toolEnded(ev)
+	case quirks.SubagentSteps:
+		v.subagentSteps(ev)
+	case quirks.SubagentEnded:
+		v.subagentEnded(ev)
+	case quirks.SubagentReports:
+		v.subagentReports(ev)
 	case quirks.UserText:
 		v.send(userText(ev, v.cwd))
 	case quirks.UserImage:
@@ -164,7 +172,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 func (v *View) Droppable(ev quirks.Event) bool {
 	switch ev := ev.(type) {
 	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress:
+		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReports:
 		return true
 	case quirks.ToolEnded:
 		return v.calls[ev.ID] == nil

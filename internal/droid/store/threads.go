@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 )
 
@@ -64,6 +65,24 @@ func (t *Threads) Results(ctx context.Context, id string, calls []string) map[st
 		t.log.Info("why an edit failed could not be read", zap.Error(err))
 	}
 	return results
+}
+
+// Subagent is what the file of a subagent's session says from a place on, and the place behind that; nothing where it
+// cannot be read now. It reads the store.
+func (t *Threads) Subagent(ctx context.Context, id string, from Place) (lines []stream.ChildLine, to Place) {
+	type read struct {
+		lines []stream.ChildLine
+		to    Place
+	}
+	found, err := files.Within(ctx, t.calls, "Store.Subagent", "subagent "+id, func(string) (r read, err error) {
+		r.lines, r.to, err = t.store().Subagent(id, from)
+		return r, err
+	})
+	if err != nil {
+		t.log.Debug("the file of a subagent was not read", zap.String("subagent", id), zap.Error(err))
+		return nil, from
+	}
+	return found.lines, found.to
 }
 
 // Successor is a session that droid made for a thread, in which it is to go on.

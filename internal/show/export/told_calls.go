@@ -177,8 +177,19 @@ func startedSubagent(_ *builder, c *call) {
 }
 
 func endedSubagent(_ *builder, c *call, ev quirks.ToolEnded) {
-	if c.Answer = show.ResultText(ev.Content); ev.IsError {
-		c.Note, c.Answer = c.Answer, ""
+	switch text := show.TaskAnswer(show.ResultText(ev.Content)); {
+	case ev.Background: // its end follows
+	case ev.IsError:
+		c.Note = text
+	default:
+		c.Answer = text
+	}
+}
+
+// endedInBackground says what became of a subagent that went on when its call had ended.
+func (b *builder) endedInBackground(ev quirks.SubagentEnded) {
+	if c := b.calls[ev.ToolID]; c != nil {
+		c.Note, c.Answer = show.EndOfSubagent(ev), ev.Answer
 	}
 }
 

@@ -128,6 +128,8 @@ func (b *builder) event(ev quirks.Event) {
 		b.started(ev)
 	case quirks.ToolEnded:
 		b.ended(ev)
+	case quirks.SubagentEnded:
+		b.endedInBackground(ev)
 	case quirks.Notice:
 		if words := show.ProviderWords(ev.Text); show.IsFailure(words) {
 			b.page.Failure(words)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/adapter/internal/background"
+	"droid-acp/internal/adapter/internal/subagents"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -42,6 +43,8 @@ type Process struct {
 	asked   int                 // how many questions about itself droid is to answer
 	silence silence
 	unmade  bool // no droid has made the session yet, because there was none
+
+	Subagents subagents.Followed // of that droid
 
 	// Left are the commands that it has left in the background, and begun is how many it has said that it has.
 	Left  background.Commands
@@ -90,6 +93,9 @@ func (p *Process) Lacks(f stream.Fact) string {
 // Working reports whether droid works on a turn, also on one that it began by itself.
 func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
 
+// SubagentsWork reports whether subagents of the droid that runs do, which end with it.
+func (p *Process) SubagentsWork() bool { return p.droid != nil && p.norm != nil && p.norm.SubagentsWork() }
+
 // NotMade notes that the session has an id and no droid has made it.
 func (p *Process) NotMade() { p.unmade = true }
 
@@ -125,7 +131,7 @@ func (p *Process) Outcome(limit int) (*stream.SessionInfo, *acp.RequestError) {
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid, p.Left, p.begun = client, background.Commands{}, 0
+	p.droid, p.Left, p.begun, p.Subagents = client, background.Commands{}, 0, subagents.Followed{}
 	p.norm = quirks.New(client.Version())
 	p.norm.Reserve(shown...)
 }
@@ -193,7 +199,7 @@ func (p *Process) Ending() bool { return p.ending }
 // Died notes that droid ended by itself, and why.
 func (p *Process) Died(err error) {
 	p.crash = err
-	p.droid, p.ending = nil, false
+	p.droid, p.ending, p.Subagents = nil, false, subagents.Followed{}
 }
 
 // LastCrash is why the last droid that died did so, nil when none has.
@@ -202,7 +208,7 @@ func (p *Process) LastCrash() error { return p.crash }
 // Retire parts with droid. end, which blocks, ends it politely; ended notes that it is gone.
 func (p *Process) Retire() (end, ended func()) {
 	client, polite := p.droid, p.polite
-	p.retiring, p.droid, p.ending = client, nil, false
+	p.retiring, p.droid, p.ending, p.Subagents = client, nil, false, subagents.Followed{}
 	return func() { Close(polite, client) }, func() {
 		if p.retiring == client {
 			p.retiring = nil
@@ -232,10 +238,13 @@ func Close(ctx context.Context, client *droid.Client) {
 	<-drained
 }
 
-// Due is when Tick or ParkDue is wanted next, if at all.
+// Due is when Tick, NextSubagents or ParkDue is wanted next, if at all.
 func (p *Process) Due() (at time.Time, ok bool) {
-	if p.droid != nil && p.norm != nil && !p.paused {
+	if p.read() {
 		at, ok = p.norm.Deadline()
+		if next, some := p.Subagents.Due(); some && (!ok || next.Before(at)) {
+			at, ok = next, true
+		}
 	}
 	if !p.parkAt.IsZero() && (!ok || p.parkAt.Before(at)) {
 		at, ok = p.parkAt, true
@@ -246,11 +255,22 @@ func (p *Process) Due() (at time.Time, ok bool) {
 // Tick returns the events that the normaliser held back until now. It returns none
 // while droid is not read, since unread ones come first.
 func (p *Process) Tick(now time.Time) []quirks.Event {
-	if p.droid == nil || p.norm == nil || p.paused {
+	if !p.read() {
 		return nil
 	}
 	return p.norm.Tick(now)
 }
+
+// NextSubagents are those whose files are to be looked at now; none while droid is not read.
+func (p *Process) NextSubagents(now time.Time) []string {
+	if !p.read() {
+		return nil
+	}
+	return p.Subagents.Next(now)
+}
+
+// read reports whether there is a droid that is read.
+func (p *Process) read() bool { return p.droid != nil && p.norm != nil && !p.paused }
 
 // Rest notes that the session became idle: it may be parked after a while, 0 for never.
 func (p *Process) Rest(now time.Time, after time.Duration) {

@@ -1,0 +1,101 @@
+// Package subagents keeps which subagents of a droid are followed in their files, how far each was read, and when it is
+// read next. What is in the files is the normaliser's matter, and reading them the session's.
+package subagents
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"droid-acp/internal/droid/store"
+)
+
+const (
+	// Every is how often a file is looked at: droid writes a line a message, and tells nobody.
+	Every = 500 * time.Millisecond
+	// Patience is how long after its end a subagent's file may lack how its calls ended.
+	Patience = 3 * time.Second
+)
+
+// Followed are the subagents whose files are read. The zero value has none; only the session's owner touches it.
+type Followed struct{ all map[string]*followed }
+
+type followed struct {
+	place store.Place
+	due   time.Time
+	until time.Time // zero while it works
+}
+
+// Begin follows a subagent from now on. Of one that was followed before, the file is read on.
+func (f *Followed) Begin(now time.Time, id string) {
+	if f.all == nil {
+		f.all = make(map[string]*followed)
+	}
+	one := f.all[id]
+	if one == nil {
+		one = new(followed)
+		f.all[id] = one
+	}
+	one.due, one.until = now.Add(Every), time.Time{}
+}
+
+// Due is when a file is to be looked at; false where none is.
+func (f *Followed) Due() (at time.Time, ok bool) {
+	for _, one := range f.all {
+		if !one.due.IsZero() && (!ok || one.due.Before(at)) {
+			at, ok = one.due, true
+		}
+	}
+	return at, ok
+}
+
+// IDs are all of them, in an order that does not change.
+func (f *Followed) IDs() []string { return slices.Sorted(maps.Keys(f.all)) }
+
+// Next are those whose time has come, in the order of IDs. Each is due again a while later.
+func (f *Followed) Next(now time.Time) (ids []string) {
+	for _, id := range f.IDs() {
+		if one := f.all[id]; !one.due.IsZero() && !now.Before(one.due) {
+			one.due = now.Add(Every)
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Place is how far a subagent's file was read.
+func (f *Followed) Place(id string) (from store.Place) {
+	if one := f.all[id]; one != nil {
+		from = one.place
+	}
+	return from
+}
+
+// Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
+// meanwhile: then what was read is known already.
+func (f *Followed) Read(id string, from, to store.Place) bool {
+	one := f.all[id]
+	if one == nil || one.place != from {
+		return false
+	}
+	one.place = to
+	return true
+}
+
+// Stopped notes that a subagent has ended. Its file is read on, for a while, if calls of its have no end yet. It reports
+// whether that is to be given up.
+func (f *Followed) Stopped(now time.Time, id string, calls bool) (giveUp bool) {
+	one := f.all[id]
+	switch {
+	case one == nil:
+		return calls
+	case !calls:
+		one.due = time.Time{}
+	case one.until.IsZero():
+		one.until = now.Add(Patience)
+	case !now.Before(one.until):
+		one.due = time.Time{}
+		return true
+	}
+	return false
+}

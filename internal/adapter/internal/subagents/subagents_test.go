@@ -1,0 +1,38 @@
+package subagents
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A file is due again and again while its subagent works, and for a while where calls have no end.
+func TestFollowed(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	var f Followed
+	_, some := f.Due()
+	require.False(t, some)
+	require.Empty(t, f.Next(now))
+	f.Begin(now, "b")
+	f.Begin(now, "a")
+	require.Empty(t, f.Next(now))
+	at, some := f.Due()
+	require.True(t, some)
+	require.Equal(t, now.Add(Every), at)
+	require.Equal(t, []string{"a", "b"}, f.Next(at))
+	require.Empty(t, f.Next(at))
+
+	require.False(t, f.Stopped(at, "a", false))
+	require.Equal(t, []string{"b"}, f.Next(at.Add(Every)))
+	require.False(t, f.Stopped(at, "b", true))
+	require.False(t, f.Stopped(at.Add(Patience-1), "b", true))
+	require.True(t, f.Stopped(at.Add(Patience), "b", true))
+	_, some = f.Due()
+	require.False(t, some)
+	require.True(t, f.Stopped(at, "unknown", true))
+	require.Equal(t, []string{"a", "b"}, f.IDs())
+
+	f.Begin(at, "b") // it works again
+	require.False(t, f.Stopped(at.Add(Patience), "b", true))
+}

@@ -1,0 +1,88 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	"droid-acp/internal/adapter/internal/filecalls"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+)
+
+// Of what a subagent does only its file tells (quirk 40). While it works, the file is looked at now and then; when droid says that it has
+// ended, all that follows waits until the file was read to its end.
+
+// lookAtSubagents reads on in the files whose time has come.
+func (s *Session) lookAtSubagents(now time.Time) {
+	for _, id := range s.proc.NextSubagents(now) {
+		s.Go(func(t *owner.Task) {
+			norm := s.proc.Norm()
+			from, to, lines := s.readSubagent(t, id)
+			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.load.Shows() || !s.proc.Subagents.Read(id, from, to) {
+				return // droid is another one, or what was read has to wait: it is read again
+			}
+			s.subagentWrote(norm, id, lines)
+		})
+	}
+}
+
+// fileTime bounds the wait for a subagent's file: what droid says may have to wait for it.
+const fileTime = 2 * time.Second
+
+// readSubagent reads a subagent's file on, beside the owner.
+func (s *Session) readSubagent(t *owner.Task, id string) (from, to store.Place, lines []stream.ChildLine) {
+	from = s.proc.Subagents.Place(id)
+	t.Beside(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, fileTime)
+		defer cancel()
+		lines, to = s.agent.threads.Subagent(ctx, id, from)
+	})
+	return from, to, lines
+}
+
+// subagentWrote applies what a subagent's file says, and then what waited for that.
+func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, lines []stream.ChildLine, behind ...quirks.Event) {
+	now := time.Now()
+	s.apply(append(norm.Wrote(now, id, lines), behind...))
+	if !norm.Works(id) && s.proc.Subagents.Stopped(now, id, norm.Lacks(id)) {
+		s.apply(norm.Lost(now, id))
+	}
+}
+
+// mostReads bounds how often a file is read on for its end, so that one which grows without an end has one.
+const mostReads = 64
+
+// readToEnd reads the file of a subagent that has ended before what follows on that is told.
+func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
+	s.Go(func(t *owner.Task) {
+		defer func() {
+			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
+				s.readNoMore()
+			}
+		}()
+		norm, all := s.proc.Norm(), []stream.ChildLine(nil)
+		for range mostReads {
+			from, to, lines := s.readSubagent(t, id)
+			if s.fileCalls.Waiting() != held {
+				return // droid has ended meanwhile, or the session
+			}
+			all = append(all, lines...)
+			if !s.proc.Subagents.Read(id, from, to) || from == to {
+				break
+			}
+		}
+		s.subagentWrote(norm, id, all, s.fileCalls.Release(held)[1:]...)
+	})
+}
+
+// loseSubagentCalls ends the calls of subagents whose end is still to come: the editor is about to be told the
+// conversation anew, in which they do not stand.
+func (s *Session) loseSubagentCalls() {
+	if norm := s.proc.Norm(); norm != nil {
+		for _, id := range s.proc.Subagents.IDs() {
+			s.apply(norm.Lost(time.Now(), id))
+		}
+	}
+}

@@ -1,0 +1,463 @@
+package adapter
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
+	"droid-acp/internal/testing/fakedroid"
+)
+
+// subagentScript plays the turn of a prompt; root is the store of sessions.
+type subagentScript func(d *fakedroid.Droid, p fakedroid.Prompt, root string) error
+
+// withSubagents is an editor with a session in a store.
+func withSubagents(t *testing.T, script subagentScript) *editor {
+	t.Helper()
+	root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
+	e := connect(t, func(int) (*droid.Client, error) {
+		return fakeDroid(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions), nil
+	})
+	e.agent.cfg.Store = store.New(root, zap.NewNop())
+	e.beginSession()
+	return e
+}
+
+// shownCall is what the editor has of a call.
+type shownCall struct{ title, status, text string }
+
+// shownCalls are those that the editor has been told of, by their ids, since the last load.
+func (e *editor) shownCalls() map[string]shownCall {
+	calls := map[string]shownCall{}
+	for _, m := range e.received() {
+		var p struct{ Update protocol.ToolCall }
+		if m.Method != "session/update" || json.Unmarshal(m.Params, &p) != nil || p.Update.ToolCallID == "" {
+			continue
+		}
+		c := calls[p.Update.ToolCallID]
+		if p.Update.Title != "" {
+			c.title = string(p.Update.Title)
+		}
+		if p.Update.Status != "" {
+			c.status = p.Update.Status
+		}
+		if p.Update.Content != nil {
+			c.text = ""
+			for _, one := range p.Update.Content {
+				if one.Content != nil && one.Content.Text != nil {
+					c.text += string(*one.Content.Text) + "\n"
+				}
+			}
+		}
+		calls[p.Update.ToolCallID] = c
+	}
+	return calls
+}
+
+// callOf is the call that an id ends with.
+func (e *editor) callOf(suffix string) (found shownCall) {
+	for id, c := range e.shownCalls() {
+		if strings.HasSuffix(id, suffix) {
+			found = c
+		}
+	}
+	return found
+}
+
+// noCallOpen checks that each call has its end.
+func (e *editor) noCallOpen() {
+	e.t.Helper()
+	for id, c := range e.shownCalls() {
+		require.Contains(e.t, []string{protocol.StatusCompleted, protocol.StatusFailed}, c.status, id)
+	}
+}
+
+// inTurn does steps until one fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// worksOn has a subagent ask for touch, and do what the user says.
+func worksOn(d *fakedroid.Droid, s *fakedroid.Subagent, result string) error {
+	tool := touch
+	tool.Result = result
+	if err := s.Write(s.Calls("Let me do that. ", tool)); err != nil {
+		return err
+	}
+	id, err := d.Asks(s, tool)
+	if err != nil {
+		return err
+	}
+	return answeredFor(d, s, id, tool)
+}
+
+// answeredFor writes what becomes of a call once the user has answered.
+func answeredFor(d *fakedroid.Droid, s *fakedroid.Subagent, id string, tool fakedroid.Tool) error {
+	option, err := d.Answered(id, tool)
+	if option == "cancel" {
+		tool.Result, tool.IsError = "Tool execution cancelled by user", true
+	}
+	if err == nil {
+		err = s.Write(s.Result(tool), s.Answer("found it"), s.Outcome("completed"))
+	}
+	return err
+}
+
+// Two subagents ask at once, under the same id of their models. Each request says whose it is, and each call ends as its
+// own did.
+func TestTwoSubagentsAskAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
+			one, two := d.NewSubagent("one", root), d.NewSubagent("two", root)
+			var first, second string
+			return d.Task("On it. ", func() (err error) {
+				return inTurn(
+					func() error { return one.Write(one.Calls("", touch)) },
+					func() error { return two.Write(two.Calls("", touch)) },
+					func() error { first, err = d.Asks(one, touch); return err },
+					func() error { second, err = d.Asks(two, touch); return err },
+					func() error { return answeredFor(d, two, second, touch) },
+					func() error { return answeredFor(d, one, first, touch) },
+				)
+			}, one, two)
+		})
+		var asked []string
+		e.ask = func(p permission) string {
+			text, _ := json.Marshal(p.ToolCall.Content)
+			asked = append(asked, string(text))
+			if strings.Contains(string(text), "Subagent *one* asks.") {
+				return p.optionOf("allow_once")
+			}
+			return p.optionOf("reject_once")
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Len(t, asked, 2)
+		require.Contains(t, asked[1], "Subagent *two* asks.")
+		time.Sleep(time.Minute)
+		e.noCallOpen()
+		var ends []string
+		for id, c := range e.shownCalls() {
+			if strings.HasSuffix(id, ".t1") {
+				ends = append(ends, c.status)
+			}
+		}
+		require.ElementsMatch(t, []string{"completed", "failed"}, ends)
+	})
+}
+
+// A cancel refuses what a subagent asks for, and all calls end.
+func TestCancelWhileASubagentAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, p fakedroid.Prompt, root string) error {
+			if p.Text != "go" {
+				return d.Say("", "re: "+p.Text)
+			}
+			s := d.NewSubagent("look", root)
+			return d.Task("On it. ", func() error {
+				return inTurn(func() error { return worksOn(d, s, "done") }, d.Silence)
+			}, s)
+		})
+		e.ask = nil
+		id := e.prompt("go")
+		time.Sleep(5 * time.Second)
+		require.Contains(t, e.updates(), "ask")
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+		time.Sleep(time.Minute)
+		e.noCallOpen()
+		require.Equal(t, "failed", e.callOf(".t1").status, "%v %v", e.shownCalls(), e.updates())
+		require.Equal(t, "end_turn", e.run("more"))
+	})
+}
+
+// When droid dies, nothing that its subagents did stays open or is shown as running.
+func TestDroidDiesWithSubagents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, p fakedroid.Prompt, root string) error {
+			if p.Text != "go" {
+				return d.Say("", "re: "+p.Text)
+			}
+			s := d.NewSubagent("look", root)
+			return inTurn(
+				func() error { return d.Task("On it. ", nil, s) },
+				func() error { return s.Write(s.Calls("Let me see. ", touch)) },
+				func() error {
+					id, err := d.Asks(s, touch)
+					if err == nil {
+						_, err = d.Answered(id, touch)
+					}
+					return err
+				},
+				func() error { return d.Pause(2 * time.Second) },
+				func() error { return d.Die(137, "") },
+			)
+		})
+		require.Contains(t, e.run("go"), "-32")
+		time.Sleep(time.Minute)
+		e.noCallOpen()
+		require.Equal(t, shownCall{"touch a", "completed", "How this ended is not known.\n"}, e.callOf(".t1"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "Subagent *look* ended with droid's process, before it was done.")
+		for _, c := range e.shownCalls() {
+			if c.title == "Task look" {
+				require.Equal(t, "- Let me see.\n- `Execute` touch a\n\nThe subagent worked in the background and ended with droid's process, before it was done.\n", c.text)
+			}
+		}
+		require.Equal(t, "end_turn", e.run("more"))
+	})
+}
+
+// How a call of a subagent's ended stands in the subagent's file alone.
+func TestSubagentsFile(t *testing.T) {
+	const unknown = "How this ended is not known.\n"
+	const done = "```console\ndone\n```\n"
+	whole := func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+		return s.Write(s.Calls("", tool), s.Result(tool))
+	}
+	line := func(f fakedroid.Fields) string { text, _ := json.Marshal(f); return string(text) + "\n" }
+	for name, tc := range map[string]struct {
+		before func(s *fakedroid.Subagent, tool fakedroid.Tool) error // while its Task runs
+		after  func(s *fakedroid.Subagent, tool fakedroid.Tool) error // a second later
+		want   string
+	}{
+		"whole":         {whole, nil, done},
+		"is not there":  {nil, nil, unknown},
+		"appears late":  {nil, whole, done},
+		"has no result": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.Write(s.Calls("", tool)) }, nil, unknown},
+		"is half written": {
+			func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+				return s.WriteText(line(s.Calls("", tool)) + line(s.Result(tool))[:40])
+			},
+			func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.WriteText(line(s.Result(tool))[40:]) }, done},
+		"has a damaged line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+			return s.WriteText(line(s.Calls("", tool)) + "{\"type\":\n[]\n\x00\n" + line(s.Result(tool)))
+		}, nil, done},
+		"has a huge line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+			return s.WriteText(line(s.Calls("", tool)) + line(s.Answer(strings.Repeat("x", 5<<20))) + line(s.Result(tool)))
+		}, nil, done},
+		"is a directory": {func(s *fakedroid.Subagent, _ fakedroid.Tool) error {
+			return inTurn(func() error { return os.Remove(s.File) }, func() error { return os.Mkdir(s.File, 0o700) })
+		}, nil, unknown},
+		"is a symbolic link": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+			return inTurn(func() error { return whole(s, tool) }, func() error { return os.Rename(s.File, s.File+".other") },
+				func() error { return os.Symlink(s.File+".other", s.File) })
+		}, nil, unknown},
+		"is another session's": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+			other := fakedroid.Fields{"type": "session_start", "id": "x", "callingSessionId": s.Parent}
+			return os.WriteFile(s.File, []byte(line(other)+line(s.Calls("", tool))+line(s.Result(tool))), 0o600)
+		}, nil, unknown},
+		"is no subagent's": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
+			other := fakedroid.Fields{"type": "session_start", "id": s.ID}
+			return os.WriteFile(s.File, []byte(line(other)+line(s.Calls("", tool))+line(s.Result(tool))), 0o600)
+		}, nil, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
+					s, tool := d.NewSubagent("look", root), touch
+					tool.Result = "done"
+					file := s.File
+					if tc.before == nil {
+						s.File = "" // nothing is written yet
+					}
+					return inTurn(
+						func() error {
+							return d.Task("On it. ", func() error {
+								id, err := d.Asks(s, tool)
+								if err == nil {
+									_, err = d.Answered(id, tool)
+								}
+								if err == nil && tc.before != nil {
+									err = tc.before(s, tool)
+								}
+								return err
+							}, s)
+						},
+						func() error { return d.Pause(time.Second) },
+						func() error {
+							if tc.after == nil {
+								return nil
+							}
+							if s.File == "" {
+								s.File = file
+								if err := s.Write(fakedroid.Fields{"type": "session_start", "id": s.ID, "callingSessionId": s.Parent}); err != nil {
+									return err
+								}
+							}
+							return tc.after(s, tool)
+						},
+						func() error { return d.Say("", "So it is.") },
+					)
+				})
+				require.Equal(t, "end_turn", e.run("go"))
+				time.Sleep(10 * time.Second)
+				require.Equal(t, shownCall{"touch a", "completed", tc.want}, e.callOf(".t1"))
+				e.noCallOpen()
+			})
+		})
+	}
+}
+
+// TestSubagentInBackground: its Task says that it works, what it does, and how it ended. Its report is told under its name.
+func TestSubagentInBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		e := connect(t, playing(func(d *fakedroid.Droid) error {
+			p, err := d.AwaitPrompt()
+			if err != nil {
+				return err
+			}
+			s := d.NewSubagent("look", root)
+			return inTurn(
+				func() error {
+					return d.Turn(p, func() error {
+						return inTurn(func() error { return d.Task("On it. ", nil, s) }, func() error { return d.Say("", "launched") })
+					})
+				},
+				func() error { return s.Write(s.Calls("Let me see. ", create)) },
+				func() error { return d.Pause(time.Minute) },
+				func() error { return worksOn(d, s, "done") },
+				func() error {
+					return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
+				},
+			)
+		}))
+		e.agent.cfg.Store, e.agent.cfg.ParkAfter = store.New(root, zap.NewNop()), time.Second
+		e.beginSession()
+		task := func() shownCall {
+			for _, c := range e.shownCalls() {
+				if c.title == "Task look" {
+					return c
+				}
+			}
+			return shownCall{}
+		}
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Equal(t, shownCall{"Task look", "completed", "The subagent works in the background.\n"}, task())
+		time.Sleep(2 * time.Second)
+		require.Equal(t, "- Let me see.\n- `Create` n.txt\n\nThe subagent works in the background.\n", task().text)
+		before := len(e.updates())
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, "- Let me see.\n- `Create` n.txt\n- Let me do that.\n- `Execute` touch a\n\nfound it\n", task().text)
+		require.Equal(t, "completed", e.callOf(".t1").status)
+		said := e.updates()[before:]
+		require.Equal(t, "notice: \n\nSubagent *look* is done. droid goes on with that:", said[len(said)-2])
+		require.Equal(t, "agent: \n\nAll done.", said[len(said)-1])
+		e.noCallOpen()
+	})
+}
+
+// What a session that is loaded again tells of a subagent of the background: of one that works what it does, and of one that
+// has reported its answer. If droid has gone meanwhile, it is not known what became of it, whatever droid's store says.
+func TestLoadWithSubagents(t *testing.T) {
+	for name, want := range map[string]string{
+		"works":    "- `Execute` touch a\n\nThe subagent works in the background.\n",
+		"reported": "found it\n",
+		"gone":     "The subagent worked in the background. What became of it is not known.\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
+				e := connect(t, func(n int) (*droid.Client, error) {
+					if n > 1 {
+						return fakeDroid(says("hello"), sessions), nil
+					}
+					return fakeDroid(func(d *fakedroid.Droid) error {
+						p, err := d.AwaitPrompt()
+						if err != nil {
+							return err
+						}
+						s := d.NewSubagent("look", root)
+						return inTurn(
+							func() error { return d.Turn(p, func() error { return d.Task("On it. ", nil, s) }) },
+							func() error {
+								if name != "reported" {
+									return nil
+								}
+								return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
+							},
+							func() error { return d.Pause(5 * time.Second) },
+							func() error {
+								if name == "gone" {
+									return d.Die(137, "")
+								}
+								return s.Write(s.Calls("", touch))
+							},
+							func() error { return d.Pause(time.Hour) },
+						)
+					}, sessions), nil
+				})
+				e.agent.cfg.Store = store.New(root, zap.NewNop())
+				e.beginSession()
+				require.Equal(t, "end_turn", e.run("go"))
+				time.Sleep(3 * time.Second)
+				if name == "gone" {
+					time.Sleep(5 * time.Second)
+				}
+				e.mu.Lock()
+				e.lines = nil
+				e.mu.Unlock()
+				require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+				time.Sleep(10 * time.Second)
+				e.noCallOpen()
+				for _, c := range e.shownCalls() {
+					require.Equal(t, shownCall{"Task look", "completed", want}, c)
+				}
+				require.Len(t, e.shownCalls(), 1)
+				require.Equal(t, name == "reported", strings.Contains(fmt.Sprint(e.updates()), "Subagent *look* is done."))
+			})
+		})
+	}
+}
+
+// TestCloseWithSubagents: what is open ends with the session.
+func TestCloseWithSubagents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
+			s := d.NewSubagent("look", root)
+			return inTurn(func() error { return d.Task("", nil, s) }, func() error { _, err := d.Asks(s, touch); return err })
+		})
+		e.ask = nil
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(5 * time.Second)
+		require.Contains(t, e.updates(), "ask")
+		require.Nil(t, e.call("session/close", e.inSession("")).Error)
+		require.Contains(t, e.updates(), "withdrawn")
+		e.noCallOpen()
+		require.Contains(t, fmt.Sprint(e.shownCalls()), "ended with droid's process")
+	})
+}
+
+// TestSubagentsAreNotListed: sessions of subagents are droid's own affair.
+func TestSubagentsAreNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := ""
+		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, dir string) error {
+			s := d.NewSubagent("look", dir)
+			root = dir
+			return d.Task("", func() error { return s.Write(s.Answer("found it")) }, s)
+		})
+		require.Equal(t, "end_turn", e.run("go"))
+		files, err := filepath.Glob(filepath.Join(root, "*", "*.jsonl"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		answer := e.call("session/list", `{}`)
+		require.Nil(t, answer.Error)
+		require.JSONEq(t, `{"sessions":[]}`, string(answer.Result))
+	})
+}

@@ -1,0 +1,401 @@
+package quirks
+
+// What droid does: a subagent works in a process and a session of its own. droid tells once that there is one, for which
+// call of Task, and asks the user in its place, also when the turn that began it is over. The calls that it asks for, and
+// how they end, are told nowhere but in the subagent's own file, nor is what it does meanwhile. Its ids of calls are its
+// model's, as droid's are. Unless it is waited for, the result of Task comes at once and says so, to the model; its end is
+// then a message to the model that begins a turn of droid's own.
+// Seen on: 0.215, 0.225.
+// Quirk: 40.
+// Fixtures: subagent_asks_0.215.txtar, subagent_asks_0.225.txtar, subagent_refused_0.225.txtar,
+// subagent_background_0.225.txtar, two_subagents_0.225.txtar.
+//
+// Who has the Normalizer reads the files, from SubagentBegan on, and gives it their lines (Wrote). At SubagentStops
+// it reads the last ones. A call whose end is in no line, as the file is not there, ends by Lost.
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// subagent is a session that works for droid's.
+type subagent struct {
+	id, name string
+	task     *openCall // the call of Task that it works for; nil where droid did not say
+	nested   bool      // it works for a subagent of that call's
+	since    time.Time // what its file has from before is of an earlier call; zero for nothing
+	fresh    bool      // its file has something from after
+
+	background bool      // nobody waits for it: it goes on when its call has ended
+	rests      time.Time // its file said then that its turn has ended; zero while it did not
+	stopped    bool      // it has ended
+	told       bool      // SubagentEnded is out
+	reason     string
+	answer     string
+	steps      []Step // that are not told yet
+
+	asked []*childCall       // that the user was asked for and that have not ended, oldest first
+	uses  map[string]toolUse // in its file without a result, by the model's id
+}
+
+// unnamed is what one is called that droid and the model gave no name.
+const unnamed = "subagent"
+
+// childCall is a call of a subagent.
+type childCall struct {
+	openCall
+	raw string // the model's id
+}
+
+// toolUse is a call as it stands in a file.
+type toolUse struct {
+	name  string
+	input digest
+}
+
+const (
+	// clockSlack is how much earlier than droid's announcement a line may say that it was written.
+	clockSlack = 2 * time.Second
+	// reportTime is how long after its last turn a subagent of the background may take to report. 0.4 s were seen; one
+	// that the model stops need not report at all.
+	reportTime = 10 * time.Second
+)
+
+// childAvailable notes a subagent, or that one works again.
+func (n *Normalizer) childAvailable(ev stream.ChildSessionAvailable) {
+	if old := n.subagents[ev.ChildID]; !stream.ValidSessionID(ev.ChildID) || old != nil && !old.stopped {
+		return
+	}
+	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamed), task: n.tools.newest[ev.ToolUseID]}
+	if ev.Timestamp > 0 {
+		s.since = time.UnixMilli(int64(ev.Timestamp)).Add(-clockSlack)
+	}
+	n.beginSubagent(s)
+}
+
+func (n *Normalizer) beginSubagent(s *subagent) {
+	if old := n.subagents[s.id]; old != nil {
+		n.loseCalls(old)
+		n.tellEnd(old, false)
+	}
+	s.uses = map[string]toolUse{}
+	n.subagents[s.id] = s
+	n.emit(SubagentBegan{ID: s.id})
+}
+
+// asking is the subagent that a request comes from, nil for droid itself. One that was not announced works for another
+// subagent, and ends with that.
+func (n *Normalizer) asking(sessions []string) *subagent {
+	if len(sessions) < 2 || !stream.ValidSessionID(sessions[0]) {
+		return nil
+	}
+	if s := n.subagents[sessions[0]]; s != nil && !s.stopped {
+		return s
+	}
+	s := &subagent{id: sessions[0], name: unnamed, nested: true}
+	for _, id := range sessions {
+		if of := n.subagents[id]; of != nil {
+			s.name, s.task, s.background = of.name, of.task, of.background
+			break
+		}
+	}
+	n.beginSubagent(s)
+	return s
+}
+
+// subagentAsks announces the calls that a subagent asks for. Their ids have its own before them, as two may use the same.
+func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
+	if _, again := n.answered[ev.RequestID]; again {
+		return
+	}
+	uses, calls := slices.Clone(ev.ToolUses), []*childCall{}
+	for i, u := range uses {
+		c := n.subagentCall(s, u.ToolUse)
+		calls, uses[i].ToolUse.ID = append(calls, c), c.id
+	}
+	n.allowing[ev.RequestID] = calls
+	n.ask(ask{requestID: ev.RequestID, of: s,
+		event: PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name}})
+}
+
+// subagentCall is the open call that a subagent asks for, which begins where it asks for the first time.
+func (n *Normalizer) subagentCall(s *subagent, u stream.ToolUse) *childCall {
+	in := input(u.Input)
+	for _, c := range s.asked {
+		if c.raw == u.ID && c.name == u.Name && sameJSON(c.latest, in) {
+			return c
+		}
+	}
+	c := &childCall{openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, told: true}, u.ID}
+	s.asked = append(s.asked, c)
+	n.emit(ToolStarted{ID: c.id, Name: c.name, Input: in})
+	return c
+}
+
+// subagentResolved takes the answer to a request of a subagent's; false when the request was another's. The ids in it are
+// the subagent's, and may be those of other calls.
+func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
+	calls, ofSubagent := n.allowing[ev.RequestID]
+	delete(n.allowing, ev.RequestID)
+	for _, c := range calls {
+		if slices.Contains(ev.ToolUseIDs, c.raw) && !c.ended {
+			n.run(&c.openCall)
+		}
+	}
+	return ofSubagent
+}
+
+// taskEnds takes the end of a call, with which its subagents end unless they work in the background. It reports whether
+// they do.
+func (n *Normalizer) taskEnds(c *openCall, end ToolEnded) (goOn bool) {
+	all, id := n.ofTask(c), launchedID(end)
+	goOn = slices.ContainsFunc(all, func(s *subagent) bool { return s.id == id })
+	for _, s := range all {
+		if s.background = goOn; !goOn {
+			n.stop(s)
+		}
+	}
+	return goOn
+}
+
+// ofTask are the subagents that work for a call.
+func (n *Normalizer) ofTask(c *openCall) (all []*subagent) {
+	for _, s := range n.allSubagents() {
+		if c != nil && s.task == c && !s.stopped {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// stop notes that a subagent has ended.
+func (n *Normalizer) stop(s *subagent) {
+	s.stopped = true
+	n.withdrawAsks(func(a ask) bool { return a.of == s })
+	n.emit(SubagentStops{ID: s.id})
+}
+
+// launched begins the result of a Task whose subagent is not waited for. The id stands behind it.
+const launched = "Task launched in background.\ntask_id: "
+
+// launchedID is the id of the subagent that goes on when its call has ended so, "" for none.
+func launchedID(end ToolEnded) string {
+	var text string
+	if end.IsError || json.Unmarshal(end.Content, &text) != nil {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(text, launched)
+	id, _, _ := strings.Cut(rest, "\n")
+	if !ok || !stream.ValidSessionID(id) {
+		return ""
+	}
+	return id
+}
+
+// reportsTask begins the ids of messages, and of turns, in which a subagent of the background reports that it has ended.
+const reportsTask = "task-completion:"
+
+// report is what such a message says.
+type report struct{ id, reason, output string }
+
+// reportOf reads such a message. What is the models' comes last in it.
+func reportOf(msg stream.Message) (r report, ok bool) {
+	if !strings.HasPrefix(msg.ID, reportsTask) {
+		return report{}, false
+	}
+	head, output, _ := strings.Cut(plainText(msg), "\noutput: ")
+	for line := range strings.Lines(head) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); {
+		case name == "task_id" && r.id == "":
+			r.id = value
+		case name == "reason" && r.reason == "":
+			r.reason = value
+		}
+	}
+	if end := strings.LastIndex(output, "\n\nBackground task \""); end >= 0 {
+		output = output[:end]
+	}
+	r.output = strings.TrimSpace(output)
+	return r, true
+}
+
+// reported takes the message in which a subagent reports.
+func (n *Normalizer) reported(r report) {
+	s := n.subagents[r.id]
+	if s == nil {
+		return
+	}
+	if !s.stopped {
+		s.reason, s.answer = r.reason, cmp.Or(r.output, s.answer)
+		n.stopAll(s)
+	}
+	n.emit(SubagentReports{ID: s.id, Name: s.name, Reason: r.reason})
+}
+
+// stopAll stops a subagent and those that work for it.
+func (n *Normalizer) stopAll(s *subagent) {
+	for _, other := range n.ofTask(s.task) {
+		if other != s {
+			n.stop(other)
+		}
+	}
+	n.stop(s)
+}
+
+// Wrote takes lines that a subagent's file has and did not have when it was read before. Behind SubagentStops it is
+// called at least once, also without any.
+func (n *Normalizer) Wrote(now time.Time, id string, lines []stream.ChildLine) []Event {
+	n.now = now
+	s := n.subagents[id]
+	if s == nil {
+		return nil
+	}
+	for _, l := range lines {
+		switch {
+		case l.Type == stream.ChildMessage && !l.Before(s.since):
+			s.fresh, s.rests = true, time.Time{}
+			n.childMessage(s, l.Message)
+		case l.Type == stream.ChildOutcome && s.fresh:
+			s.reason, s.rests = cmp.Or(string(l.Reason), s.reason), now
+		}
+	}
+	if len(s.steps) > 0 {
+		n.emit(SubagentSteps{ID: s.id, ToolID: s.task.id, Steps: s.steps})
+		s.steps = nil
+	}
+	switch {
+	case s.stopped:
+		n.tellEnd(s, false)
+	case s.background && !s.nested && !s.rests.IsZero() && now.Sub(s.rests) >= reportTime:
+		n.stopAll(s)
+	}
+	return n.take()
+}
+
+// Works reports whether a subagent has not ended.
+func (n *Normalizer) Works(id string) bool {
+	s := n.subagents[id]
+	return s != nil && !s.stopped
+}
+
+// SubagentsWork reports whether one has not ended.
+func (n *Normalizer) SubagentsWork() bool {
+	return slices.ContainsFunc(n.allSubagents(), func(s *subagent) bool { return !s.stopped })
+}
+
+// Lacks reports whether the user was asked for calls of a subagent's that have no end yet.
+func (n *Normalizer) Lacks(id string) bool {
+	s := n.subagents[id]
+	return s != nil && len(s.asked) > 0
+}
+
+// Lost says that a subagent's file tells no more. How those of its calls ended that ran and have no end is not known.
+func (n *Normalizer) Lost(now time.Time, id string) []Event {
+	n.now = now
+	if s := n.subagents[id]; s != nil {
+		n.loseCalls(s)
+	}
+	return n.take()
+}
+
+// EndSubagents says that droid is gone, and its subagents with it.
+func (n *Normalizer) EndSubagents(now time.Time) []Event {
+	n.now = now
+	n.endSubagents()
+	return n.take()
+}
+
+func (n *Normalizer) endSubagents() {
+	for _, s := range n.allSubagents() {
+		n.withdrawAsks(func(a ask) bool { return a.of == s })
+		n.loseCalls(s)
+		n.tellEnd(s, !s.stopped)
+		s.stopped = true
+	}
+}
+
+// loseCalls ends calls of which no end came. Those that nobody allowed did not run.
+func (n *Normalizer) loseCalls(s *subagent) {
+	for _, c := range s.asked {
+		n.endSubagentCall(c, ToolEnded{Unfinished: true, IsError: !c.running})
+	}
+	s.asked = nil
+}
+
+func (n *Normalizer) endSubagentCall(c *childCall, end ToolEnded) {
+	c.ended = true
+	end.ID, end.Name = c.id, c.name
+	n.emit(end)
+}
+
+func (n *Normalizer) tellEnd(s *subagent, gone bool) {
+	if s.told {
+		return
+	}
+	s.told = true
+	end := SubagentEnded{ID: s.id, Name: s.name, Gone: gone, Reason: s.reason, Answer: s.answer}
+	if s.task != nil && s.background && !s.nested {
+		end.ToolID = s.task.id
+	}
+	n.emit(end)
+}
+
+// childMessage takes a message of a subagent's file.
+func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
+	if m.Visibility == stream.VisibilityLLMOnly {
+		return
+	}
+	works := slices.ContainsFunc(m.Content, isToolUse)
+	for _, b := range m.Content {
+		switch {
+		case m.Role == stream.RoleAssistant && isToolUse(b):
+			s.uses[b.ID] = toolUse{b.Name, digestOf(input(b.Input))}
+			s.step(Step{Tool: b.Name, Input: input(b.Input)})
+		case m.Role == stream.RoleAssistant && b.Type == "text" && works:
+			s.step(Step{Text: b.Text})
+		case m.Role == stream.RoleAssistant && b.Type == "text":
+			s.answer = b.Text
+		case b.Type == "tool_result":
+			n.childResult(s, resultOf(b))
+		}
+	}
+}
+
+// childResult ends the call that a result in a file is of. The model may use an id again, so the call as it stands in the
+// file has to be the one that the user was asked for.
+func (n *Normalizer) childResult(s *subagent, r toolResult) {
+	use := s.uses[r.ToolUseID]
+	delete(s.uses, r.ToolUseID)
+	if r.IsError {
+		s.step(Step{Tool: use.name, Failed: r.Content})
+	}
+	k := slices.IndexFunc(s.asked, func(c *childCall) bool {
+		return c.raw == r.ToolUseID && c.name == use.name && digestOf(c.latest) == use.input
+	})
+	if k >= 0 {
+		c := s.asked[k]
+		s.asked = slices.Delete(s.asked, k, k+1)
+		n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
+	}
+}
+
+// step notes what a subagent does, where a call shows that.
+func (s *subagent) step(step Step) {
+	if s.task != nil && !s.nested {
+		s.steps = append(s.steps, step)
+	}
+}
+
+// allSubagents are all of them, in an order that does not change.
+func (n *Normalizer) allSubagents() (all []*subagent) {
+	for _, id := range slices.Sorted(maps.Keys(n.subagents)) {
+		all = append(all, n.subagents[id])
+	}
+	return all
+}

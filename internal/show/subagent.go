@@ -1,0 +1,122 @@
+package show
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
+)
+
+// What subagents do and ask for, and what becomes of them (quirk 40).
+
+// worksOn stands under a Task whose call has ended and whose subagent works.
+var worksOn = protocol.TextContent("The subagent works in the background.")
+
+// subagentSteps shows them under the call of their Task.
+func (v *View) subagentSteps(ev quirks.SubagentSteps) {
+	t, below := v.background[ev.ToolID], []protocol.ToolContent{worksOn}
+	if t == nil {
+		t, _ = v.calls[ev.ToolID].(*task)
+		below = nil
+	}
+	if t == nil {
+		return
+	}
+	news := false
+	for _, step := range ev.Steps {
+		news = t.add(v.stepUpdate(step)) || news
+	}
+	if news {
+		t.sendContent(t.content(below...)...)
+	}
+}
+
+// stepUpdate is a step as droid 0.99 tells it.
+func (v *View) stepUpdate(step quirks.Step) stream.ProgressUpdate {
+	switch {
+	case step.Failed != nil:
+		return stream.ProgressUpdate{Type: "tool_result", ToolName: step.Tool, Status: "error", Details: quoted(ResultText(step.Failed))}
+	case step.Tool != "":
+		return stream.ProgressUpdate{Type: "tool_call", ToolName: step.Tool, Details: quoted(stepTitle(step, v.cwd))}
+	}
+	return stream.ProgressUpdate{Type: "message", Text: step.Text}
+}
+
+// stepTitle is what a call of a subagent's works on.
+func stepTitle(step quirks.Step, cwd string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(Title(step.Tool, step.Input, cwd), Label(step.Tool)), " ")
+}
+
+func quoted(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // of a text it cannot fail
+	return raw
+}
+
+// subagentEnded shows what became of a subagent of the background.
+func (v *View) subagentEnded(ev quirks.SubagentEnded) {
+	t := v.background[ev.ToolID]
+	if t == nil {
+		return
+	}
+	delete(v.background, ev.ToolID)
+	if ev.Gone {
+		v.tell(subagentName(ev.Name) + " ended with droid's process, before it was done.")
+	}
+	below := textContent(ev.Answer)
+	if len(below) == 0 || ev.Reason != stream.ReasonCompleted {
+		below = append(textContent(EndOfSubagent(ev)), below...)
+	}
+	t.sendContent(t.content(below...)...)
+}
+
+// EndOfSubagent says what became of a subagent of the background.
+func EndOfSubagent(ev quirks.SubagentEnded) string {
+	switch {
+	case ev.Gone:
+		return "The subagent worked in the background and ended with droid's process, before it was done."
+	case ev.Reason == "":
+		return "The subagent worked in the background. What became of it is not known."
+	}
+	return "The subagent worked in the background and " + howEnded(ev.Reason) + "."
+}
+
+// subagentReports says why droid speaks without having been asked.
+func (v *View) subagentReports(ev quirks.SubagentReports) {
+	v.tell(subagentName(ev.Name) + " " + howEnded(ev.Reason) + ". droid goes on with that:")
+}
+
+// endsOfSubagents are droid's reasons in words.
+var endsOfSubagents = map[string]string{
+	stream.ReasonCompleted:          "is done",
+	stream.ReasonCancelled:          "was stopped",
+	stream.ReasonPermissionRejected: "ended, since you refused what it asked for",
+	stream.ReasonProcessExit:        "ended with its process, before it was done",
+}
+
+func howEnded(reason string) string {
+	return cmp.Or(endsOfSubagents[reason], "ended ("+markdown.Escaped(visible.Line(cmp.Or(reason, "droid does not say how")))+")")
+}
+
+// maxSubagentName bounds the name that the model has given a subagent, in bytes.
+const maxSubagentName = 80
+
+// subagentName names a subagent at the beginning of a sentence.
+func subagentName(name string) string {
+	if name = strings.TrimSpace(visible.Line(name)); name == "" {
+		return "A subagent"
+	}
+	return "Subagent *" + markdown.Escaped(shorten(name, maxSubagentName)) + "*"
+}
+
+// whoAsks says that a subagent asks, "" where droid does.
+func whoAsks(ev quirks.PermissionAsked) string {
+	if ev.Subagent == "" {
+		return ""
+	}
+	return subagentName(ev.Subagent) + " asks."
+}
