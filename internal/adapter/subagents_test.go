@@ -313,6 +313,23 @@ func TestSubagentsFile(t *testing.T) {
 	}
 }
 
+// A disk that does not answer holds up the session for a moment, and no call stays open.
+func TestSubagentsFileHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
+			s := d.NewSubagent("look", root)
+			return d.Task("On it. ", func() error { return worksOn(d, s, "done") }, s)
+		})
+		e.hanging.begin("Store.Subagent")
+		began := time.Now()
+		require.Equal(t, "end_turn", e.run("go"))
+		require.Less(t, time.Since(began), 2*fileTime)
+		time.Sleep(10 * time.Second)
+		require.Equal(t, shownCall{"touch a", "completed", "How this ended is not known.\n"}, e.callOf(".t1"))
+		e.noCallOpen()
+	})
+}
+
 // TestSubagentInBackground: its Task says that it works, what it does, and how it ended. Its report is told under its name.
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -423,6 +440,45 @@ func TestLoadWithSubagents(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call that is open when the session is loaded does not stand in what is told anew, so nothing more is told of it.
+func TestLoadWhileASubagentsCallRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
+		e := connect(t, playing(func(d *fakedroid.Droid) error {
+			p, err := d.AwaitPrompt()
+			if err != nil {
+				return err
+			}
+			s := d.NewSubagent("look", root)
+			id := ""
+			return inTurn(
+				func() error { return d.Turn(p, func() error { return d.Task("On it. ", nil, s) }) },
+				func() error { return s.Write(s.Calls("", touch)) },
+				func() (err error) { id, err = d.Asks(s, touch); return err },
+				func() error { _, err := d.Answered(id, touch); return err },
+				func() error { return d.Pause(10 * time.Second) },
+				func() error { return s.Write(s.Result(touch), s.Answer("found it")) },
+				func() error {
+					return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
+				},
+			)
+		}, sessions))
+		e.agent.cfg.Store = store.New(root, zap.NewNop())
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "in_progress", e.callOf(".t1").status)
+		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+		e.noCallOpen()
+		e.mu.Lock()
+		e.lines = nil
+		e.mu.Unlock()
+		time.Sleep(time.Minute)
+		require.Empty(t, e.callOf(".t1"))
+		require.Contains(t, e.updates(), "agent: \n\nAll done.")
+	})
 }
 
 // TestCloseWithSubagents: what is open ends with the session.
