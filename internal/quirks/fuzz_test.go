@@ -92,7 +92,7 @@ func (g *game) move(kind, detail byte) {
 	id := func(prefix string, n byte) string { return fmt.Sprintf("%s%d", prefix, detail%n) }
 	states := []stream.WorkingStateChanged{streaming, executing, idle, {State: stream.StateWaiting}}
 	reasons := []string{"completed", "cancelled", "error", "spec_handoff", "permission_rejected"}
-	switch kind % 22 {
+	switch kind % 24 {
 	case 0:
 		g.prompts++
 		p := fmt.Sprintf("p%d", g.prompts)
@@ -148,6 +148,30 @@ func (g *game) move(kind, detail byte) {
 		}
 	case 21:
 		g.misc(detail)
+	case 22, 23:
+		g.subagent(fmt.Sprintf("k%d", detail>>6&1), detail)
+	}
+}
+
+// subagent has one do something.
+func (g *game) subagent(child string, detail byte) {
+	call, request := fmt.Sprintf("c%d", detail>>3%3), fmt.Sprintf("r%d", detail>>3%4)
+	switch detail % 8 {
+	case 0:
+		g.push(stream.ChildSessionAvailable{ChildID: child, ToolUseID: call, Description: "look"})
+	case 1:
+		g.push(asks(child, request, call))
+	case 2:
+		g.push(allowed(request, call))
+	case 3:
+		g.push(inBackground(call, child))
+	case 4:
+		g.push(reports(child, "completed"))
+	case 5:
+		g.got("lost "+child, g.n.Lost(g.now, child))
+	case 6, 7:
+		line := []string{uses(call, string(abc)), gives(call, "ok"), outcome, `{"type":"message"}`}[detail>>4&3]
+		g.got("wrote "+line, g.n.Wrote(g.now, child, childLines([]byte(line))))
 	}
 }
 

@@ -44,7 +44,7 @@ func inBackground(call, child string) stream.Event {
 }
 
 func reports(child, reason string) stream.Event {
-	return stream.MessageCreated{RequestID: "task-completion:1", Message: stream.Message{ID: "task-completion:1", Role: stream.RoleSystem, Visibility: stream.VisibilityLLMOnly,
+	return stream.MessageCreated{RequestID: reportsTask + child, Message: stream.Message{ID: reportsTask + child, Role: stream.RoleSystem, Visibility: stream.VisibilityLLMOnly,
 		Content: []stream.ContentBlock{text("Background task completed.\ntask_id: " + child + "\ntype: worker\nreason: " + reason +
 			"\ndescription: look\noutput: task_id: x\n\nfound it\n\nBackground task \"look\" (" + child + ") just completed.")}}}
 }
