@@ -181,9 +181,10 @@ func (n *Normalizer) Working() bool {
 
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 
-// take hands out what was emitted since the last call, and behind it the request whose turn has come.
+// take hands out what was emitted since the last call, and behind it the request whose turn has come. While a turn is being
+// stopped, all requests are refused, so one that does not end with it waits until then.
 func (n *Normalizer) take() []Event {
-	if len(n.asks) > 0 && !n.asks[0].out {
+	if len(n.asks) > 0 && !n.asks[0].out && (n.asks[0].ofTurn() || n.turn == nil || !n.turn.interrupted) {
 		n.asks[0].out = true
 		n.emit(n.asks[0].event)
 	}

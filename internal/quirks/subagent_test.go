@@ -128,6 +128,14 @@ func TestQuirk40_RequestBehindTheEndOfTheTurn(t *testing.T) {
 		`permission r asked by subagent "look" for 11111111.a Execute (exec); options `)
 }
 
+// One that comes while the turn is being stopped is not refused with it.
+func TestQuirk40_RequestWhileTheTurnIsStopped(t *testing.T) {
+	k := startsTask(t, childOne).push(inBackground("t", childOne)).interrupt().push(asks(childOne, "r", "a"))
+	k.says("tool t ended, its subagent goes on", `tool 11111111.a started: Execute {"command":"abc"}`)
+	k.push(completed("cancelled", "u1"), idle).says(`turn ended, prompt "p1", cancelled, reason "cancelled"`,
+		`permission r asked by subagent "look" for 11111111.a Execute (exec); options `)
+}
+
 // A subagent that is waited for ends with its call, however that ends.
 func TestQuirk40_ForegroundEndsWithItsCall(t *testing.T) {
 	k := startsTask(t, childOne).push(asks(childOne, "r", "a"))

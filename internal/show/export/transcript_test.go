@@ -185,6 +185,20 @@ func TestQuestionsAndAnswers(t *testing.T) {
 	require.NotContains(t, page, `"chosen"`)
 }
 
+// A subagent of the background has its answer in its report, and where there is none, it is not known what became of it.
+func TestSubagentOfTheBackground(t *testing.T) {
+	launched := called(t, "Task", map[string]any{"description": "Look"}, "Task launched in background.\ntask_id: k1\nsession_id: k1", false)
+	page := pageOf(t, launched, Options{})
+	contains(t, page, "What became of it is not known.")
+	require.NotContains(t, page, "k1")
+	report, err := json.Marshal(map[string]any{"id": "task-completion:1", "role": "user", "visibility": "llm_only", "content": []any{map[string]any{"type": "text",
+		"text": "Background task completed.\ntask_id: k1\ntype: worker\nreason: completed\ndescription: Look\noutput: ## Found\n\nBackground task \"Look\" (k1) just completed."}}})
+	require.NoError(t, err)
+	page = pageOf(t, strings.TrimSuffix(launched, "]")+","+string(report)+"]", Options{})
+	contains(t, page, "The subagent worked in the background and is done.", "<h4>Found</h4>")
+	require.NotContains(t, page, "k1")
+}
+
 func TestSubagentsAndOthersAreFolded(t *testing.T) {
 	page := pageOf(t, called(t, "Task", map[string]any{"subagent_type": "worker", "description": "Look", "prompt": "Find **all**."}, "## Found\n\nnothing", false), Options{})
 	contains(t, page, `<details class="call"><summary><b>Subagent</b> <span class="title">worker: Look`, "<strong>all</strong>", "<h4>Found</h4>")

@@ -94,7 +94,9 @@ func (p *Process) Lacks(f stream.Fact) string {
 func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.norm.Working() }
 
 // SubagentsWork reports whether subagents of the droid that runs do, which end with it.
-func (p *Process) SubagentsWork() bool { return p.droid != nil && p.norm != nil && p.norm.SubagentsWork() }
+func (p *Process) SubagentsWork() bool {
+	return p.droid != nil && p.norm != nil && p.norm.SubagentsWork()
+}
 
 // NotMade notes that the session has an id and no droid has made it.
 func (p *Process) NotMade() { p.unmade = true }
