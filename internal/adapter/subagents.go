@@ -11,8 +11,8 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Of what a subagent does only its file tells (quirk 40). While it works, the file is looked at now and then; when droid says that it has
-// ended, all that follows waits until the file was read to its end.
+// Of what a subagent does only its file tells (quirk 40). While it works, the file is looked at now and then; when droid
+// says that it has ended, all that follows waits until the file was read to its end.
 
 // lookAtSubagents reads on in the files whose time has come.
 func (s *Session) lookAtSubagents(now time.Time) {

@@ -49,7 +49,8 @@ func (v *View) stepUpdate(step quirks.Step) stream.ProgressUpdate {
 
 // stepTitle is what a call of a subagent's works on.
 func stepTitle(step quirks.Step, cwd string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(Title(step.Tool, step.Input, cwd), Label(step.Tool)), " ")
+	in := parseToolInput(step.Input)
+	return cmp.Or(in.Command, titleObject(in, cwd))
 }
 
 func quoted(text string) json.RawMessage {
