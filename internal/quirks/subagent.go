@@ -15,10 +15,8 @@ package quirks
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"droid-acp/internal/droid/stream"
@@ -53,16 +51,10 @@ type childCall struct {
 	raw string // the model's id
 }
 
-// toolUse is a call as it stands in a file.
-type toolUse struct {
-	name  string
-	input digest
-}
-
 const (
 	// clockSlack is how much earlier than droid's announcement a line may say that it was written.
 	clockSlack = 2 * time.Second
-	// reportTime is how long after its last turn a subagent of the background may take to report. 0.4 s were seen; one
+	// reportTime is how long after its last turn a subagent of the background may take to report. 0.6 s were seen; one
 	// that the model stops need not report at all.
 	reportTime = 10 * time.Second
 )
@@ -181,50 +173,6 @@ func (n *Normalizer) stop(s *subagent) {
 	n.emit(SubagentStops{ID: s.id})
 }
 
-// launched begins the result of a Task whose subagent is not waited for. The id stands behind it.
-const launched = "Task launched in background.\ntask_id: "
-
-// launchedID is the id of the subagent that goes on when its call has ended so, "" for none.
-func launchedID(end ToolEnded) string {
-	var text string
-	if end.IsError || json.Unmarshal(end.Content, &text) != nil {
-		return ""
-	}
-	rest, ok := strings.CutPrefix(text, launched)
-	id, _, _ := strings.Cut(rest, "\n")
-	if !ok || !stream.ValidSessionID(id) {
-		return ""
-	}
-	return id
-}
-
-// reportsTask begins the ids of messages, and of turns, in which a subagent of the background reports that it has ended.
-const reportsTask = "task-completion:"
-
-// report is what such a message says.
-type report struct{ id, reason, output string }
-
-// reportOf reads such a message. What is the models' comes last in it.
-func reportOf(msg stream.Message) (r report, ok bool) {
-	if !strings.HasPrefix(msg.ID, reportsTask) {
-		return report{}, false
-	}
-	head, output, _ := strings.Cut(plainText(msg), "\noutput: ")
-	for line := range strings.Lines(head) {
-		switch name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); {
-		case name == "task_id" && r.id == "":
-			r.id = value
-		case name == "reason" && r.reason == "":
-			r.reason = value
-		}
-	}
-	if end := strings.LastIndex(output, "\n\nBackground task \""); end >= 0 {
-		output = output[:end]
-	}
-	r.output = strings.TrimSpace(output)
-	return r, true
-}
-
 // reported takes the message in which a subagent reports.
 func (n *Normalizer) reported(r report) {
 	s := n.subagents[r.id]
@@ -246,36 +194,6 @@ func (n *Normalizer) stopAll(s *subagent) {
 		}
 	}
 	n.stop(s)
-}
-
-// Wrote takes lines that a subagent's file has and did not have when it was read before. Behind SubagentStops it is
-// called at least once, also without any.
-func (n *Normalizer) Wrote(now time.Time, id string, lines []stream.ChildLine) []Event {
-	n.now = now
-	s := n.subagents[id]
-	if s == nil {
-		return nil
-	}
-	for _, l := range lines {
-		switch {
-		case l.Type == stream.ChildMessage && !l.Before(s.since):
-			s.fresh, s.rests = true, time.Time{}
-			n.childMessage(s, l.Message)
-		case l.Type == stream.ChildOutcome && s.fresh:
-			s.reason, s.rests = cmp.Or(string(l.Reason), s.reason), now
-		}
-	}
-	if len(s.steps) > 0 {
-		n.emit(SubagentSteps{ID: s.id, ToolID: s.task.id, Steps: s.steps})
-		s.steps = nil
-	}
-	switch {
-	case s.stopped:
-		n.tellEnd(s, false)
-	case s.background && !s.nested && !s.rests.IsZero() && now.Sub(s.rests) >= reportTime:
-		n.stopAll(s)
-	}
-	return n.take()
 }
 
 // Works reports whether a subagent has not ended.
@@ -344,52 +262,6 @@ func (n *Normalizer) tellEnd(s *subagent, gone bool) {
 		end.ToolID = s.task.id
 	}
 	n.emit(end)
-}
-
-// childMessage takes a message of a subagent's file.
-func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
-	if m.Visibility == stream.VisibilityLLMOnly {
-		return
-	}
-	works := slices.ContainsFunc(m.Content, isToolUse)
-	for _, b := range m.Content {
-		switch {
-		case m.Role == stream.RoleAssistant && isToolUse(b):
-			s.uses[b.ID] = toolUse{b.Name, digestOf(input(b.Input))}
-			s.step(Step{Tool: b.Name, Input: input(b.Input)})
-		case m.Role == stream.RoleAssistant && b.Type == "text" && works:
-			s.step(Step{Text: b.Text})
-		case m.Role == stream.RoleAssistant && b.Type == "text":
-			s.answer = b.Text
-		case b.Type == "tool_result":
-			n.childResult(s, resultOf(b))
-		}
-	}
-}
-
-// childResult ends the call that a result in a file is of. The model may use an id again, so the call as it stands in the
-// file has to be the one that the user was asked for.
-func (n *Normalizer) childResult(s *subagent, r toolResult) {
-	use := s.uses[r.ToolUseID]
-	delete(s.uses, r.ToolUseID)
-	if r.IsError {
-		s.step(Step{Tool: use.name, Failed: r.Content})
-	}
-	k := slices.IndexFunc(s.asked, func(c *childCall) bool {
-		return c.raw == r.ToolUseID && c.name == use.name && digestOf(c.latest) == use.input
-	})
-	if k >= 0 {
-		c := s.asked[k]
-		s.asked = slices.Delete(s.asked, k, k+1)
-		n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
-	}
-}
-
-// step notes what a subagent does, where a call shows that.
-func (s *subagent) step(step Step) {
-	if s.task != nil && !s.nested {
-		s.steps = append(s.steps, step)
-	}
 }
 
 // allSubagents are all of them, in an order that does not change.

@@ -1,0 +1,93 @@
+package quirks
+
+// What the file of a subagent's session says, see subagent.go.
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// toolUse is a call as it stands in a file.
+type toolUse struct {
+	name  string
+	input digest
+}
+
+// Wrote takes lines that a subagent's file has and did not have when it was read before. Behind SubagentStops it is
+// called at least once, also without any.
+func (n *Normalizer) Wrote(now time.Time, id string, lines []stream.ChildLine) []Event {
+	n.now = now
+	s := n.subagents[id]
+	if s == nil {
+		return nil
+	}
+	for _, l := range lines {
+		switch {
+		case l.Type == stream.ChildMessage && !l.Before(s.since):
+			s.fresh, s.rests = true, time.Time{}
+			n.childMessage(s, l.Message)
+		case l.Type == stream.ChildOutcome && s.fresh:
+			s.reason, s.rests = cmp.Or(string(l.Reason), s.reason), now
+		}
+	}
+	if len(s.steps) > 0 {
+		n.emit(SubagentSteps{ID: s.id, ToolID: s.task.id, Steps: s.steps})
+		s.steps = nil
+	}
+	switch {
+	case s.stopped:
+		n.tellEnd(s, false)
+	case s.background && !s.nested && !s.rests.IsZero() && now.Sub(s.rests) >= reportTime:
+		n.stopAll(s)
+	}
+	return n.take()
+}
+
+// childMessage takes a message of a subagent's file.
+func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
+	if m.Visibility == stream.VisibilityLLMOnly {
+		return
+	}
+	works := slices.ContainsFunc(m.Content, isToolUse)
+	for _, b := range m.Content {
+		switch {
+		case m.Role == stream.RoleAssistant && isToolUse(b):
+			s.uses[b.ID] = toolUse{b.Name, digestOf(input(b.Input))}
+			s.step(Step{Tool: b.Name, Input: input(b.Input)})
+		case m.Role == stream.RoleAssistant && b.Type == "text" && works:
+			s.step(Step{Text: b.Text})
+		case m.Role == stream.RoleAssistant && b.Type == "text":
+			s.answer = b.Text
+		case b.Type == "tool_result":
+			n.childResult(s, resultOf(b))
+		}
+	}
+}
+
+// childResult ends the call that a result in a file is of. The model may use an id again, so the call as it stands in the
+// file has to be the one that the user was asked for.
+func (n *Normalizer) childResult(s *subagent, r toolResult) {
+	use := s.uses[r.ToolUseID]
+	delete(s.uses, r.ToolUseID)
+	if r.IsError {
+		s.step(Step{Tool: use.name, Failed: r.Content})
+	}
+	k := slices.IndexFunc(s.asked, func(c *childCall) bool {
+		return c.raw == r.ToolUseID && c.name == use.name && digestOf(c.latest) == use.input
+	})
+	if k >= 0 {
+		c := s.asked[k]
+		s.asked = slices.Delete(s.asked, k, k+1)
+		n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
+	}
+}
+
+// step notes what a subagent does, where a call shows that.
+func (s *subagent) step(step Step) {
+	if s.task != nil && !s.nested {
+		s.steps = append(s.steps, step)
+	}
+}
