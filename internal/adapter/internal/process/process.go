@@ -44,8 +44,6 @@ type Process struct {
 	silence silence
 	unmade  bool // no droid has made the session yet, because there was none
 
-	Subagents subagents.Followed // of that droid
-
 	// Left are the commands that it has left in the background, and begun is how many it has said that it has.
 	Left  background.Commands
 	begun int
@@ -55,6 +53,8 @@ type Process struct {
 	hurry    context.CancelFunc // ends polite
 
 	parkAt time.Time // zero when it is not to be parked
+
+	Subagents subagents.Followed // of the droid that runs
 }
 
 // New is a Process that has no droid.
@@ -133,9 +133,10 @@ func (p *Process) Outcome(limit int) (*stream.SessionInfo, *acp.RequestError) {
 // Adopt makes client the session's droid. shown are the ids of the tool calls
 // that the editor has seen; new calls do not get them (quirk 10).
 func (p *Process) Adopt(client *droid.Client, shown []string) {
-	p.droid, p.Left, p.begun, p.Subagents = client, background.Commands{}, 0, subagents.Followed{}
+	p.droid, p.Left, p.begun = client, background.Commands{}, 0
 	p.norm = quirks.New(client.Version())
 	p.norm.Reserve(shown...)
+	p.Subagents = subagents.Followed{}
 }
 
 // Opened takes the settings that droid told when it opened or loaded the session.
@@ -201,7 +202,8 @@ func (p *Process) Ending() bool { return p.ending }
 // Died notes that droid ended by itself, and why.
 func (p *Process) Died(err error) {
 	p.crash = err
-	p.droid, p.ending, p.Subagents = nil, false, subagents.Followed{}
+	p.droid, p.ending = nil, false
+	p.Subagents = subagents.Followed{}
 }
 
 // LastCrash is why the last droid that died did so, nil when none has.
@@ -210,7 +212,8 @@ func (p *Process) LastCrash() error { return p.crash }
 // Retire parts with droid. end, which blocks, ends it politely; ended notes that it is gone.
 func (p *Process) Retire() (end, ended func()) {
 	client, polite := p.droid, p.polite
-	p.retiring, p.droid, p.ending, p.Subagents = client, nil, false, subagents.Followed{}
+	p.retiring, p.droid, p.ending = client, nil, false
+	p.Subagents = subagents.Followed{}
 	return func() { Close(polite, client) }, func() {
 		if p.retiring == client {
 			p.retiring = nil
