@@ -40,9 +40,9 @@ func (v *View) subagentSteps(ev quirks.SubagentSteps) {
 func (v *View) stepUpdate(step quirks.Step) stream.ProgressUpdate {
 	switch {
 	case step.Failed != nil:
-		return stream.ProgressUpdate{Type: "tool_result", ToolName: step.Tool, Status: "error", Details: quoted(ResultText(step.Failed))}
+		return stream.ProgressUpdate{Type: "tool_result", ToolName: step.Tool, Status: "error", Details: asJSON(ResultText(step.Failed))}
 	case step.Tool != "":
-		return stream.ProgressUpdate{Type: "tool_call", ToolName: step.Tool, Details: quoted(stepTitle(step, v.cwd))}
+		return stream.ProgressUpdate{Type: "tool_call", ToolName: step.Tool, Details: asJSON(stepTitle(step, v.cwd))}
 	}
 	return stream.ProgressUpdate{Type: "message", Text: step.Text}
 }
@@ -53,7 +53,7 @@ func stepTitle(step quirks.Step, cwd string) string {
 	return cmp.Or(in.Command, titleObject(in, cwd))
 }
 
-func quoted(text string) json.RawMessage {
+func asJSON(text string) json.RawMessage {
 	raw, _ := json.Marshal(text) // of a text it cannot fail
 	return raw
 }
