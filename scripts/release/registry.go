@@ -24,6 +24,7 @@ type entry struct {
 	Repository   string       `json:"repository,omitempty"`
 	Authors      []string     `json:"authors"`
 	License      string       `json:"license"`
+	LicenseURL   string       `json:"license_url"`
 	Distribution distribution `json:"distribution"`
 }
 

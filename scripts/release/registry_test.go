@@ -20,9 +20,8 @@ import (
 //go:embed testdata/registry.schema.json
 var registrySchema []byte
 
-// requireEntry checks an entry by the registry's schema and by what its check wants besides
-// (autumn 2026): it runs in a fork of the registry, and for each proposal there.
-func requireEntry(t *testing.T, folder, version string, agent []byte) (e entry) {
+// checkEntry checks an entry by the registry's schema.
+func checkEntry(t *testing.T, agent []byte) error {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(registrySchema))
 	require.NoError(t, err)
@@ -31,7 +30,14 @@ func requireEntry(t *testing.T, folder, version string, agent []byte) (e entry) 
 	require.NoError(t, compiler.AddResource("registry.schema.json", schema))
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(agent))
 	require.NoError(t, err)
-	require.NoError(t, compiler.MustCompile("registry.schema.json").Validate(instance))
+	return compiler.MustCompile("registry.schema.json").Validate(instance)
+}
+
+// requireEntry checks an entry by the schema and by what the registry's check wants besides
+// (autumn 2026): it runs in a fork of the registry, and for each proposal there.
+func requireEntry(t *testing.T, folder, version string, agent []byte) (e entry) {
+	t.Helper()
+	require.NoError(t, checkEntry(t, agent))
 	require.NoError(t, json.Unmarshal(agent, &e))
 	require.Equal(t, folder, e.ID)
 	require.NotEqual(t, "factory-droid", e.ID, "Factory's own entry")
@@ -63,6 +69,20 @@ func TestTheRegistryWouldTakeTheEntry(t *testing.T) {
 	requireEntry(t, registryID, "1.2.3", agent)
 	require.NoError(t, r.writeRegistryEntry())
 	require.FileExists(t, filepath.Join(r.Out, "droid-acp_1.2.3_registry-entry.tar.gz"))
+}
+
+// What the registry requires is named where it is missing.
+func TestTheRegistryNamesWhatIsMissing(t *testing.T) {
+	agent, _, err := newRelease(t, "1.2.3").registryEntry()
+	require.NoError(t, err)
+	for _, field := range []string{"license_url", "version", "distribution"} {
+		var e map[string]any
+		require.NoError(t, json.Unmarshal(agent, &e))
+		delete(e, field)
+		without, err := json.Marshal(e)
+		require.NoError(t, err)
+		require.ErrorContains(t, checkEntry(t, without), field)
+	}
 }
 
 func TestAPrereleaseHasNoRegistryEntry(t *testing.T) {
