@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,10 +58,13 @@ type editor struct {
 	real chan struct{} // has a token when a line came; set where real time passes, outside a bubble
 }
 
+// schemaDir has our copy of ACP's schema.
+const schemaDir = "../../testdata/acp-schema"
+
 // acpSchema checks all that the agent writes in these tests, the conversations of
-// the fixtures among it.
+// the fixtures among it. `make acp-check` gives it another schema.
 var acpSchema = sync.OnceValue(func() *acptest.Validator {
-	v, err := acptest.Load("../../testdata/acp-schema")
+	v, err := acptest.Load(cmp.Or(os.Getenv("DROID_ACP_NEWEST_SCHEMA"), schemaDir))
 	if err != nil {
 		panic(err)
 	}

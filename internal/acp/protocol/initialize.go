@@ -39,7 +39,7 @@ type SessionCapabilities struct {
 	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
 
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
-	SystemPrompt          struct{} `json:"systemPrompt"` // unstable in ACP; {} is append alone
+	SystemPrompt          struct{} `json:"systemPrompt"` // {} is append alone
 }
 
 // PromptCapabilities are the kinds of content a prompt may have besides text and links.

@@ -49,8 +49,8 @@ func (i Instructions) workspace() string {
 }
 
 // readSystemPrompt reads the words that a client adds to the system prompt: ACP's own
-// systemPrompt (unstable, schema 2.4.0), else _meta.systemPrompt {append}, as other
-// agents take it. said is false when the request has neither.
+// systemPrompt (stable since schema 1.30, 6 November 2026), else _meta.systemPrompt {append},
+// as other agents take it. said is false when the request has neither.
 func readSystemPrompt(own, meta json.RawMessage) (text string, said bool, err error) {
 	if isSaid(own) {
 		text, err = readOwnPrompt(own)
