@@ -3,7 +3,9 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,10 @@ func statusCommand(r *slashRun, _ string) {
 		if missing := version.Missing(); missing != "" {
 			protocol += "; it " + missing + ". " + stream.Update
 		}
+		if untried := version.Untried(); untried != "" {
+			protocol += "; it " + untried
+		}
+		protocol += strangeText(s.proc.Client().Strange())
 	}
 	waits := "nothing waits"
 	if all := s.waits(time.Now()); len(all) > 0 {
@@ -57,6 +63,18 @@ func statusCommand(r *slashRun, _ string) {
 	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- %s\n",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
 		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
+}
+
+// strangeText names what droid said and droid-acp has no table of.
+func strangeText(strange map[string]int) string {
+	if len(strange) == 0 {
+		return ""
+	}
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(strange)) {
+		all = append(all, fmt.Sprintf("%s (%d)", what, strange[what]))
+	}
+	return "\n- droid said what droid-acp does not know: " + strings.Join(all, ", ")
 }
 
 // filesWay says how droid's reads and edits reach the files.

@@ -185,6 +185,19 @@ func TestExportedFile(t *testing.T) {
 	require.ErrorContains(t, err, "droid-s7.html exists")
 }
 
+// The status names what droid said and no table has, with how often.
+func TestStatusNamesWhatIsStrange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), fakedroid.Nonsense())
+		e := agentOn(t, f, filepath.Join(t.TempDir(), "sessions"))
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("anything"))
+		before := len(e.updates())
+		require.Equal(t, "end_turn", e.run("/status"))
+		require.Regexp(t, `- droid said what droid-acp does not know: .*event \w+ \(\d+\)`, strings.Join(e.updates()[before:], "\n"))
+	})
+}
+
 // The status names droid's version, and an id that two things have once.
 func TestStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -97,6 +97,7 @@ type clientState struct {
 	busy      bool
 	idle      chan struct{} // closed while not busy
 	closing   bool
+	strange   map[string]int
 	killedFor string     // see ExitError
 	exit      *ExitError // once set, all calls return it
 }
@@ -137,6 +138,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		state: clientState{
 			pending:  map[string]*pendingCall{},
 			sessions: map[string]bool{},
+			strange:  map[string]int{},
 			idle:     idle,
 		},
 	}

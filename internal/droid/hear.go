@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -145,6 +146,9 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		l.session = line.SessionID
 		c.sawSession(line.SessionID)
 	}
+	for _, what := range line.Strange {
+		c.strange(what)
+	}
 	switch e := line.Event.(type) {
 	case stream.TextDelta:
 		l.said, l.delta = true, e
@@ -191,7 +195,33 @@ func (c *Client) learnVersion(v stream.Version) {
 	if !c.state.started {
 		c.state.started = true
 		c.log.Info("droid speaks", zap.Stringer("protocol", v))
+		if untried := v.Untried(); untried != "" {
+			c.log.Warn("this droid " + untried)
+		}
 	}
+}
+
+// strange counts what droid said and no table has, and logs it when it comes first.
+func (c *Client) strange(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.state.strange) >= maxStrange && c.state.strange[what] == 0 {
+		what = "more of that"
+	}
+	if c.state.strange[what]++; c.state.strange[what] == 1 {
+		c.log.Info("droid said something that no table of droid-acp has", zap.String("what", what), zap.Stringer("protocol", c.state.version))
+	}
+}
+
+// maxStrange bounds how many such things are told apart.
+const maxStrange = 50
+
+// Strange is what this droid said and no table has, such as "field hurry of tool_result", each with how
+// often it came.
+func (c *Client) Strange() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.state.strange)
 }
 
 // sawSession notes the session id of a notification, and tells when the process

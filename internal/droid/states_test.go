@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -50,4 +52,27 @@ func TestUnknownNotificationIsNotAnswered(t *testing.T) {
 	called := beside(func() error { return c.Call(t.Context(), "droid.anything", nil, nil) })
 	p.reply(p.expect("droid.anything").ID, `{}`)
 	require.NoError(t, <-called)
+}
+
+// What no table has is counted, and logged when it comes first.
+func TestStrange(t *testing.T) {
+	core, logged := observer.New(zap.InfoLevel)
+	c, p := newPeerOf(t, "1.999.0", func(stdout io.Reader, stdin io.WriteCloser) *Client {
+		return newClient(stdout, stdin, nil, nil, zap.New(core), shortBounds)
+	})
+	for range 3 {
+		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"dream_update"}}`)
+		<-c.Events()
+	}
+	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"tool_result","hurry":1}}`)
+	<-c.Events()
+	require.Equal(t, map[string]int{"event dream_update": 3, "field hurry of tool_result": 1}, c.Strange())
+	require.Len(t, logged.FilterMessageSnippet("no table").All(), 2)
+	require.Len(t, logged.FilterMessageSnippet("this droid is newer than droid").All(), 1)
+	for n := range 2 * maxStrange {
+		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"dream_%d"}}`, n)
+		<-c.Events()
+	}
+	require.Len(t, c.Strange(), maxStrange+1, "bounded")
+	require.Equal(t, maxStrange+2, c.Strange()["more of that"])
 }

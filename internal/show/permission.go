@@ -1,6 +1,8 @@
 package show
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,6 +45,10 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
 	}
+	if kind := wantsReader(ev.Tools); kind != "" && v.client.ByPolicy {
+		v.tell(fmt.Sprintf("droid asked for something that only a person can answer (%s), and this client answers by a rule, so it was refused. Ask for it in an editor.", Label(kind)))
+		return &Permission{Refused: true, Before: v.take()}
+	}
 	plans := planNames(ev.Tools)
 	if len(plans) > 0 && !v.client.OptionNames {
 		v.tellPlans(ev, plans)
@@ -75,6 +81,17 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		p.plan = ""
 	}
 	return p
+}
+
+// wantsReader is the kind of what nobody may allow who does not read it, "" where there is none: a mission,
+// which runs agents by itself, and whatever is not known.
+func wantsReader(tools []stream.PermissionToolUse) string {
+	for _, t := range tools {
+		if strings.HasSuffix(t.Confirmation, "_mission") || strings.Contains(t.Confirmation, "_mission_") || !stream.KnowsConfirmation(t.Confirmation) {
+			return cmp.Or(t.Confirmation, "without a kind")
+		}
+	}
+	return ""
 }
 
 // showOne shows the tool that droid asks about, or all of them as one. after gives the

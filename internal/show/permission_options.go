@@ -49,7 +49,7 @@ func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) po
 		return powerTool
 	case all(tools, "mcp_tool") && o.Value == "proceed_always_server":
 		return powerServer
-	case o.Value == "proceed_always" && level == highestRisk(tools):
+	case o.Value == "proceed_always" && level == highestRisk(tools) && wantsReader(tools) == "":
 		return riskPowers[level]
 	}
 	return unknownPower
@@ -70,7 +70,8 @@ type offeredOption struct {
 // would in the end allow everything. Options that may not be read have droid's own words, as one
 // such client sorts by them.
 //
-// Two kinds of options are left out for all: those that move the conversation to another
+// Three kinds of options are left out for all: in a request of a kind that is not known, or about a mission,
+// all but once and no; those that move the conversation to another
 // session, since the editor would keep a session that droid has left (quirk 22), and
 // proceed_edit, which needs a text with it (see editablePlan).
 func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits, mode stream.Mode) []protocol.PermissionOption {
@@ -80,6 +81,9 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 			continue
 		}
 		p := optionPower(o, tools)
+		if p == unknownPower && o.Value != stream.OptionCancel && wantsReader(tools) != "" {
+			continue // what it would give away, and for how long, nobody could say
+		}
 		name := optionName(o, p, modeAfter(o, p, tools, mode))
 		if !client.ShowsNames() && o.Label != "" {
 			name = o.Label

@@ -124,3 +124,25 @@ func TestOptionNamesBeginWithTheLevel(t *testing.T) {
 		require.Equal(t, cmp.Or(tc.spec, tc.want), name(stream.ModeSpec), "a request other than a plan's leaves that mode")
 	}
 }
+
+// What is of a kind that nobody knows, and a mission, is allowed once at most, by somebody who reads it.
+func TestUnknownKindsFailClosed(t *testing.T) {
+	for _, kind := range []string{"propose_mission", "start_mission_run", "recommend_mission", "exit_mission_planning", "teleport", ""} {
+		ev := askedAbout(stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "m", Name: "Mission"}, Confirmation: kind, Details: stream.PermissionDetails{ImpactLevel: "medium"}})
+		for name, client := range map[string]protocol.ClientTraits{"Zed": {OptionNames: true, RequestContent: true}, "unknown": {AtItsWord: true}, "nobody": {}} {
+			p := newHarness(protocol.ClientCapabilities{ClientTraits: client}).Permission(ev, nil, Setting{})
+			require.False(t, p.Refused, "%s %s", kind, name)
+			require.Equal(t, stream.OptionCancel, p.decision.Option, "unless the user says otherwise")
+			var offered []string
+			for _, o := range p.options {
+				offered = append(offered, string(o.OptionID))
+			}
+			require.Equal(t, []string{stream.OptionOnce, stream.OptionCancel}, offered, "%s %s", kind, name)
+		}
+		p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(ev, nil, Setting{})
+		require.True(t, p.Refused, kind)
+		require.Len(t, p.Before, 1, "and it is said why")
+	}
+	p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(askedAbout(commandAsked()), nil, Setting{})
+	require.False(t, p.Refused, "a rule may answer what is known")
+}

@@ -141,6 +141,9 @@ func lookAtStart(p *inspection, ctx context.Context) Check {
 		return Check{Result: Warning, Found: "It tells no version of its protocol, as very old ones do.", ToDo: stream.Update + " Much is missing in one so old.", Facts: facts}
 	}
 	check := Check{Result: OK, Found: fmt.Sprintf("It speaks protocol %s, that of droid %s and newer.", version, version.Generation()), Facts: facts}
+	if untried := version.Untried(); untried != "" {
+		check.Found, facts["untried"] = check.Found+" It "+untried+".", true
+	}
 	if missing := version.Missing(); missing != "" {
 		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateIt(p.program)
 	}

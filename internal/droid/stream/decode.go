@@ -30,6 +30,9 @@ type Line struct {
 
 	RequestID json.RawMessage // of a request that became Unknown and must be refused
 	Invalid   bool            // that request has a known method, but other params or another id than expected
+
+	// Strange are what no table of this package has, in words: a kind of event or of permission, a field.
+	Strange []string
 }
 
 // Response is droid's answer to a request of ours. ID is "" when droid lost it
@@ -187,8 +190,10 @@ func decodeRequest(line *Line, f frame) {
 	default:
 		line.Event = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params)}
 		line.RequestID = bytes.Clone(f.id)
+		line.strange("request " + KindOf(method))
 		return
 	}
+	line.strangeRequest(KindOf(method), f.params)
 	if u, bad := line.Event.(Unknown); bad || !rawjson.IsString(f.id) {
 		if !bad {
 			u = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
@@ -203,6 +208,7 @@ func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
 		line.Event = Unknown{Type: KindOf(rawjson.Unquote(f.method)), Raw: bytes.Clone(f.params)}
+		line.strange("notification " + line.Event.Kind())
 		return
 	}
 	var body []byte
@@ -215,7 +221,7 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 			line.SessionID = d.sessionID
 		}
 	}
-	line.Event = d.decodeEvent(body, f.params)
+	line.Event = d.decodeEvent(line, body, f.params)
 	switch ev := line.Event.(type) {
 	case WorkingStateChanged:
 		ev.Trace = traceID(f.meta)
@@ -245,7 +251,7 @@ func same(old string, raw []byte) string {
 
 // decodeEvent decodes body, a notification object. If body is none, params are kept
 // in an Unknown.
-func (d *Decoder) decodeEvent(body, params []byte) Event {
+func (d *Decoder) decodeEvent(line *Line, body, params []byte) Event {
 	if !rawjson.IsObject(body) {
 		return Unknown{Type: KindOf(methodNotification), Raw: bytes.Clone(params), Err: errors.New("no notification object")}
 	}
@@ -269,6 +275,7 @@ func (d *Decoder) decodeEvent(body, params []byte) Event {
 			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: rawjson.Unquote(text), Thinking: thinking}
 		}
 	}
+	line.strangeFields(string(inner(kind)), body)
 	return decodeKind(rawjson.Unquote(kind), body)
 }
 

@@ -61,6 +61,17 @@ func (v Version) Generation() string {
 	return name
 }
 
+// newest is the newest droid whose wire was recorded: testdata/droids has what it said.
+var newest = release{"0.225.2", Version{1, 220, 0}}
+
+// Untried says in words that this version is newer than all that were recorded, and "" of any other.
+func (v Version) Untried() string {
+	if !v.atLeast(newest.protocol) || v == newest.protocol {
+		return ""
+	}
+	return fmt.Sprintf("is newer than droid %s (protocol %s), the newest that droid-acp was tried with", newest.name, newest.protocol)
+}
+
 // vocabularies are the versions of those droids whose settings' keys were read out of the
 // program: 0.99.0, 0.215.0, 0.225.2. See package layer.
 var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
@@ -121,6 +132,9 @@ type Fact struct {
 	since release
 	can   string // completes "droid can …"
 }
+
+// String completes "droid can …".
+func (f Fact) String() string { return f.can }
 
 // release is the name of a release of droid, and the version of the protocol from
 // which on it is assumed. What lies between 0.99 and 0.215 is taken for 0.99, though some

@@ -1,0 +1,109 @@
+package stream
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"droid-acp/internal/text/rawjson"
+)
+
+// known are the fields of notifications, of requests and of what a permission is asked for, by what
+// they are of: all that the recorded droids sent (0.99.0 to 0.225.2). A test in internal/testing/droids
+// holds it against the recordings.
+var known = sync.OnceValue(func() map[string]map[string]bool {
+	fields := map[string]map[string]bool{}
+	for line := range strings.Lines(`
+agent_turn_completed childTokenUsage cumulativeChildTokenUsage cumulativeTokenUsage durationMs reason tokenUsage turnId
+assistant_message_retracted messageId
+assistant_text_complete blockIndex messageId
+assistant_text_delta blockIndex messageId textDelta
+create_message message requestId
+droid_working_state_changed newState
+error error errorType message timestamp
+hook_execution_completed hookEventName hookId hookMatcher hookOrder hookParentId hookResults hookStatus hookToolCallId
+hook_execution_started hookCommands hookEventName hookId hookMatcher hookOrder hookParentId hookToolCallId
+llm_retry attempt reason
+mcp_auth_completed message outcome serverName
+mcp_auth_required authUrl message serverName
+mcp_status_changed servers summary
+permission_resolved requestId selectedOption toolUseIds
+queued_messages_discarded requestId text
+session_compacted removedCount summaryId visibleBoundaryMessageId
+session_title_updated requestId title updateType
+session_token_usage_changed inclusiveTokenUsage lastCallTokenUsage sessionId tokenUsage
+settings_updated requestId settings
+thinking_text_complete blockIndex durationMs messageId
+thinking_text_delta blockIndex messageId textDelta
+tool_call toolUse
+tool_execution_phase_changed phase toolName toolUseId
+tool_progress_update toolName toolUseId update
+tool_result content isError messageId toolUseId
+request_permission options toolUses
+ask_user questions toolCallId
+permission_tool confirmationType details toolUse
+`) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		of := map[string]bool{"type": true}
+		for _, field := range words[1:] {
+			of[field] = true
+		}
+		fields[words[0]] = of
+	}
+	return fields
+})
+
+// confirmations are the kinds of permission that droid asks for: those that were recorded, and of the
+// others those of which its schema tells what they have (0.225.2).
+var confirmations = map[string]bool{
+	"exec": true, "create": true, "edit": true, "apply_patch": true, "mcp_tool": true, "exit_spec_mode": true, "sandbox_violation": true,
+	"droid_shield_violation": true, "propose_mission": true, "start_mission_run": true, "recommend_mission": true, "exit_mission_planning": true,
+}
+
+// KnowsConfirmation reports whether a permission of this kind is known (see PermissionToolUse).
+func KnowsConfirmation(kind string) bool { return confirmations[kind] }
+
+// strange notes what no table has.
+func (l *Line) strange(what string) { l.Strange = append(l.Strange, what) }
+
+// strangeFields notes a kind that is not known, else the fields of body that such an event has not.
+func (l *Line) strangeFields(kind string, body []byte) {
+	if kinds[kind] == nil {
+		l.strange("event " + kind)
+		return
+	}
+	l.fieldsOf(kind, body)
+}
+
+func (l *Line) fieldsOf(kind string, body []byte) {
+	fields := known()[kind]
+	for name := range rawjson.Fields(body) {
+		if !fields[string(name)] {
+			l.strange("field " + string(name) + " of " + kind)
+		}
+	}
+}
+
+// strangeRequest does the same with a request of droid's.
+func (l *Line) strangeRequest(kind string, params []byte) {
+	l.fieldsOf(kind, params)
+	var p struct {
+		ToolUses []json.RawMessage `json:"toolUses"`
+	}
+	if kind != "request_permission" || json.Unmarshal(params, &p) != nil {
+		return
+	}
+	for _, use := range p.ToolUses {
+		var of struct {
+			Kind string `json:"confirmationType"`
+		}
+		_ = json.Unmarshal(use, &of) // what is none is refused elsewhere
+		if !KnowsConfirmation(of.Kind) {
+			l.strange("permission " + of.Kind)
+		}
+		l.fieldsOf("permission_tool", use)
+	}
+}
