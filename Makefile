@@ -27,7 +27,7 @@ MAINTAINER  ?=
 # Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
 VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
 
-.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check rename clean
+.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check vocabulary record compare acp-check rename clean
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
@@ -107,6 +107,20 @@ release: ## everything that a release offers, in dist/; VERSION=1.2.3 unless the
 
 release-check: ## what is in dist/: installed, run, removed, and looked at as ACP's registry does
 	GOWORK=off go test -C scripts/release -count=1 . -dist ../../dist
+
+vocabulary: ## the names that stand in the droid VERSION of npm, into testdata/droids/vocabulary
+	DROID_ACP_E2E_WIRE=$(VERSION) go test -tags e2e -count=1 -run '^TestVocabulary$$' ./e2e
+	go test ./internal/testing/droids -run TestGenerated -update
+
+record: ## conversations with the droid VERSION of npm, offline, into testdata/droids/recordings
+	DROID_ACP_E2E_WIRE=$(VERSION) go test -tags e2e -count=1 -parallel 3 -timeout 30m -run '^TestRecordWire$$' ./e2e
+	go test ./internal/testing/droids -run TestGenerated -update
+
+compare: ## what the droid B was recorded to do otherwise than A
+	go run ./scripts/droids $(A) $(B)
+
+acp-check: ## the newest schema of ACP on npm: what it has otherwise than ours, and our lines held against it
+	sh scripts/acp-check.sh
 
 rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
 	old=$$(go list -m) && go mod edit -module $(MODULE) && \

@@ -69,6 +69,10 @@ func prepare() (p prepared, cleanUp func(), err error) {
 		return p, nil, err
 	}
 	p.Droids = make(map[string]string)
+	if version := os.Getenv(wireEnv); version != "" {
+		p.Droids[version], err = fetchDroid(cache, version)
+		return p, func() {}, err
+	}
 	for _, version := range []string{oldDroid, newDroid} {
 		if p.Droids[version], err = fetchDroid(cache, version); err != nil {
 			return p, nil, err

@@ -9,8 +9,8 @@ import (
 )
 
 // known are the fields of notifications, of requests and of what a permission is asked for, by what
-// they are of: all that the recorded droids sent (0.99.0 to 0.225.2). A test in internal/testing/droids
-// holds it against the recordings.
+// they are of: all that the recorded droids sent, or have in their schemas (0.99.0 to 0.225.2). Tests in
+// internal/testing/droids hold it against both.
 var known = sync.OnceValue(func() map[string]map[string]bool {
 	fields := map[string]map[string]bool{}
 	for line := range strings.Lines(`
@@ -18,14 +18,14 @@ agent_turn_completed childTokenUsage cumulativeChildTokenUsage cumulativeTokenUs
 assistant_message_retracted messageId
 assistant_text_complete blockIndex messageId
 assistant_text_delta blockIndex messageId textDelta
-create_message message requestId
+create_message message parentId requestId
 droid_working_state_changed newState
-error error errorType message timestamp
-hook_execution_completed hookEventName hookId hookMatcher hookOrder hookParentId hookResults hookStatus hookToolCallId
-hook_execution_started hookCommands hookEventName hookId hookMatcher hookOrder hookParentId hookToolCallId
+error error errorType exitCode message timestamp
+hook_execution_completed hiddenFromUserViews hookEventName hookId hookMatcher hookOrder hookParentId hookPreventedAction hookResults hookStatus hookToolCallId
+hook_execution_started hiddenFromUserViews hookCommands hookEventName hookId hookMatcher hookOrder hookParentId hookToolCallId isParallelExecution parallelGroupId
 llm_retry attempt reason
 mcp_auth_completed message outcome serverName
-mcp_auth_required authUrl message serverName
+mcp_auth_required authUrl message serverName state
 mcp_status_changed servers summary
 permission_resolved requestId selectedOption toolUseIds
 queued_messages_discarded requestId text

@@ -12,7 +12,7 @@ func TestStrange(t *testing.T) {
 		return `{"type":"notification","method":"droid.session_notification","params":{"notification":` + body + `}}`
 	}
 	for line, want := range map[string][]string{
-		notification(`{"type":"tool_result","toolUseId":"a","content":"x","isError":false}`):                   nil,
+		notification(`{"type":"tool_result","toolUseId":"a","content":"x","isError":false}`):                    nil,
 		notification(`{"type":"tool_result","toolUseId":"a","content":"x","hurry":{"type":1},"isError":false}`): {"field hurry of tool_result"},
 		notification(`{"hurry":1,"type":"dream_update"}`):                                                       {"event dream_update"},
 		notification(`{"type":"assistant_text_delta","messageId":"m","blockIndex":0,"textDelta":"x"}`):          nil,

@@ -56,6 +56,13 @@ var dialects = []dialect{
 		failure: `{"error":{"code":"scripted","message":"scripted 401","param":null,"type":"scripted_error"}}`,
 		finish:  [2]string{"completed", "completed"},
 	},
+	{
+		provider: Messages, path: "/v1/messages", request: messagesRequest, read: readMessages,
+		tools:   []object{{"name": "Execute", "input_schema": object{}}, {"name": "ApplyPatch", "input_schema": object{}}},
+		whole:   `"content":[{"text":"A scripted title","type":"text"}]`,
+		failure: `{"error":{"message":"scripted 401","type":"scripted_error"},"type":"error"}`,
+		finish:  [2]string{"end_turn", "tool_use"},
+	},
 }
 
 // eachFormat runs a test with a server and a client of each API.
@@ -208,6 +215,47 @@ func readResponses(t *testing.T, a *answer, name string, data []byte) {
 	}
 }
 
+// messagesRequest has the results of one answer's tools in one message of the user's.
+func messagesRequest(conversation []entry) object {
+	var list []object
+	for _, e := range conversation {
+		block := object{"type": "text", "text": e.text}
+		role := e.who
+		if role == "tool" {
+			role, block = "user", object{"type": "tool_result", "tool_use_id": "a", "content": e.text}
+		}
+		if n := len(list); n > 0 && e.who == "tool" && list[n-1]["role"] == "user" {
+			list[n-1]["content"] = append(list[n-1]["content"].([]object), block)
+			continue
+		}
+		list = append(list, object{"role": role, "content": []object{block}})
+	}
+	return object{"system": []object{{"type": "text", "text": "You are droid."}}, "messages": list, "max_tokens": 10}
+}
+
+func readMessages(t *testing.T, a *answer, name string, data []byte) {
+	e := decode[struct {
+		Type    string
+		Content struct{ Name string } `json:"content_block"`
+		Delta   struct {
+			Text, Thinking string
+			Args           string `json:"partial_json"`
+			Stop           string `json:"stop_reason"`
+		}
+	}](t, data)
+	require.Equal(t, name, e.Type)
+	require.False(t, a.Done, "an event after the end")
+	a.Name += e.Content.Name
+	a.Text += e.Delta.Text
+	a.Thinking += e.Delta.Thinking
+	a.Args += e.Delta.Args
+	a.Finish += e.Delta.Stop
+	a.Done = name == "message_stop"
+	if e.Delta.Text+e.Delta.Thinking+e.Delta.Args != "" {
+		a.Pieces++
+	}
+}
+
 // All that a conversation consists of is the same Message in every API.
 func TestMessagesOfEveryFormat(t *testing.T) {
 	eachFormat(t, func(t *testing.T, s *Server, c client) {
@@ -264,7 +312,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, format := range []format{chatCompletions{}, responses{}} {
+		for _, format := range []format{chatCompletions{}, responses{}, messages{}} {
 			c, err := format.decode(body)
 			if err != nil {
 				continue

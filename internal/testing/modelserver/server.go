@@ -1,5 +1,5 @@
 // Package modelserver is a scripted language model on loopback, so that tests run
-// the real droid without a login and without a network. It speaks two of the
+// the real droid without a login and without a network. It speaks the
 // APIs that droid knows for a custom model (see Provider), and plays one script in each.
 package modelserver
 
@@ -77,6 +77,8 @@ func Start() (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+version+"/chat/completions", s.serve(chatCompletions{}))
 	mux.HandleFunc("POST "+version+"/responses", s.serve(responses{}))
+	mux.HandleFunc("POST "+version+"/messages", s.serve(messages{}))
+	mux.HandleFunc("POST "+version+version+"/messages", s.serve(messages{})) // droid puts the version behind the base URL
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)

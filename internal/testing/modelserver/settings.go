@@ -19,10 +19,11 @@ const (
 // Provider is droid's word for the API of a custom model (0.99 to 0.225).
 type Provider string
 
-// Two of the APIs that droid has for a custom model; the third is "anthropic".
+// The APIs that droid has for a custom model.
 const (
 	ChatCompletions Provider = "generic-chat-completion-api" // POST {base}/chat/completions
 	Responses       Provider = "openai"                      // POST {base}/responses
+	Messages        Provider = "anthropic"                   // POST {base}/v1/messages
 )
 
 // Model is a custom model of droid's settings. droid chooses the tools that it

@@ -1,0 +1,180 @@
+package droids
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// Verdict is what recordings say of a version.
+type Verdict int
+
+// Verdicts.
+const (
+	Unknown Verdict = iota // no recording tells
+	No
+	Yes
+)
+
+// String is the cell of a table.
+func (v Verdict) String() string { return [...]string{"?", "–", "✓"}[v] }
+
+func verdict(is bool) Verdict {
+	if is {
+		return Yes
+	}
+	return No
+}
+
+// Check is something that a version does or does not.
+type Check struct {
+	What string
+	// Quirk is the number of a quirk, 0 for a fact.
+	Quirk int
+	// Fact is what version.go says, where the check is of that; else nil.
+	Fact *stream.Fact
+	in   string // the scenario
+	sees func(t Talk) Verdict
+}
+
+// Of is what the recordings of a version say.
+func (c Check) Of(r *Recorded) Verdict {
+	talk, recorded := r.Talks[c.in]
+	if !recorded {
+		return Unknown
+	}
+	return c.sees(talk)
+}
+
+// Name is what is checked, in words.
+func (c Check) Name() string {
+	if c.Quirk != 0 {
+		return fmt.Sprintf("quirk %d, %s", c.Quirk, c.What)
+	}
+	return "it can " + c.What
+}
+
+func quirk(number int, what, in string, sees func(t Talk) bool) Check {
+	return Check{What: what, Quirk: number, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
+}
+
+func fact(of stream.Fact, in string, sees func(t Talk) bool) Check {
+	return Check{What: of.String(), Fact: &of, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
+}
+
+// answers makes a check that a method is answered and not refused.
+func answers(method string) func(t Talk) bool {
+	return func(t Talk) bool { return t.at(0, "answer to "+method) >= 0 }
+}
+
+// Checks are all of them, in the order of the page's rows.
+func Checks() []Check {
+	return append(quirkChecks(), factChecks()...)
+}
+
+func quirkChecks() []Check {
+	idle := "droid_working_state_changed idle"
+	return []Check{
+		quirk(2, "a message that is sent while the model writes starts a turn of its own", "queued", func(t Talk) bool { return t.at(t.at(0, idle)+1, idle) > 0 }),
+		quirk(3, "it says idle when its input ends, and the turn goes on", "eof_midstream", func(t Talk) bool {
+			at := t.at(0, idle)
+			return at > 0 && t.at(at, "create_message assistant") > at
+		}),
+		quirk(4, "a turn in which the user refused something is completed", "exec_refused", func(t Talk) bool { return t.at(0, "agent_turn_completed completed") > 0 }),
+		quirk(5, "an interrupt right behind the prompt is lost", "interrupt_at_once", func(t Talk) bool { return t.at(0, "create_message assistant") > 0 }),
+		quirk(6, "when the model's call breaks off, the second answer comes under the id of the first", "retried", func(t Talk) bool {
+			said := ""
+			for _, s := range t.of("assistant_text_delta") {
+				said += fmt.Sprint(s.Body["textDelta"])
+			}
+			whole := t.at(0, "create_message assistant")
+			if whole < 0 {
+				return false
+			}
+			message, _ := t[whole].Body["message"].(map[string]any)
+			return !slices.ContainsFunc(t.of("assistant_text_delta"), func(s Said) bool { return s.Body["messageId"] != message["id"] }) &&
+				!strings.Contains(fmt.Sprint(message["content"]), said)
+		}),
+		quirk(7, "an interrupt makes two results of one tool", "interrupt_tool", func(t Talk) bool { return len(t.of("tool_result")) > 1 }),
+		quirk(8, "tool_call comes more than once for a call", "exec_allowed", func(t Talk) bool { return len(t.of("tool_call")) > 1 }),
+		quirk(11, "messages for the model alone stand among the others", "plain", func(t Talk) bool { return t.at(0, "create_message user llm_only") > 0 }),
+		quirk(12, "an error does not name its request", "errors", func(t Talk) bool {
+			return t.at(t.at(0, "no_such_method"), "refusal of nothing") > 0 && t.at(0, "refusal of no_such_method") < 0
+		}),
+		quirk(13, "one request is answered and then refused", "errors", func(t Talk) bool {
+			at := t.at(0, "answer to add_user_message")
+			return at > 0 && t.at(at, "refusal of add_user_message") > at
+		}),
+		quirk(14, "a setting that it does not know is taken, and ignored", "settings", func(t Talk) bool {
+			bogus := t.nth("update_session_settings", 3)
+			return !slices.ContainsFunc(t[bogus:t.nth("update_session_settings", 4)], func(s Said) bool { return strings.HasPrefix(s.Kind, "refusal") })
+		}),
+		quirk(16, "a change that changes nothing is not told", "settings", func(t Talk) bool {
+			return !slices.ContainsFunc(t[t.nth("update_session_settings", 3):t.nth("update_session_settings", 4)], func(s Said) bool { return s.Kind == "settings_updated" })
+		}),
+		quirk(18, "one request is about several tools of different kinds", "two_tools", func(t Talk) bool {
+			return strings.Contains(t[max(0, t.at(0, "request request_permission"))].Label, "exec create")
+		}),
+		quirk(19, "a question is taken back without a word", "ask_interrupted", func(t Talk) bool {
+			asked := t.of("request ask_user")
+			return len(asked) == 1 && !slices.ContainsFunc(t, func(s Said) bool { return s.Body["requestId"] == asked[0].ID })
+		}),
+		quirk(20, "a second session of a process gets the old conversation", "initialized_twice", func(t Talk) bool {
+			last := t[len(t)-1].Kind
+			return strings.HasPrefix(last, "model is asked:") && strings.Contains(last, "assistant")
+		}),
+		quirk(23, "a plan that is approved once takes the session's autonomy away", "plan_approved", func(t Talk) bool {
+			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool {
+				settings, _ := s.Body["settings"].(map[string]any)
+				return settings["autonomyLevel"] == "off"
+			})
+		}),
+		quirk(24, "the MCP servers of a session are ignored", "mcp_of_session", func(t Talk) bool { return !startsServer(t) }),
+		quirk(29, "a failed call of the model is told twice", "model_refuses", func(t Talk) bool { return len(t.of("error")) > 0 && t.at(0, "create_message system user_only") > 0 }),
+		quirk(37, "a question without options gets Yes and No", "ask_without_options", func(t Talk) bool {
+			for _, s := range t.of("request ask_user") {
+				if strings.Contains(fmt.Sprint(s.Body["questions"]), "Yes No") {
+					return true
+				}
+			}
+			return false
+		}),
+	}
+}
+
+// startsServer reports whether droid has the tools of the session's MCP server.
+func startsServer(t Talk) bool {
+	return slices.ContainsFunc(t.of("answer to list_mcp_tools"), func(s Said) bool { return strings.Contains(fmt.Sprint(s.Body), "tiny") })
+}
+
+func factChecks() []Check {
+	return []Check{
+		fact(stream.TakesAutonomyMode, "settings", func(t Talk) bool {
+			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool { return strings.Contains(fmt.Sprint(s.Body), "auto-high") })
+		}),
+		fact(stream.StreamsMessages, "plain", func(t Talk) bool {
+			deltas := t.of("assistant_text_delta")
+			return len(deltas) == 2 && deltas[0].Body["textDelta"] == "Hello to you. "
+		}),
+		fact(stream.RenamesSessions, "methods", answers("rename_session")),
+		fact(stream.CompactsWithoutLogin, "compacted", answers("compact_session")),
+		fact(stream.TellsContextUse, "methods", answers("get_context_stats")),
+		fact(stream.ExpandsCommands, "methods", answers("list_commands")),
+		fact(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
+		fact(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
+		fact(stream.StartsServersOfSession, "mcp_of_session", startsServer),
+		fact(stream.ClosesSessions, "closed", answers("close_session")),
+		fact(stream.SwitchesAutoCompaction, "settings", func(t Talk) bool {
+			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool {
+				settings, _ := s.Body["settings"].(map[string]any)
+				return settings["compactionThresholdCheckEnabled"] == false
+			})
+		}),
+		fact(stream.CountsLinesFromOne, "files", func(t Talk) bool {
+			results := t.of("tool_result")
+			return len(results) > 0 && strings.Contains(fmt.Sprint(results[len(results)-1].Body["content"]), "first-line")
+		}),
+	}
+}

@@ -1,0 +1,74 @@
+package droids
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Tried is what a person knows of a version that no recording tells.
+type Tried struct {
+	// EndToEnd is what came of all end-to-end tests, and the day; "" where they were not run.
+	EndToEnd string
+}
+
+// LoadTried reads what was tried with each version.
+func LoadTried(dir string) (map[string]Tried, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "tried.json"))
+	if err != nil {
+		return nil, err
+	}
+	var tried map[string]Tried
+	return tried, json.Unmarshal(text, &tried)
+}
+
+// Tables are those of the page about droids, in Markdown: each version, and what it does. Cells stand close
+// together, as nobody reads them in the file.
+func Tables(all []*Recorded, tried map[string]Tried) string {
+	var b strings.Builder
+	row := func(cells ...string) { fmt.Fprintf(&b, "|%s|\n", strings.Join(cells, "|")) }
+	head := []string{""}
+	for _, r := range all {
+		head = append(head, r.Version)
+	}
+	row(head...)
+	row(strings.Split(strings.Repeat("-", len(head)), "")...)
+	protocols, ends := []string{"protocol"}, []string{"end-to-end tests"}
+	for _, r := range all {
+		protocols = append(protocols, r.Protocol.String())
+		end := tried[r.Version].EndToEnd
+		if end == "" {
+			end = "not run"
+		}
+		ends = append(ends, end)
+	}
+	row(protocols...)
+	row(ends...)
+	for _, c := range Checks() {
+		what := "It can " + c.What
+		if c.Quirk != 0 {
+			what = fmt.Sprintf("[Quirk %d](protocol.md#quirks): %s", c.Quirk, c.What)
+		}
+		cells := []string{what}
+		for _, r := range all {
+			cells = append(cells, c.Of(r).String())
+		}
+		row(cells...)
+	}
+	return b.String()
+}
+
+// Changes says what each version does otherwise than the one before it.
+func Changes(all []*Recorded) string {
+	var b strings.Builder
+	for i := 1; i < len(all); i++ {
+		fmt.Fprintf(&b, "== %s, compared with %s\n", all[i].Version, all[i-1].Version)
+		for _, line := range Compare(all[i-1], all[i]) {
+			fmt.Fprintf(&b, "%s\n", line)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

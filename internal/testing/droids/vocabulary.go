@@ -1,0 +1,237 @@
+package droids
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Vocabulary are names that stand in droid's program, by what they are of: "methods"; "types", those of the
+// notifications and of what stands in them, with their fields; enumerations such as "permission kinds";
+// "tools"; "settings". Nothing else of the program is kept.
+type Vocabulary map[string][]string
+
+// anchors find an enumeration among all that a program has: the section is the one that has both values.
+var anchors = map[string][2]string{
+	"permission kinds":    {"exec", "exit_spec_mode"},
+	"permission answers":  {"proceed_once", "proceed_always"},
+	"working states":      {"idle", "executing_tool"},
+	"ends of a turn":      {"permission_rejected", "spec_handoff"},
+	"autonomy modes":      {"auto-low", "auto-high"},
+	"interaction modes":   {"spec", "agi"},
+	"reasoning efforts":   {"xhigh", "minimal"},
+	"providers":           {"anthropic", "generic-chat-completion-api"},
+	"sources of settings": {"org", "folder"},
+}
+
+var (
+	// A string enumeration as TypeScript compiles it: ((e)=>{e.Idle="idle";e.Thinking="thinking"})(X||={}).
+	enumeration = regexp.MustCompile(`\(\(([\w$]+)\)=>\{((?:[\w$]+\.[\w$]+="[\w.:/-]+"[;,]?)+)\}\)\(`)
+	member      = regexp.MustCompile(`="([\w.:/-]+)"`)
+	// A schema of something with a type: object({type:literal("create_message"),message:…}), and of a request .extend({method:literal(…)}).
+	typed  = regexp.MustCompile(`\{type:[\w$.]+\("([a-z][a-z0-9_]*)"\)[,}]`)
+	method = regexp.MustCompile(`\{method:[\w$.]+\("(droid\.[a-z0-9_]+)"\)`)
+	// The names of tools stand beside each other: a="LS",b="Read";var c="Edit".
+	tools = regexp.MustCompile(`(?:[\w$]+="[A-Z][A-Za-z]+"(?:,|;var )){2,}[\w$]+="[A-Z][A-Za-z]+"`)
+	// All settings of a file of settings are optional.
+	setting = regexp.MustCompile(`^[a-zA-Z][A-Za-z0-9]*$`)
+)
+
+// ReadVocabulary reads the names out of a program of droid's. An error says which section was not found:
+// then the program is made in another way than those before it.
+func ReadVocabulary(program []byte) (Vocabulary, error) {
+	v := Vocabulary{}
+	for _, m := range enumeration.FindAllSubmatch(program, -1) {
+		var values []string
+		for _, one := range member.FindAllSubmatch(m[2], -1) {
+			values = append(values, string(one[1]))
+		}
+		for section, anchor := range anchors {
+			if slices.Contains(values, anchor[0]) && slices.Contains(values, anchor[1]) {
+				v.add(section, values...)
+			}
+		}
+	}
+	for _, m := range method.FindAllSubmatch(program, -1) {
+		v.add("methods", string(m[1]))
+	}
+	v.types(program)
+	for _, list := range tools.FindAll(program, -1) {
+		if bytes.Contains(list, []byte(`="ApplyPatch"`)) {
+			for _, m := range member.FindAllSubmatch(list, -1) {
+				v.add("tools", string(m[1]))
+			}
+		}
+	}
+	v.settings(program)
+	var missing []string
+	for _, section := range slices.Concat(slices.Collect(maps.Keys(anchors)), []string{"methods", "types", "tools", "settings"}) {
+		if len(v[section]) == 0 && section != "ends of a turn" { // since 0.215
+			missing = append(missing, section)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return nil, fmt.Errorf("the program has no %s where others have them", strings.Join(missing, ", "))
+	}
+	return v, nil
+}
+
+func (v Vocabulary) add(section string, names ...string) {
+	for _, name := range names {
+		if at, there := slices.BinarySearch(v[section], name); !there {
+			v[section] = slices.Insert(v[section], at, name)
+		}
+	}
+}
+
+// near is how far the schemas of two types of the protocol stand from each other at most: all of them stand
+// together (0.99 to 0.225).
+const near = 8_000
+
+// blocks are types of content, which stand among the others in some programs and not in others. So do
+// those whose names are one word.
+var blocks = []string{"tool_use", "redacted_thinking", "json_schema"}
+
+// types adds those that stand around create_message.
+func (v Vocabulary) types(program []byte) {
+	all := typed.FindAllSubmatchIndex(program, -1)
+	for at := range all {
+		if string(program[all[at][2]:all[at][3]]) != "create_message" {
+			continue
+		}
+		first, last := at, at
+		for first > 0 && all[first][0]-all[first-1][0] < near {
+			first--
+		}
+		for last+1 < len(all) && all[last+1][0]-all[last][0] < near {
+			last++
+		}
+		for _, m := range all[first : last+1] {
+			of := string(program[m[2]:m[3]])
+			if slices.Contains(blocks, of) || !strings.Contains(of, "_") && of != "error" && !slices.Contains(v["permission kinds"], of) {
+				continue
+			}
+			v.add("types", of)
+			for _, field := range keys(program[m[0]:]) {
+				v.add("types", of+"."+field)
+			}
+		}
+	}
+}
+
+// settings adds the names of the schema of a file of settings: the objects that have all of them optional.
+func (v Vocabulary) settings(program []byte) {
+	for rest, at := program, 0; ; {
+		i := bytes.Index(rest[at:], []byte("{sessionDefaultSettings:"))
+		if i < 0 {
+			return
+		}
+		at += i
+		if object := rest[at:min(len(rest), at+40_000)]; bytes.Contains(object[:min(len(object), 400)], []byte(".optional()")) {
+			v.add("settings", keys(object)...)
+		}
+		at++
+	}
+}
+
+// keys are the names at the top of the object that text begins with, besides type.
+func keys(text []byte) (names []string) {
+	depth, begin := 0, -1
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '{', '(', '[':
+			if depth++; depth == 1 {
+				begin = i + 1
+			}
+		case '}', ')', ']':
+			if depth--; depth == 0 {
+				return names
+			}
+		case '"', '`', '\'':
+			for i++; i < len(text) && text[i] != c; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case ',':
+			if depth == 1 {
+				begin = i + 1
+			}
+		case ':':
+			if depth == 1 && begin >= 0 {
+				if name := string(text[begin:i]); setting.MatchString(name) && name != "type" {
+					names = append(names, name)
+				}
+				begin = -1
+			}
+		}
+	}
+	return names
+}
+
+func vocabularyPath(dir, version string) string {
+	return filepath.Join(dir, "vocabulary", version+".txt")
+}
+
+// Write keeps the names, a section each under its heading.
+func (v Vocabulary) Write(dir, version string) error {
+	var b strings.Builder
+	for _, section := range sorted(v) {
+		fmt.Fprintf(&b, "[%s]\n%s\n", section, strings.Join(v[section], "\n"))
+	}
+	return os.WriteFile(vocabularyPath(dir, version), []byte(b.String()), 0o644)
+}
+
+// LoadVocabularies reads all that were kept, by the version of droid.
+func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
+	paths, err := filepath.Glob(vocabularyPath(dir, "[0-9]*"))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Vocabulary{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		v, section := Vocabulary{}, ""
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "[") {
+				section = strings.Trim(line, "[]")
+				continue
+			}
+			v.add(section, line)
+		}
+		all[strings.TrimSuffix(filepath.Base(path), ".txt")] = v
+	}
+	return all, nil
+}
+
+// VocabularyChanges are the names that each version has and the one before it had not, and those that went.
+func VocabularyChanges(all map[string]Vocabulary) string {
+	var b strings.Builder
+	versions := slices.SortedFunc(maps.Keys(all), CompareVersions)
+	for i := 1; i < len(versions); i++ {
+		fmt.Fprintf(&b, "== %s, compared with %s\n", versions[i], versions[i-1])
+		before, after := all[versions[i-1]], all[versions[i]]
+		for _, section := range sorted(after) {
+			for _, of := range []struct {
+				sign         string
+				these, those []string
+			}{{"+", after[section], before[section]}, {"-", before[section], after[section]}} {
+				names := slices.DeleteFunc(slices.Clone(of.these), func(name string) bool { return slices.Contains(of.those, name) })
+				if len(names) > 0 {
+					b.WriteString(of.sign + " " + section + ": " + strings.Join(names, " ") + "\n")
+				}
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
