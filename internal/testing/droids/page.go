@@ -47,9 +47,9 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 	row(protocols...)
 	row(ends...)
 	for _, c := range Checks() {
-		what := "It can " + c.What
-		if c.Quirk != 0 {
-			what = fmt.Sprintf("[Quirk %d](protocol.md#quirks): %s", c.Quirk, c.What)
+		what := c.What
+		if c.Quirk != 0 { // protocol.md has them in words
+			what = fmt.Sprintf("quirk %d", c.Quirk)
 		}
 		cells := []string{what}
 		for _, r := range all {
