@@ -17,7 +17,7 @@ SHORT       ?=
 # Packages in which nothing runs beside anything else: the race detector has nothing to find there.
 SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
 	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer \
-	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl
+	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/droids ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl
 # Of a release: docs/dev/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=

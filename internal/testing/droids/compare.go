@@ -125,17 +125,6 @@ func (c *comparison) kinds() {
 // null is JSON's as Fields has it.
 const null = "<nil>"
 
-// sortOf is what sort of value a field has.
-func sortOf(value string) string {
-	switch {
-	case value == "true" || value == "false":
-		return "switch"
-	case value == "" || value == "[]" || value == "0":
-		return value
-	}
-	return "text"
-}
-
 func parent(field string) string { return field[:strings.LastIndex(field, ".")+1] }
 
 // apart are the names that only the first has, and those that only the second has.
