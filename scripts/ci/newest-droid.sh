@@ -19,7 +19,9 @@ find_newest() {
 }
 
 run_tests() {
-	DROID_ACP_E2E_DROIDS="$(version_in oldestDroid) $1" make e2e 2>&1 | tee "$log"
+	# What is new in it stands in the log above the tests, whatever these say.
+	{ make vocabulary record VERSION="$1" && make compare A="$(version_in latestDroid)" B="$1" && git diff testdata/droids/vocabulary/changes.txt || echo "droid $1 could not be recorded"; } 2>&1 | tee "$log"
+	DROID_ACP_E2E_DROIDS="$(version_in oldestDroid) $1" make e2e 2>&1 | tee -a "$log"
 }
 
 report() {

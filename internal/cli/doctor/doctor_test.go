@@ -213,6 +213,14 @@ func TestDroidsThatDoNotWork(t *testing.T) {
 	}
 }
 
+// A droid that is newer than all that were tried is named, and is no fault.
+func TestNewerThanTried(t *testing.T) {
+	start := newHouse(t, "newer").report().of(t, "start")
+	require.Equal(t, OK, start.Result)
+	require.Contains(t, start.Found, "It is newer than droid 0.225.2 (protocol 1.220.0), the newest that droid-acp was tried with.")
+	require.Equal(t, true, start.Facts["untried"])
+}
+
 // A droid that tells no version may work all the same.
 func TestNoVersion(t *testing.T) {
 	h := newHouse(t, "hung")

@@ -73,6 +73,8 @@ func playDroid(fake string) int {
 		return 0
 	case fake == "old":
 		version = fakedroid.Unversioned
+	case fake == "newer":
+		version = "1.999.0"
 	case fake == "older":
 		version = fakedroid.V099
 	case fake == "spy":
