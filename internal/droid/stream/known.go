@@ -18,6 +18,7 @@ agent_turn_completed childTokenUsage cumulativeChildTokenUsage cumulativeTokenUs
 assistant_message_retracted messageId
 assistant_text_complete blockIndex messageId
 assistant_text_delta blockIndex messageId textDelta
+child_session_available childSessionId description subagentType timestamp toolUseId
 create_message message parentId requestId
 droid_working_state_changed newState
 error error errorType exitCode message timestamp
@@ -39,8 +40,8 @@ tool_call toolUse
 tool_execution_phase_changed phase toolName toolUseId
 tool_progress_update toolName toolUseId update
 tool_result content isError messageId toolUseId
-request_permission options toolUses
-ask_user questions toolCallId
+request_permission associatedSessionIds options toolUses
+ask_user associatedSessionIds questions toolCallId
 permission_tool confirmationType details toolUse
 `) {
 		words := strings.Fields(line)
