@@ -306,7 +306,7 @@ func TestUnwritableLinks(t *testing.T) {
 func TestOpenInAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := filepath.Join(t.TempDir(), "sessions")
-		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
 		first := agentOn(t, one, root)
 		first.beginSession()
 		require.Equal(t, "end_turn", first.run("one"))
@@ -392,7 +392,7 @@ func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
 	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
 		synctest.Test(t, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "sessions")
-			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
 			e := open(t, f.start)
 			e.agent.cfg.Store = store.New(root, zap.NewNop())
 			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
