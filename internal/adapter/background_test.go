@@ -96,7 +96,7 @@ func beginLeaving(t *testing.T, capabilities string) leaving {
 	t.Helper()
 	var err error
 	l := leaving{leftRun: &leftRun{}}
-	l.output, err = os.Create(filepath.Join(os.TempDir(), fmt.Sprintf("droid-bg-%d.out", time.Now().UnixNano())))
+	l.output, err = os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.output.Close(); _ = os.Remove(l.output.Name()) })
 	serve := touch
