@@ -28,7 +28,7 @@ func TestRewindCancelled(t *testing.T) {
 		model.On("first", modelserver.Step{Text: "One."})
 		model.On("write", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{create}}, modelserver.Step{Text: "Made."})
 		model.On("after", modelserver.Step{Text: "Still here."})
-		c := startAgent(t, h, "--mode", "auto-high")
+		c := startAgent(t, h, "--mode", "auto-high").onPermission(allowOnce) // it asks before a file goes
 		c.initialize()
 		for _, moment := range moments {
 			moment *= time.Millisecond
@@ -57,6 +57,36 @@ func TestRewindCancelled(t *testing.T) {
 			}
 			require.Equal(t, gone, !strings.Contains(strings.Join(seen, "\n"), "write it"), "%v: what the model sees", moment)
 		}
+	})
+}
+
+// Going back asks before files change, and names one that the user has written since droid's edit, which droid would
+// overwrite without a word.
+func TestRewindAsksAboutFiles(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		file := filepath.Join(h.work, "kept")
+		require.NoError(t, os.WriteFile(file, []byte("old\n"), 0o600))
+		edit := modelserver.ToolCall{ID: "e", Name: "Edit", Args: map[string]any{"file_path": file, "old_str": "old", "new_str": "new"}}
+		model.On("write", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{edit}}, modelserver.Step{Text: "Made."})
+		s := startAgent(t, h, "--mode", "auto-high").onPermission(rejectOnce).open(h)
+		s.say("write it")
+		holds := func(want string) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, want, string(text))
+		}
+		holds("new\n")
+		require.NoError(t, os.WriteFile(file, []byte("mine\n"), 0o600))
+		later := time.Now().Add(time.Minute)
+		require.NoError(t, os.Chtimes(file, later, later))
+		require.Contains(t, s.say("/rewind 1 files"), "The conversation stays as it is.")
+		holds("mine\n")
+		s.await("the question", 0, time.Second, func(l line) bool {
+			return strings.Contains(string(l.Params), "- `kept`, **changed since droid's last edit of it**")
+		})
+		s.onPermission(allowOnce)
+		require.Contains(t, s.say("/rewind 1 files"), "1 files were restored")
+		holds("old\n")
 	})
 }
 

@@ -3,14 +3,19 @@ package adapter
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/paths"
 )
 
 // rewindPoint is a prompt that the user can go back to.
@@ -52,6 +57,45 @@ func rewindFiles(ctx context.Context, client *droid.Client, session string, p re
 		return droid.RewindInfo{Evicted: info.Evicted}, nil
 	}
 	return info, err
+}
+
+// rewoundFiles are the files that going back changes, as droid names them. Its answer says what they were, and not what the
+// user has done with them since, which going back undoes, too: a file that was written later than droid's last edit of it
+// ended counts as changed. It looks at the disk.
+func (a *Agent) rewoundFiles(ctx context.Context, info droid.RewindInfo, messages []stream.Message, cwd string) (all []show.RewoundFile) {
+	for deleted, list := range [][]json.RawMessage{info.Available, info.Created} {
+		for _, raw := range list {
+			var file struct {
+				Path string `json:"filePath"`
+			}
+			if json.Unmarshal(raw, &file) != nil || file.Path == "" {
+				continue
+			}
+			path := paths.Absolute(cwd, file.Path) // of files below the directory droid has the rest of it
+			since := lastEdit(messages, path, cwd)
+			f := show.RewoundFile{Path: path, Deleted: deleted == 1}
+			on, err := files.Within(ctx, a.calls, "stat", path, a.opener.Stat)
+			f.Changed = err == nil && !since.IsZero() && on.ModTime().After(since.Add(time.Second))
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// lastEdit is when droid's last edit of a file had ended, by a history; zero where that does not tell.
+func lastEdit(messages []stream.Message, path, cwd string) (at time.Time) {
+	edits := map[string]bool{}
+	for _, m := range messages {
+		for _, b := range m.Content {
+			switch {
+			case b.Type == "tool_use" && slices.Contains(show.EditedFiles(b.Name, b.Input, cwd), path):
+				edits[b.ID] = true
+			case b.Type == "tool_result" && edits[quirks.CallOf(b)] && m.CreatedAt > 0:
+				at = time.UnixMilli(int64(m.CreatedAt))
+			}
+		}
+	}
+	return at
 }
 
 // rewindBefore has droid go back in a session to before a prompt, with these files. It

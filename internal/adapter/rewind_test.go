@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +40,47 @@ func TestCancelledRewind(t *testing.T) {
 			require.NotContains(t, strings.Join(e.updates(), "\n"), "does not use")
 			e.inside(func(s *Session) { require.Equal(t, asked, slices.Contains(f.loaded, s.droidID)) })
 		}
+	})
+}
+
+// A user is asked before files change with the conversation: those that somebody has changed since are named, and nothing
+// happens where the answer is no.
+func TestRewindAsksAboutFiles(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		dir := t.TempDir()
+		kept, changed, made := filepath.Join(dir, "kept"), filepath.Join(dir, "changed"), filepath.Join(dir, "made")
+		edited := time.UnixMilli(1795229644628) // as the scripted droid has it
+		for _, path := range []string{kept, changed, made} {
+			require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+			require.NoError(t, os.Chtimes(path, edited, edited))
+		}
+		require.NoError(t, os.Chtimes(changed, edited, edited.Add(time.Minute)))
+		file := func(path string) fakedroid.Fields { return fakedroid.Fields{"filePath": path} }
+		edit := func(id, path string) fakedroid.Tool {
+			return fakedroid.Tool{ID: id, Name: "Edit", Input: fakedroid.Fields{"file_path": path, "old_str": "a", "new_str": "x"}, Result: "done"}
+		}
+		f := newFleet(t, v, uses(edit("t1", kept), edit("t2", changed)))
+		f.options = append(f.options,
+			fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) {
+				return fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made)}}, ""
+			}))
+		e := begin(t, f.start)
+		e.agent.opener.Stat = os.Stat
+		require.Equal(t, "end_turn", e.run("one"))
+		e.ask = rejectOnce
+		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
+		said := strings.Join(e.updates(), "\n")
+		require.Contains(t, said, "The conversation stays as it is.")
+		require.NotContains(t, strings.Join(f.raw, "\n"), "execute_rewind")
+		for _, m := range e.received() {
+			said += string(m.Params)
+		}
+		require.Contains(t, said, "changed`, **changed since droid's last edit of it**")
+		require.NotContains(t, said, "kept`, **changed")
+		require.Contains(t, said, "These files are deleted, as they were not there then:")
+		e.ask = allowOnce
+		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
+		require.Contains(t, strings.Join(f.raw, "\n"), "execute_rewind")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
@@ -34,12 +35,14 @@ func rewindCommand(r *slashRun, args string) {
 		r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 		return
 	}
-	client, session, to := r.s.proc.Client(), r.s.droidID, points[n-1]
+	client, session, cwd, to := r.s.proc.Client(), r.s.droidID, r.s.cwd, points[n-1]
 	var next store.Successor
 	var files droid.RewindInfo
+	var changes []show.RewoundFile
 	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 		next = r.s.agent.threads.Successor(ctx, session)
 		files, err = rewindFiles(ctx, client, session, to, len(fields) > 1)
+		changes = r.s.agent.rewoundFiles(ctx, files, info.Messages, cwd)
 		return err
 	})
 	if err != nil {
@@ -47,7 +50,8 @@ func rewindCommand(r *slashRun, args string) {
 		return
 	}
 	goesOver := client.Version().Has(stream.GoesOverAfterRewind)
-	if !goesOver && r.s.proc.Background() && !r.agree(r.s.show.RewindQuestion(), "Not rewound", "Agreed: go back") || r.over() {
+	ends := !goesOver && r.s.proc.Background()
+	if (ends || len(changes) > 0) && !r.agree(r.s.show.RewindQuestion(changes, ends), "Not rewound", "Agreed: go back") || r.over() {
 		return
 	}
 	// From here on a cancel ends the command when droid has answered: what became of the

@@ -268,6 +268,14 @@ type toolResult struct {
 	IsError   bool
 }
 
+// CallOf is the id of the call whose result a block of a history is, "" for others.
+func CallOf(b stream.ContentBlock) string {
+	if b.Type != "tool_result" {
+		return ""
+	}
+	return resultOf(b).ToolUseID
+}
+
 // resultOf reads a tool_result, whose fields are toolUseId and isError in the
 // histories of 0.99 to 0.225, unlike in the provider's API that stream.ContentBlock
 // follows.

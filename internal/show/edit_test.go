@@ -16,7 +16,7 @@ import (
 
 // planned are the changes of an input whose files were read.
 func planned(s *harness, tool string, raw json.RawMessage) []change {
-	s.read(inputFiles(tool, raw, s.cwd)...)
+	s.read(EditedFiles(tool, raw, s.cwd)...)
 	return s.plannedChanges(tool, raw)
 }
 

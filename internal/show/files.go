@@ -13,12 +13,12 @@ import (
 func (v *View) Needs(ev quirks.Event) (named []string) {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
-		named = inputFiles(ev.Name, ev.Input, v.cwd)
+		named = EditedFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.ToolInput:
-		named = inputFiles(ev.Name, ev.Input, v.cwd)
+		named = EditedFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.PermissionAsked:
 		for _, tool := range ev.Tools {
-			named = append(named, inputFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
+			named = append(named, EditedFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
 		}
 	case quirks.ToolEnded:
 		if ev.Unfinished || ev.IsError {
@@ -31,8 +31,8 @@ func (v *View) Needs(ev quirks.Event) (named []string) {
 	return named
 }
 
-// inputFiles are the files that the input of a call names, if it changes files.
-func inputFiles(name string, raw json.RawMessage, cwd string) (named []string) {
+// EditedFiles are the files that the input of a call names, if it changes files.
+func EditedFiles(name string, raw json.RawMessage, cwd string) (named []string) {
 	var in struct {
 		FilePath string `json:"file_path"`
 		Input    string `json:"input"`

@@ -1,9 +1,16 @@
 package show
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 // OwnQuestion is something that this agent asks itself, with one option that says yes.
@@ -92,9 +99,56 @@ func (v *View) CompactQuestion(background bool) *OwnQuestion {
 
 const endsBackground = "\n\nA command that droid runs in the background ends with that."
 
-// RewindQuestion asks whether to go back, which ends a command in the background. It is nil where CompactQuestion is.
-func (v *View) RewindQuestion() *OwnQuestion {
-	return v.yesOrNo("rewind", "Go back to before that prompt?", "droid is started again for it."+endsBackground, "Go back")
+// RewoundFile is a file that going back changes.
+type RewoundFile struct {
+	Path    string
+	Deleted bool // it goes, as it was not there then; else it gets its old text
+	Changed bool // somebody has changed it since droid's last edit of it
+}
+
+// mostRewound is how many files a question names.
+const mostRewound = 50
+
+// RewindQuestion asks whether to go back. files are those which that changes, and background says that a command in the
+// background ends with it. It is nil where CompactQuestion is.
+func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion {
+	var parts []string
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b RewoundFile) int { // what the user may lose stands first
+		switch {
+		case a.Changed == b.Changed:
+			return 0
+		case a.Changed:
+			return -1
+		}
+		return 1
+	})
+	for _, kind := range []struct {
+		deleted bool
+		what    string
+	}{{false, "These files get the text that they had then:"}, {true, "These files are deleted, as they were not there then:"}} {
+		var lines []string
+		for _, f := range files {
+			if f.Deleted != kind.deleted {
+				continue
+			}
+			line := "- " + markdown.Code(visible.Line(paths.Relative(v.cwd, f.Path)))
+			if f.Changed {
+				line += ", **changed since droid's last edit of it**"
+			}
+			lines = append(lines, line)
+		}
+		if n := len(lines); n > mostRewound {
+			lines = append(lines[:mostRewound], fmt.Sprintf("- and %d more", n-mostRewound))
+		}
+		if len(lines) > 0 {
+			parts = append(parts, kind.what+"\n\n"+strings.Join(lines, "\n"))
+		}
+	}
+	if background {
+		parts = append(parts, "droid is started again for it."+endsBackground)
+	}
+	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Go back")
 }
 
 // The options. The first of their kind is never the one that says yes.

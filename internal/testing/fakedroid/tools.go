@@ -229,7 +229,7 @@ func (d *Droid) result(t Tool, content string, isError bool) error {
 func (d *Droid) rawResult(t Tool, content string, isError bool) error {
 	id := d.newID()
 	d.parent = id
-	d.sessions.add(d.session, Fields{"id": id, "role": "tool", "content": []Fields{{
+	d.sessions.add(d.session, Fields{"id": id, "role": "tool", "createdAt": 1795229644628, "content": []Fields{{
 		"type": "tool_result", "tool_use_id": t.ID, "content": content, "is_error": isError,
 	}}})
 	return d.Notify("tool_result", Fields{"toolUseId": t.ID, "messageId": id, "content": content, "isError": isError})
