@@ -189,16 +189,22 @@ func (s *Session) tellTitle(title string) {
 // of its own loads that for a moment, and ends beside, politely until polite ends. leave gives up the request's place
 // when that process is gone.
 func (a *Agent) setStoredTitle(ctx, polite context.Context, leave func(), id, title string) *acp.RequestError {
+	held := true
+	defer func() {
+		if held { // also after a panic
+			leave()
+		}
+	}()
 	client, release, failure := a.launchStored(ctx, id)
 	if failure != nil {
 		release()
-		leave()
 		return failure
 	}
 	answered, err := a.rename(ctx, client, id, title)
 	if answered { // it has nothing left to write
 		client.Kill()
 	}
+	held = false
 	a.sessions.Beside(func() {
 		process.Close(polite, client)
 		release()
