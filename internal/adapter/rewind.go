@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -72,10 +73,16 @@ func (a *Agent) rewoundFiles(ctx context.Context, info droid.RewindInfo, message
 				continue
 			}
 			path := paths.Absolute(cwd, file.Path) // of files below the directory droid has the rest of it
-			since := lastEdit(messages, path, cwd)
 			f := show.RewoundFile{Path: path, Deleted: deleted == 1}
 			on, err := files.Within(ctx, a.calls, "stat", path, a.opener.Stat)
-			f.Changed = err == nil && !since.IsZero() && on.ModTime().After(since.Add(time.Second))
+			switch since := lastEdit(messages, path, cwd); {
+			case errors.Is(err, fs.ErrNotExist):
+				f.Since = show.FileGone
+			case err != nil || since.IsZero():
+				f.Since = show.FileUnknown
+			case on.ModTime().After(since.Add(time.Second)):
+				f.Since = show.FileChanged
+			}
 			all = append(all, f)
 		}
 	}

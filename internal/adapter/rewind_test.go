@@ -62,7 +62,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		f := newFleet(t, v, uses(edit("t1", kept), edit("t2", changed)))
 		f.options = append(f.options,
 			fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) {
-				return fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made)}}, ""
+				return fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}, ""
 			}))
 		e := begin(t, f.start)
 		e.agent.opener.Stat = os.Stat
@@ -76,7 +76,9 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 			said += string(m.Params)
 		}
 		require.Contains(t, said, "changed`, **changed since droid's last edit of it**")
-		require.NotContains(t, said, "kept`, **changed")
+		require.NotContains(t, said, "kept`,")
+		require.Contains(t, said, "made`, which may have been changed", "no edit of it is known")
+		require.Contains(t, said, "gone`, which is not there now")
 		require.Contains(t, said, "These files are deleted, as they were not there then:")
 		e.ask = allowOnce
 		require.Equal(t, "end_turn", e.run("/rewind 1 files"))

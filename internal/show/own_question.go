@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,7 +104,23 @@ const endsBackground = "\n\nA command that droid runs in the background ends wit
 type RewoundFile struct {
 	Path    string
 	Deleted bool // it goes, as it was not there then; else it gets its old text
-	Changed bool // somebody has changed it since droid's last edit of it
+	Since   SinceEdit
+}
+
+// SinceEdit is what became of a file since droid's last edit of it.
+type SinceEdit int
+
+// What one sees of that on the disk; nothing, as far as that tells, is the zero value.
+const (
+	FileUnknown SinceEdit = iota + 1 // it could not be seen
+	FileGone                         // it is not there
+	FileChanged                      // somebody has written it
+)
+
+var sinceEdits = map[SinceEdit]string{
+	FileUnknown: ", which may have been changed since droid's last edit of it",
+	FileGone:    ", which is not there now",
+	FileChanged: ", **changed since droid's last edit of it**",
 }
 
 // mostRewound is how many files a question names.
@@ -114,15 +131,7 @@ const mostRewound = 50
 func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion {
 	var parts []string
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b RewoundFile) int { // what the user may lose stands first
-		switch {
-		case a.Changed == b.Changed:
-			return 0
-		case a.Changed:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(files, func(a, b RewoundFile) int { return cmp.Compare(b.Since, a.Since) }) // what the user may lose stands first
 	for _, kind := range []struct {
 		deleted bool
 		what    string
@@ -132,11 +141,7 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 			if f.Deleted != kind.deleted {
 				continue
 			}
-			line := "- " + markdown.Code(visible.Line(paths.Relative(v.cwd, f.Path)))
-			if f.Changed {
-				line += ", **changed since droid's last edit of it**"
-			}
-			lines = append(lines, line)
+			lines = append(lines, "- "+markdown.Code(visible.Line(paths.Relative(v.cwd, f.Path)))+sinceEdits[f.Since])
 		}
 		if n := len(lines); n > mostRewound {
 			lines = append(lines[:mostRewound], fmt.Sprintf("- and %d more", n-mostRewound))
