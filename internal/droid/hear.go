@@ -203,6 +203,9 @@ func (c *Client) learnVersion(v stream.Version) {
 
 // strange counts what droid said and no table has, and logs it when it comes first.
 func (c *Client) strange(what string) {
+	if len(what) > maxStrangeName {
+		what = strings.ToValidUTF8(what[:maxStrangeName], "") + "…"
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.state.strange) >= maxStrange && c.state.strange[what] == 0 {
@@ -213,8 +216,12 @@ func (c *Client) strange(what string) {
 	}
 }
 
-// maxStrange bounds how many such things are told apart.
-const maxStrange = 50
+const (
+	// maxStrange bounds how many such things are told apart.
+	maxStrange = 50
+	// maxStrangeName is how much of the name of one is kept, in bytes.
+	maxStrangeName = 100
+)
 
 // Strange is what this droid said and no table has, such as "field hurry of tool_result", each with how
 // often it came.

@@ -24,7 +24,8 @@ type RuleCheck struct {
 }
 
 // CheckRules asks this droid's program about a command, in a directory. It reads the files of the user and the project,
-// and not those settings that one process has (0.225.2). It starts a process that runs nothing else, for 0.5 to 1 s. The error is a *stream.TooOldError where it cannot do that.
+// and not those settings that one process has (0.225.2). It starts a process that runs nothing else, for 0.5 to 1 s. The
+// error is a *stream.TooOldError where it cannot do that.
 func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleCheck, err error) {
 	if err := c.Version().Needs(stream.ChecksRules); err != nil {
 		return k, err

@@ -2,6 +2,7 @@ package droid
 
 import (
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,13 +67,16 @@ func TestStrange(t *testing.T) {
 	}
 	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"tool_result","hurry":1}}`)
 	<-c.Events()
-	require.Equal(t, map[string]int{"event dream_update": 3, "field hurry of tool_result": 1}, c.Strange())
-	require.Len(t, logged.FilterMessageSnippet("no table").All(), 2)
+	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"%s"}}`, strings.Repeat("d", 100_000))
+	<-c.Events()
+	long := "event " + strings.Repeat("d", maxStrangeName-len("event ")) + "…"
+	require.Equal(t, map[string]int{"event dream_update": 3, "field hurry of tool_result": 1, long: 1}, c.Strange())
+	require.Len(t, logged.FilterMessageSnippet("no table").All(), 3)
 	require.Len(t, logged.FilterMessageSnippet("this droid is newer than droid").All(), 1)
 	for n := range 2 * maxStrange {
 		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"dream_%d"}}`, n)
 		<-c.Events()
 	}
 	require.Len(t, c.Strange(), maxStrange+1, "bounded")
-	require.Equal(t, maxStrange+2, c.Strange()["more of that"])
+	require.Equal(t, maxStrange+3, c.Strange()["more of that"])
 }
