@@ -165,7 +165,6 @@ func (m *Machine) Idle() bool {
 // Unwritten reports whether a response is not written yet.
 func (m *Machine) Unwritten() bool { return m.unwritten > 0 }
 
-// ReadEvents reports whether droid's events may be read. While a response is being
-// written and droid works on the next prompt already, they are not: an update of that
-// prompt would come before the response.
-func (m *Machine) ReadEvents() bool { return m.running == nil || m.unwritten == 0 }
+// ReadEvents reports whether droid's events may be read. While a response is being written they are not: what droid
+// says next, of the next prompt or by itself, would come before it.
+func (m *Machine) ReadEvents() bool { return m.unwritten == 0 }

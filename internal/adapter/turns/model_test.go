@@ -750,7 +750,7 @@ func (w *world) settled() {
 	if runs {
 		w.must(w.open[id] != nil, "what has ended does not run")
 	}
-	w.must(w.m.ReadEvents() == !(runs && w.unwritten > 0), "droid is read unless its words would overtake a response")
+	w.must(w.m.ReadEvents() == (w.unwritten == 0), "droid is read unless its words would overtake a response")
 	for _, t := range w.all {
 		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
 		w.must(!t.parked || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
