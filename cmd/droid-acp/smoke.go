@@ -52,13 +52,14 @@ Exit codes:
 			{Name: "expect", Kind: flags.Texts, Value: "TEXT", Does: "the answer to the last prompt must contain this"},
 			{Name: "expect-file", Kind: flags.Texts, Value: "PATH[=TEXT]",
 				Does: "after the last prompt there must be this file below the session's directory, and TEXT in it"},
+			{Name: "schema", Kind: flags.File, Value: "FILE", Does: "the answer to the last prompt must have the form of this JSON schema, which an old droid cannot do"},
 			{Name: "cwd", Kind: flags.Dir, Value: "DIR", Unset: "the current directory", Does: "the session's directory"},
 			{Name: "timeout", Kind: flags.Duration, Value: "TIME", Default: "5m", Least: 1, Form: "a time longer than zero, such as 90s or 5m", Does: "give up after this time, which is for all prompts together"},
 			{Name: "json", Kind: flags.Switch, Does: "print the protocol lines instead of the readable conversation and the summary"},
 			{Name: "junit", Kind: flags.File, Value: "FILE", Does: "write the result as JUnit's XML, a test case for each prompt"},
 			{Name: "result", Kind: flags.File, Value: "FILE", Does: "write the result as JSON; docs/ci.md describes its fields"},
 		},
-		exclude: [][2]string{{"demo", flags.Droid}, {"demo", flags.Model}, {"demo", flags.Effort}},
+		exclude: [][2]string{{"demo", flags.Droid}, {"demo", flags.Model}, {"demo", flags.Effort}, {"demo", "schema"}},
 		strict:  true,
 		run:     runSmoke,
 	}
@@ -195,7 +196,7 @@ func directory(path string) (string, error) {
 	return path, nil
 }
 
-// maxPrompts bounds the file of prompts, in bytes.
+// maxPrompts bounds the files of prompts and of a schema, in bytes.
 const maxPrompts = 10 << 20
 
 // promptsOf are the prompts of the file, or the one of the command line. The last one
@@ -228,23 +229,37 @@ func promptsOf(v flags.Values, text string) (prompts []smoke.Prompt, err error) 
 			last.Expect = append(last.Expect, e)
 		}
 	}
+	if path := v.String("schema"); path != "" {
+		text, err := readBounded(path)
+		if err == nil {
+			err = last.WithSchema(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("invalid value %q for --schema: %w", path, err)
+		}
+	}
 	return prompts, nil
 }
 
 func readPrompts(path string) ([]smoke.Prompt, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	return smoke.ParsePrompts(string(text))
+}
+
+func readBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxPrompts+1))
-	if err != nil {
-		return nil, err
+	if err == nil && len(text) > maxPrompts {
+		err = errors.New("it is larger than 10 MiB")
 	}
-	if len(text) > maxPrompts {
-		return nil, errors.New("it is larger than 10 MiB")
-	}
-	return smoke.ParsePrompts(string(text))
+	return text, err
 }
 
 // locateDroid is the command of droid: the real one, or this program as the scripted one.

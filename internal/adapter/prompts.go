@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,8 @@ type userPrompt struct {
 	marks   prompt.Marks       // of all that the editor sent, where it may come again
 	content prompt.Prompt      // without what came again; what the session makes of it is message
 	message stream.UserMessage // made when the prompt goes to droid, see compose
+	schema  json.RawMessage    // that the answer must have the form of; nil for none
+	output  json.RawMessage    // the answer in that form, from droid; nil before and for none
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
@@ -57,6 +60,8 @@ type promptEnd struct {
 // kind is who answers the prompt: droid, a shell command or this agent.
 func (p *userPrompt) kind() turns.Kind {
 	switch {
+	case p.schema != nil:
+		return turns.Alone
 	case p.command == nil:
 		return turns.ToDroid
 	case p.command.name == commandShell:
@@ -72,9 +77,14 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
 		SessionID string        `json:"sessionId"`
 		Prompt    rawjson.Value `json:"prompt"`
+		Meta      rawjson.Value `json:"_meta"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
+	}
+	schema, wrong := protocol.OutputFormat(json.RawMessage(params.Meta))
+	if wrong != nil {
+		return nil, problem.InvalidParams("%v", wrong)
 	}
 	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // the turn outlives its images; a text always encodes
 	s, place, err := a.reach(c, params.SessionID)
@@ -89,7 +99,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	p.request = c.Response
+	p.request, p.schema = c.Response, bytes.Clone(schema)
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
 		p.accept()
 		s.cancelIfLate(place)
@@ -100,7 +110,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		if end.err != nil {
 			return nil, end.err
 		}
-		return protocol.PromptResult{StopReason: end.stop, Usage: usage.Of(p.used), Meta: protocol.FailedMeta(p.failed)}, nil
+		return protocol.PromptResult{StopReason: end.stop, Usage: usage.Of(p.used), Meta: protocol.PromptMeta(p.failed, p.output)}, nil
 	})
 }
 
@@ -165,8 +175,12 @@ func (p *userPrompt) accept() {
 		p.answer("", err)
 		return
 	}
-	s.show.Prompted()
 	p.command = s.commandOf(p.content)
+	if p.command != nil && p.schema != nil {
+		p.answer("", problem.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
+		return
+	}
+	s.show.Prompted()
 	p.id = s.prompts.Add(p)
 	asked := s.questions.IsOpen()
 	s.prompts.Accept(p.id, p.kind())
@@ -245,6 +259,6 @@ func (p *userPrompt) compose() *acp.RequestError {
 	if err != nil {
 		return problem.InvalidParams("%v", err)
 	}
-	p.message = message
+	p.message, p.message.Schema = message, p.schema
 	return p.refusedProgram()
 }

@@ -85,6 +85,10 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
 		s.usage.Changed(ev) // usage_update needs the window's size, see tellUsage
+	case stream.StructuredOutput:
+		if id, runs := s.prompts.Running(); runs {
+			s.prompts.Get(id).output = ev.Output
+		}
 	case stream.MCPStatusChanged:
 		s.mcpStatus(ev)
 	case stream.MCPAuthRequired:

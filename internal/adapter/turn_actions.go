@@ -37,6 +37,8 @@ func (s *Session) act(a turns.Action) {
 		s.endDroid(killed, "it did not stop when a turn was cancelled")
 	case turns.Stop:
 		s.prompts.Get(a.ID).command.stop()
+	case turns.TakeBack:
+		s.takeBack(a.Request)
 	case turns.Forget:
 		s.apply(s.proc.Norm().Abort(time.Now(), a.Request))
 	case turns.End:
@@ -81,9 +83,14 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 	if err := p.renew(ctx, t); err != nil {
 		return err
 	}
-	_, info, err := s.awaitDroid(ctx, t, 1)
+	client, info, err := s.awaitDroid(ctx, t, 1)
 	if err != nil || ctx.Err() != nil {
 		return err
+	}
+	if p.schema != nil {
+		if err := client.Version().Needs(stream.TakesSchema); err != nil {
+			return problem.NotTaken(err)
+		}
 	}
 	if info != nil && crashed {
 		s.tell(show.Thought("droid had ended and was started again; the session continues."))
@@ -170,6 +177,28 @@ func (s *Session) interrupt() {
 				s.log.Debug("interrupt", zap.Error(err))
 			}
 		})
+	})
+}
+
+// takeBack asks droid for a message that the user cancelled before droid began with it. A droid that gives none back
+// ends it as cancelled when its turn comes.
+func (s *Session) takeBack(request string) {
+	if !s.proc.Has(stream.GivesMessagesBack) {
+		return
+	}
+	s.Go(func(t *owner.Task) {
+		client, err := s.proc.Client(), error(nil)
+		t.Beside(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, interruptTime)
+			defer cancel()
+			err = client.TakeBack(ctx, request)
+		})
+		if err != nil {
+			s.log.Debug("taking a message back", zap.Error(err))
+			return
+		}
+		s.drainEvents() // that droid works on it comes before the answer
+		s.prompts.TakenBack(request)
 	})
 }
 

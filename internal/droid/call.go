@@ -22,7 +22,8 @@ const (
 	methodInterrupt      = "droid.interrupt_session"
 	methodUpdateSettings = "droid.update_session_settings"
 	methodFork           = "droid.fork_session"
-	methodClose          = "droid.close_session" // 0.215 to 0.225
+	methodClose          = "droid.close_session"               // 0.215 to 0.225
+	methodResolveQueued  = "droid.resolve_queued_user_message" // 0.215 to 0.225
 )
 
 // errNotSent marks a call that ctx ended before droid could see it.

@@ -60,6 +60,22 @@ type userMessage struct {
 	Images    []stream.Image `json:"images,omitempty"`
 	Files     []stream.File  `json:"files,omitempty"`
 	MessageID string         `json:"messageId,omitempty"`
+	Format    *outputFormat  `json:"outputFormat,omitempty"`
+}
+
+// outputFormat is the form that the answer to a message must have.
+type outputFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// newUserMessage is the params for m.
+func newUserMessage(m stream.UserMessage) userMessage {
+	u := userMessage{Text: m.Text, Images: m.Images, Files: m.Files, MessageID: m.MessageID}
+	if m.Schema != nil {
+		u.Format = &outputFormat{"json_schema", m.Schema}
+	}
+	return u
 }
 
 // encodeRequest returns the line of the request that sends m. The data of images and documents is megabytes, of

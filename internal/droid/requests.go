@@ -158,7 +158,16 @@ func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error
 	if m.RequestID == "" {
 		m.RequestID = c.newID()
 	}
-	return c.callID(ctx, m.RequestID, methodAddUserMessage, userMessage{m.Text, m.Images, m.Files, m.MessageID}, nil)
+	return c.callID(ctx, m.RequestID, methodAddUserMessage, newUserMessage(m), nil)
+}
+
+// TakeBack asks droid to forget the message that was sent under a request id, where stream.GivesMessagesBack says that it
+// does that. droid answers the same for one that it has begun with or never had, and says nothing more.
+func (c *Client) TakeBack(ctx context.Context, requestID string) error {
+	return c.Call(ctx, methodResolveQueued, struct {
+		RequestID string `json:"requestId"`
+		Action    string `json:"action"`
+	}{requestID, "delete"}, nil)
 }
 
 // Interrupt asks droid to end the running turn; its end shows in Events. It is

@@ -794,3 +794,15 @@ func TestSameJSON(t *testing.T) {
 		require.False(t, sameJSON(json.RawMessage(text), json.RawMessage(other)), other)
 	}
 }
+
+// TestQuirk41_JSONIsWrittenAnew: what was sent of an answer stands where the snapshot has the same value in other
+// letters; another value is another answer.
+func TestQuirk41_JSONIsWrittenAnew(t *testing.T) {
+	k := started(t, v225)
+	k.push(delta("a1", `{"n": `), delta("a1", "4.0}")).says(`text a1 "{\"n\": "`, `text a1 "4.0}"`)
+	k.push(assistant("a1", thinking("So."), text(`{"n":4}`))).says(`thought a1 "So."`)
+	k.push(delta("a2", `{"n": 4.0}`)).says(`text a2 "{\"n\": 4.0}"`)
+	k.push(assistant("a2", text(`{"n":5}`))).says("text retracted a2", `text a2~2 "{\"n\":5}"`)
+	k.push(delta("a3", `4.0`)).says(`text a3 "4.0"`)
+	k.push(assistant("a3", text(`4`))).says("text retracted a3", `text a3~2 "4"`)
+}

@@ -152,6 +152,9 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 // fillIn sends what the snapshot has and the deltas had not, and the tool calls.
 func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
 	rest, ok := m.missing(content)
+	if !ok {
+		rest, ok = m.missing(m.asSaid(content))
+	}
 	if !ok && !n.restarted(m, content) {
 		n.retract(m)
 		rest, _ = m.missing(content)

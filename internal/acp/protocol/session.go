@@ -1,6 +1,11 @@
 package protocol
 
-import acp "github.com/coder/acp-go-sdk"
+import (
+	"encoding/json"
+	"errors"
+
+	acp "github.com/coder/acp-go-sdk"
+)
 
 // SessionMode is a mode that a session can be in (ACP v1).
 type SessionMode struct {
@@ -22,12 +27,37 @@ type PromptResult struct {
 	Meta       map[string]any `json:"_meta,omitempty"`
 }
 
-// FailedMeta marks a prompt that failed with this error and ends as others do.
-func FailedMeta(err *acp.RequestError) map[string]any {
-	if err == nil {
+// PromptMeta is what this agent has in _meta of a prompt's result, by the name droid-acp; nil where that is nothing.
+// failed is the error of a prompt that ends as others do, output what the model answered in the form that the prompt wanted.
+func PromptMeta(failed *acp.RequestError, output json.RawMessage) map[string]any {
+	own := map[string]any{}
+	if failed != nil {
+		own["error"] = failed
+	}
+	if output != nil {
+		own["structuredOutput"] = output
+	}
+	if len(own) == 0 {
 		return nil
 	}
-	return map[string]any{"droid-acp": map[string]any{"error": err}}
+	return map[string]any{"droid-acp": own}
+}
+
+// OutputFormat is the form that a prompt wants its answer to have, in _meta of its params: droid-acp.outputFormat, as droid
+// has it. nil is none.
+func OutputFormat(meta json.RawMessage) (schema json.RawMessage, err error) {
+	raw, wanted := Fields(Fields(meta)["droid-acp"])["outputFormat"]
+	if !wanted || string(raw) == "null" {
+		return nil, nil
+	}
+	var format struct {
+		Type   string
+		Schema json.RawMessage
+	}
+	if json.Unmarshal(raw, &format) != nil || format.Type != "json_schema" || !isObject(format.Schema) {
+		return nil, errors.New(`_meta.droid-acp.outputFormat must be {"type": "json_schema", "schema": {…}}`)
+	}
+	return format.Schema, nil
 }
 
 // Usage is what the turn of a prompt took, in tokens. Those of the cache are not among

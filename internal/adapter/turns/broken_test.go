@@ -259,6 +259,26 @@ func (b staysChanging) Changed(c *Change, _ error) []Action {
 	return nil
 }
 
+// sharesTurns has a prompt that is to be alone in its turn share it.
+type sharesTurns struct{ *Machine }
+
+func (b sharesTurns) Accept(id ID, kind Kind) []Action {
+	if kind == Alone {
+		kind = ToDroid
+	}
+	return b.Machine.Accept(id, kind)
+}
+
+// believesAnswers ends a prompt that droid works on, as droid says that it has given it back.
+type believesAnswers struct{ *Machine }
+
+func (b believesAnswers) TakenBack(request string) []Action {
+	if p := b.byRequest(request); p != nil {
+		p.begun, p.folded = time.Time{}, false
+	}
+	return b.Machine.TakenBack(request)
+}
+
 // TestRulesAreNoticed: a machine that breaks a rule is found within the steps of
 // TestRules.
 func TestRulesAreNoticed(t *testing.T) {
@@ -289,6 +309,8 @@ func TestRulesAreNoticed(t *testing.T) {
 		"one change after the other":     func(m *Machine) machine { return changesTwice{m} },
 		"failed changes fail prompts":    func(m *Machine) machine { return forgivesChanges{m} },
 		"prompts go on after changes":    func(m *Machine) machine { return staysChanging{m} },
+		"alone is alone":                 func(m *Machine) machine { return sharesTurns{m} },
+		"what has begun is not back":     func(m *Machine) machine { return believesAnswers{m} },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			for seed := range int64(worlds) {

@@ -26,7 +26,7 @@ func (m *Machine) Join(id ID, when When) (host ID, ok bool, actions []Action) {
 	if !m.Joinable() {
 		return 0, false, nil
 	}
-	p := &prompt{id: id, host: m.running.root(), behind: when == Behind, place: m.nextPlace()}
+	p := &prompt{id: id, host: m.running.root(), behind: when == Behind || m.running.alone, place: m.nextPlace()}
 	m.queue = slices.Insert(m.queue, m.front(), p)
 	m.steer()
 	return p.host.id, true, m.take()
@@ -59,7 +59,7 @@ func (m *Machine) front() int {
 // mayJoinNow reports whether a waiting prompt may go to droid while another one runs.
 func (m *Machine) mayJoinNow(p *prompt) bool {
 	if p.host == nil {
-		return m.steering
+		return m.steering && !p.alone && !m.running.alone
 	}
 	return !p.behind
 }

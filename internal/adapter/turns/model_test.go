@@ -31,6 +31,7 @@ type machine interface {
 	Join(ID, When) (ID, bool, []Action)
 	Started(time.Time, string) []Action
 	Folded(string) bool
+	TakenBack(string) []Action
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
 	CancelOne(time.Time, ID) []Action
@@ -56,7 +57,8 @@ type machine interface {
 // what the machine wanted done.
 type told struct {
 	id        ID
-	kind      Kind
+	kind      Kind // never Alone
+	alone     bool
 	request   string // under which droid has it, or gets it
 	started   bool   // NeedDroid, Run or Send came
 	again     bool   // droid threw it away, or died before it took it, and it is to be sent again
@@ -66,6 +68,8 @@ type told struct {
 	needs     bool   // NeedDroid came; Ready or Fail has not been said
 	runs      bool   // Run came
 	stopped   bool   // Stop came
+	asked     bool   // TakeBack came; its answer has not been said
+	folded    bool   // droid was said to have taken it into another turn
 	cancelled bool   // by the user
 	spoke     bool
 	ended     bool
@@ -176,7 +180,7 @@ func (w *world) step() {
 		w.die()
 		return
 	}
-	switch w.rng.Intn(35) {
+	switch w.rng.Intn(37) {
 	case 0, 1, 2:
 		w.accept()
 	case 3, 22, 23:
@@ -233,6 +237,8 @@ func (w *world) step() {
 		w.changed()
 	case 34:
 		w.giveUpChanges()
+	case 35, 36:
+		w.takenBack()
 	case 21:
 		w.steering = w.rng.Intn(3) > 0
 		w.note("steering %v", w.steering)
@@ -247,8 +253,13 @@ func (w *world) accept() {
 		kind = Here
 	case 1:
 		kind = Process
+	case 2, 3:
+		kind = Alone
 	}
 	t := &told{id: ID(len(w.all) + 1), kind: kind, place: w.nextPlace()}
+	if kind == Alone {
+		t.kind, t.alone = ToDroid, true
+	}
 	w.all = append(w.all, t)
 	w.open[t.id] = t
 	w.note("accept %d kind %d", t.id, kind)
@@ -308,7 +319,7 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with, t.reached, t.seen = false, false, time.Time{}
+		t.with, t.reached, t.folded, t.asked, t.seen = false, false, false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
@@ -357,6 +368,7 @@ func (w *world) join() {
 	t := &told{id: ID(len(w.all) + 1), again: true, behind: w.rng.Intn(2) == 0, place: w.nextPlace()}
 	id, runs := w.m.Running()
 	if runs {
+		t.behind = t.behind || w.open[id].alone
 		if t.host = w.open[id]; t.host.host != nil {
 			t.host = t.host.host
 		}
@@ -397,7 +409,7 @@ func (w *world) droidMoves() {
 		id, _ := w.m.Running()
 		folded := w.m.Folded(t.request)
 		w.must(folded == (id != t.id), "a prompt is taken into the turn of another one")
-		t.spoke = t.spoke || folded
+		t.spoke, t.folded = t.spoke || folded, t.folded || folded
 	case 2:
 		w.note("beside %d", t.id)
 		w.carryOut(w.m.Beside(w.now, t.request))
@@ -428,6 +440,26 @@ func (w *world) cancel() {
 	}
 	w.carryOut(w.m.Cancel(w.now))
 	w.must(!w.m.Queued(), "after a cancel nothing waits")
+}
+
+// takenBack has droid answer that it has given a prompt back.
+func (w *world) takenBack() {
+	t := w.pick(func(t *told) bool { return t.asked })
+	if t == nil {
+		return
+	}
+	w.note("taken back %d", t.id)
+	kept := t.folded || !t.seen.IsZero() || !t.with
+	t.asked = false
+	if !kept {
+		w.stops(t)
+	}
+	w.carryOut(w.m.TakenBack(t.request))
+	if kept {
+		w.must(!t.ended, "droid has what it works on, whatever it answers")
+	} else {
+		w.mustBeOver(t, "a prompt that droid has given back ends")
+	}
 }
 
 func (w *world) hold() {
@@ -542,6 +574,11 @@ func (w *world) carryOut(actions []Action) {
 			w.end(a)
 		case Merged:
 			w.merged(a)
+		case TakeBack:
+			t := w.pick(func(t *told) bool { return t.with && t.request == a.Request })
+			id, _ := w.m.Running()
+			w.must(t != nil && t.cancelled && t.id != id && !t.folded, "a prompt is asked back that was cancelled before droid worked on it")
+			t.asked = true
 		case Begin:
 			w.begins(a.Change)
 		case Forget, RefuseAsk:
@@ -584,6 +621,7 @@ func (w *world) send(a Send) {
 		r := w.open[id]
 		w.must((w.steering || t.host != nil) && r != nil && r.with && !r.cancelled, "a prompt is steered into a turn that runs")
 		w.must(!t.behind, "what waits for the end of a turn does not go into it")
+		w.must(!t.alone && !r.alone, "what is to be alone in its turn is")
 		w.notBefore(t, false)
 		for _, other := range w.all {
 			w.must(other.ended || !other.sending, "prompts are steered one after the other")

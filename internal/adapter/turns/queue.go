@@ -53,6 +53,7 @@ func (q *Queue[P]) Accept(id ID, kind Kind)                 { q.Do(q.Machine.Acc
 func (q *Queue[P]) Ready(id ID)                             { q.Do(q.Machine.Ready(id)) }
 func (q *Queue[P]) Taken(now time.Time, id ID)              { q.Do(q.Machine.Taken(now, id)) }
 func (q *Queue[P]) Refused(now time.Time, id ID, why error) { q.Do(q.Machine.Refused(now, id, why)) }
+func (q *Queue[P]) TakenBack(request string)                { q.Do(q.Machine.TakenBack(request)) }
 func (q *Queue[P]) Fail(id ID, why error)                   { q.Do(q.Machine.Fail(id, why)) }
 func (q *Queue[P]) FailRunning(why error)                   { q.Do(q.Machine.FailRunning(why)) }
 func (q *Queue[P]) FailWaiting(why error)                   { q.Do(q.Machine.FailWaiting(why)) }

@@ -59,8 +59,26 @@ func (m *Machine) Folded(request string) bool {
 	if p == nil || p == m.running {
 		return false
 	}
-	p.spoke = true
+	p.spoke, p.folded = true, true
 	return true
+}
+
+// takeBack asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
+// where the running one is stopped.
+func (m *Machine) takeBack(p *prompt) {
+	if r := m.running; p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.parked && !p.folded && p.begun.IsZero() {
+		m.do(TakeBack{p.request})
+	}
+}
+
+// TakenBack says that droid has answered to TakeBack. It answers the same for a prompt that it works on, which it has told
+// before then.
+func (m *Machine) TakenBack(request string) []Action {
+	if p := m.byRequest(request); p != nil && p.cancelled && p.begun.IsZero() && !p.folded {
+		m.do(Forget{request})
+		m.finish(p, End{Cancelled: true})
+	}
+	return m.take()
 }
 
 // Dropped says that droid threw a prompt away, which it does with what waits when it
@@ -87,7 +105,7 @@ func (m *Machine) putBack(p *prompt) {
 	ran := m.running == p
 	m.remove(p)
 	p.stage, p.request, p.again, p.crash = waiting, "", true, nil
-	p.begun, p.called = time.Time{}, false
+	p.begun, p.called, p.folded = time.Time{}, false, false
 	at := slices.IndexFunc(m.queue, func(q *prompt) bool { return q.host == p })
 	if at < 0 {
 		at = m.front()

@@ -73,7 +73,8 @@ func (m *Machine) CancelOne(now time.Time, id ID) []Action {
 	case p == m.running:
 		m.cancelRunning(now)
 	default:
-		p.cancelled = true // droid has it beside the running one, which it would stop
+		p.cancelled = true // an interrupt would stop the running one
+		m.takeBack(p)
 	}
 	m.cancelMessages(now, p)
 	return m.take()

@@ -26,6 +26,8 @@ type Kind int
 const (
 	// ToDroid is a prompt for the model.
 	ToDroid Kind = iota
+	// Alone is one that shares its turn with no other: what it wants of the answer would hold for the other, too.
+	Alone
 	// Here is a command of ours. A cancel ends it at once.
 	Here
 	// Setting is a command of ours that changes a setting: no Change that is asked later begins before it has
@@ -69,6 +71,9 @@ type (
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
+	// TakeBack asks droid for a prompt back that the user cancelled, and that droid has beside the running one
+	// under this request id. TakenBack follows where droid has given it.
+	TakeBack struct{ Request string }
 	// Forget tells that droid does not have the prompt which it got under this
 	// request id.
 	Forget struct{ Request string }
@@ -96,6 +101,7 @@ func (Send) action()      {}
 func (Interrupt) action() {}
 func (Kill) action()      {}
 func (Stop) action()      {}
+func (TakeBack) action()  {}
 func (Forget) action()    {}
 func (End) action()       {}
 func (Merged) action()    {}
@@ -114,7 +120,8 @@ const (
 // prompt is one prompt on its way to its end.
 type prompt struct {
 	id        ID
-	kind      Kind
+	kind      Kind   // never Alone
+	alone     bool   // it is
 	request   string // droid's id of it
 	stage     stage
 	again     bool // droid threw it away once
@@ -122,6 +129,7 @@ type prompt struct {
 	cancelled bool
 	begun     time.Time // since when droid works on it
 	called    bool      // the model is taken to have been called for it
+	folded    bool      // droid took it into the turn of another one
 	crash     error     // why droid died while it had the prompt
 	resent    bool      // a droid died before it heard the prompt, so another one gets it
 	stopping  patience
@@ -178,6 +186,9 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 // Accept takes a prompt. It starts now, or when those before it have ended.
 func (m *Machine) Accept(id ID, kind Kind) []Action {
 	p := &prompt{id: id, kind: kind, place: m.nextPlace()}
+	if kind == Alone {
+		p.kind, p.alone = ToDroid, true
+	}
 	if m.closed {
 		m.end(p, End{Cancelled: true})
 		return m.take()
@@ -230,6 +241,7 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 	}
 	p.stage, p.reached = taken, true
 	m.beginChange() // before what was asked later
+	m.takeBack(p)
 	m.interruptRunning(now)
 	m.steer()
 	return m.take()

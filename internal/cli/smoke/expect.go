@@ -18,24 +18,30 @@ const maxExpected = 64 << 20
 type Checked struct {
 	File     string `json:"file,omitempty"`     // relative to the directory; without it the expectation is about the answer
 	Contains string `json:"contains,omitempty"` // the text that must be there
+	Schema   bool   `json:"schema,omitempty"`   // the answer must have the form of the prompt's schema
 	Met      bool   `json:"met"`
 	Found    string `json:"found,omitempty"` // what was found instead; nothing where the turn did not end
 }
 
 // unchecked is an expectation whose turn has not ended.
-func (e Expectation) unchecked() Checked { return Checked{File: e.Path, Contains: e.Contains} }
+func (e Expectation) unchecked() Checked {
+	return Checked{File: e.Path, Contains: e.Contains, Schema: e.Schema}
+}
 
-// check looks whether an expectation is met by an answer and by the files of a
+// check looks whether an expectation is met by what a prompt came to and by the files of a
 // directory.
-func (e Expectation) check(answer, dir string) Checked {
+func (e Expectation) check(p *PromptResult, dir string) Checked {
 	c := e.unchecked()
-	if e.Path != "" {
+	switch answer := strings.TrimSpace(p.Answer); {
+	case e.Path != "":
 		c.Found = lookForFile(dir, e)
-	} else if !strings.Contains(answer, e.Contains) {
+	case e.Schema && p.Output != nil, !e.Schema && strings.Contains(p.Answer, e.Contains):
+	case answer == "":
 		c.Found = "no answer"
-		if answer = strings.TrimSpace(answer); answer != "" {
-			c.Found = "an answer without it: " + quoteEnd(answer)
-		}
+	case e.Schema:
+		c.Found = "an answer in words alone: " + quoteEnd(answer)
+	default:
+		c.Found = "an answer without it: " + quoteEnd(answer)
 	}
 	c.Met = c.Found == ""
 	return c

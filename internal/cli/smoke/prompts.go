@@ -1,6 +1,8 @@
 package smoke
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 // Prompt is one prompt with what is expected of its turn.
 type Prompt struct {
 	Text   string
+	Schema json.RawMessage // that the answer must have the form of, nil for none
 	Expect []Expectation
 }
 
@@ -22,10 +25,13 @@ type Prompt struct {
 type Expectation struct {
 	Path     string // below the session's directory, with slashes
 	Contains string // what the answer or the file must contain; of a file "" is enough
+	Schema   bool   // the answer must have come in the form of the prompt's schema; nothing else is set
 }
 
 func (e Expectation) String() string {
 	switch {
+	case e.Schema:
+		return "the answer has the form of the schema"
 	case e.Path == "":
 		return fmt.Sprintf("the answer contains %q", e.Contains)
 	case e.Contains == "":
@@ -40,6 +46,17 @@ func Answer(text string) (Expectation, error) {
 		return Expectation{}, errors.New("an expectation of the answer needs a text")
 	}
 	return Expectation{Contains: text}, nil
+}
+
+// WithSchema has the answer to a prompt have the form of a JSON schema, which is the text of an object, and expects that.
+func (p *Prompt) WithSchema(text []byte) error {
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil || schema == nil {
+		return fmt.Errorf("it is no JSON schema: %w", cmp.Or(err, errors.New("it is no object")))
+	}
+	p.Schema = text
+	p.Expect = append(p.Expect, Expectation{Schema: true})
+	return nil
 }
 
 // File expects a file. spec is its path below the session's directory, and after a

@@ -126,16 +126,16 @@ func TestExpectations(t *testing.T) {
 	} {
 		e, err := File(spec)
 		require.NoError(t, err)
-		c := e.check("", dir)
+		c := e.check(&PromptResult{Answer: ""}, dir)
 		require.Equal(t, found, c.Found, spec)
 		require.Equal(t, found == "", c.Met, spec)
 	}
 	e, err := Answer("hello")
 	require.NoError(t, err)
-	require.True(t, e.check("say hello there", dir).Met)
-	require.Equal(t, Checked{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check("Hello\n\u202e \n", dir))
-	require.Equal(t, `an answer without it: …"`+strings.Repeat("ü", 200)+`"`, e.check(strings.Repeat("ü", 1000), dir).Found, "its end")
-	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(" \n", dir))
+	require.True(t, e.check(&PromptResult{Answer: "say hello there"}, dir).Met)
+	require.Equal(t, Checked{Contains: "hello", Found: `an answer without it: "Hello\n\u202e"`}, e.check(&PromptResult{Answer: "Hello\n\u202e \n"}, dir))
+	require.Equal(t, `an answer without it: …"`+strings.Repeat("ü", 200)+`"`, e.check(&PromptResult{Answer: strings.Repeat("ü", 1000)}, dir).Found, "its end")
+	require.Equal(t, Checked{Contains: "hello", Found: "no answer"}, e.check(&PromptResult{Answer: " \n"}, dir))
 }
 
 // A symbolic link does not lead to a file outside.
@@ -146,7 +146,7 @@ func TestExpectedFileStaysInside(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "a"), []byte("x"), 0o644))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
-	require.Contains(t, Expectation{Path: "link/a", Contains: "x"}.check("", dir).Found, "escapes")
+	require.Contains(t, Expectation{Path: "link/a", Contains: "x"}.check(&PromptResult{Answer: ""}, dir).Found, "escapes")
 }
 
 func TestManyExpectations(t *testing.T) {

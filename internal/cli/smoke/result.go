@@ -36,16 +36,18 @@ type Agent struct {
 
 // PromptResult is what one prompt came to.
 type PromptResult struct {
-	Prompt       string       `json:"prompt"`
-	Outcome      Outcome      `json:"outcome"`
-	StopReason   string       `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
-	Error        *Failure     `json:"error,omitempty"`
-	Answer       string       `json:"answer"`
-	Seconds      float64      `json:"seconds"`
-	ToolCalls    []ToolCall   `json:"toolCalls"`
-	Permissions  []Permission `json:"permissions"`
-	Tokens       *Tokens      `json:"tokens,omitempty"` // where droid told
-	Expectations []Checked    `json:"expectations"`
+	Prompt     string   `json:"prompt"`
+	Outcome    Outcome  `json:"outcome"`
+	StopReason string   `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
+	Error      *Failure `json:"error,omitempty"`
+	Answer     string   `json:"answer"`
+	// Output is the answer in the form that the prompt's schema wants, nil without one.
+	Output       json.RawMessage `json:"structuredOutput,omitempty"`
+	Seconds      float64         `json:"seconds"`
+	ToolCalls    []ToolCall      `json:"toolCalls"`
+	Permissions  []Permission    `json:"permissions"`
+	Tokens       *Tokens         `json:"tokens,omitempty"` // where droid told
+	Expectations []Checked       `json:"expectations"`
 }
 
 // ToolCall is a tool call as it was known last.
@@ -104,7 +106,7 @@ func (p *PromptResult) reason() string {
 func (p *PromptResult) notMet() string {
 	for _, c := range p.Expectations {
 		if !c.Met {
-			return fmt.Sprintf("expected: %v; found: %s", Expectation{c.File, c.Contains}, c.Found)
+			return fmt.Sprintf("expected: %v; found: %s", Expectation{c.File, c.Contains, c.Schema}, c.Found)
 		}
 	}
 	return ""

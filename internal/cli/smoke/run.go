@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,11 +131,15 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 	var done struct {
 		StopReason string  `json:"stopReason"`
 		Usage      *Tokens `json:"usage"`
+		Meta       struct {
+			Own struct{ StructuredOutput json.RawMessage } `json:"droid-acp"`
+		} `json:"_meta"`
 	}
-	err := c.call("session/prompt", map[string]any{
-		"sessionId": r.SessionID,
-		"prompt":    []any{map[string]any{"type": "text", "text": p.Prompt}},
-	}, &done)
+	params := map[string]any{"sessionId": r.SessionID, "prompt": []any{map[string]any{"type": "text", "text": p.Prompt}}}
+	if schema := o.Prompts[i].Schema; schema != nil {
+		params["_meta"] = map[string]any{"droid-acp": map[string]any{"outputFormat": map[string]any{"type": "json_schema", "schema": schema}}}
+	}
+	err := c.call("session/prompt", params, &done)
 	p.Seconds = time.Since(started).Seconds()
 	if err != nil {
 		p.fail(ctx, err)
@@ -144,9 +149,9 @@ func (c *client) prompt(ctx context.Context, r *Result, o Options, i int) error 
 		p.fail(ctx, nil) // the agent cancelled the turn because of that
 		return context.Cause(ctx)
 	}
-	p.StopReason, p.Outcome = done.StopReason, Passed
+	p.StopReason, p.Output, p.Outcome = done.StopReason, done.Meta.Own.StructuredOutput, Passed
 	for i, e := range o.Prompts[i].Expect {
-		checked := e.check(p.Answer, o.CWD)
+		checked := e.check(p, o.CWD)
 		p.Expectations[i] = checked
 		c.show.checked(e, checked)
 		if !checked.Met {

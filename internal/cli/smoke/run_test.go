@@ -53,6 +53,32 @@ you     | b
 $`, shown)
 }
 
+// TestSchema: the form of an answer is asked for with its prompt alone, and what came in it is in the result. A turn that
+// ends well without it is not as expected.
+func TestSchema(t *testing.T) {
+	prompts := []Prompt{{Text: "a"}, {Text: "b"}, {Text: "c"}}
+	for i := range prompts[1:] {
+		require.NoError(t, prompts[i+1].WithSchema([]byte(`{"type": "object"}`)))
+	}
+	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *agent) {
+		first := a.opened("")
+		require.NotContains(t, string(first.Params), "_meta")
+		a.says(first, "one", "end_turn")
+		second := a.hears("session/prompt")
+		require.Contains(t, string(second.Params), `"_meta":{"droid-acp":{"outputFormat":{"schema":{"type":"object"},"type":"json_schema"}}}`)
+		a.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn","_meta":{"droid-acp":{"structuredOutput":{"n":4}}}}}`, second.ID)
+		a.says(a.hears("session/prompt"), "words", "end_turn")
+	})
+	require.Equal(t, NotMet, r.Outcome)
+	require.Equal(t, `prompt 3: expected: the answer has the form of the schema; found: an answer in words alone: "words"`, r.Reason)
+	require.JSONEq(t, `{"n":4}`, string(r.Prompts[1].Output))
+	require.Nil(t, r.Prompts[2].Output)
+	require.Contains(t, shown, "expect  | the answer has the form of the schema: yes\n")
+	for _, text := range []string{"", "{", "null", "[]", `"x"`} {
+		require.ErrorContains(t, new(Prompt).WithSchema([]byte(text)), "it is no JSON schema: ", text)
+	}
+}
+
 // TestOrder: what comes behind an answer belongs to the next prompt, and the protocol's
 // lines are shown as they pass.
 func TestOrder(t *testing.T) {

@@ -34,10 +34,12 @@ const (
 	ProcessExit         Kind = "process_exit" // droid was ended while it worked
 	TurnFailed          Kind = "error"        // the model's call failed, and nobody said why
 
-	PromptRejected  Kind = "prompt_rejected"               // droid did not begin with the prompt
-	NotPersisted    Kind = "completion_persistence_failed" // droid could not write the turn down
-	NoApprover      Kind = "no_approver_available"         // droid had nobody to ask for a permission
-	SchemaOfAnswers Kind = "structured_output_schema_invalid"
+	PromptRejected Kind = "prompt_rejected"               // droid did not begin with the prompt
+	NotPersisted   Kind = "completion_persistence_failed" // droid could not write the turn down
+	NoApprover     Kind = "no_approver_available"         // droid had nobody to ask for a permission
+	BadSchema      Kind = "structured_output_schema_invalid"
+	NotInForm      Kind = "structured_output_invalid" // the model did not answer in the form of the schema
+	NoOutput       Kind = "structured_output_missing"
 )
 
 // CodeNotLoggedIn is ACP's "Authentication required".
@@ -132,6 +134,9 @@ const TooLongRemedy = "The conversation may have grown too long for the model: t
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }
 
+const notInForm = "The model did not answer in the form of the JSON schema, though droid asks it up to three times. " +
+	"Say in the prompt what the answer must have, make the schema simpler, or choose another model."
+
 var modelRemedies = map[Kind]string{
 	ModelAuthentication: "Check the API key of this model: `apiKey` under customModels in ~/.factory/settings.json, or your Factory login.",
 	ModelExhausted:      "The quota or the credits of this model are used up. Add credits or choose another model.",
@@ -143,6 +148,8 @@ var modelRemedies = map[Kind]string{
 	PromptRejected:      "droid did not begin with this prompt. If a hook of yours for UserPromptSubmit refuses it, look at that; else send the prompt again.",
 	NotPersisted:        "droid did the work but could not write it into its session file, so a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",
 	NoApprover:          "droid wanted to ask for a permission and took nobody to be there. Load the session again and send the prompt again, or open a new session.",
-	SchemaOfAnswers:     "A JSON schema that the answer was to follow is invalid; droid-acp asks for none, so look at what else works with this session.",
+	BadSchema:           "The JSON schema that the answer was to follow is none that droid takes; the model was not asked.",
+	NotInForm:           notInForm,
+	NoOutput:            notInForm,
 	TurnFailed:          "Send the prompt again. If this persists, choose another model and check the model's settings.",
 }

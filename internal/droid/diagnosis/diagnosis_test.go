@@ -32,7 +32,7 @@ func path(t *testing.T, programs ...string) {
 // kinds are all kinds.
 var kinds = []Kind{NotFound, StartFailed, Exited, Crashed, KeepsCrashing, Refused, Failed, NotLoggedIn,
 	ModelAuthentication, ModelExhausted, ModelRateLimited, ModelUnreachable, ModelUnavailable, ModelRejected, ProcessExit, TurnFailed,
-	PromptRejected, NotPersisted, NoApprover, SchemaOfAnswers}
+	PromptRejected, NotPersisted, NoApprover, BadSchema, NotInForm, NoOutput}
 
 func TestMissing(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())

@@ -275,6 +275,13 @@ type ChildSessionAvailable struct {
 	Timestamp   Millis `json:"timestamp"`
 }
 
+// StructuredOutput is structured_output (0.215, 0.225): what the model answered to a message with a schema, in the form
+// that it wants. It comes behind the text that says the same, once in a turn that does not fail.
+type StructuredOutput struct {
+	MessageID string          `json:"messageId"` // of the text
+	Output    json.RawMessage `json:"structuredOutput"`
+}
+
 // LateError is an error that no call waits for: droid sent it after a result
 // for the same request (add_user_message without a session, 0.99 to 0.225),
 // after the caller gave up, or with id null and no request that it could

@@ -8,6 +8,7 @@ var kinds = map[string]func(kind string, body []byte) Event{
 	// A turn, from droid's first step to its end.
 	"droid_working_state_changed": over(WorkingStateChanged{}),
 	"agent_turn_completed":        over(TurnCompleted{}),
+	"structured_output":           over(StructuredOutput{}),
 	"error":                       over(Failure{}),
 	"llm_retry":                   over(LLMRetry{}),
 	"queued_messages_discarded":   over(QueuedMessagesDiscarded{}),
@@ -78,6 +79,7 @@ func (SettingsUpdated) Kind() string         { return "settings_updated" }
 func (TitleUpdated) Kind() string            { return "session_title_updated" }
 func (TokenUsageChanged) Kind() string       { return "session_token_usage_changed" }
 func (TurnCompleted) Kind() string           { return "agent_turn_completed" }
+func (StructuredOutput) Kind() string        { return "structured_output" }
 func (LLMRetry) Kind() string                { return "llm_retry" }
 func (MessageRetracted) Kind() string        { return "assistant_message_retracted" }
 func (QueuedMessagesDiscarded) Kind() string { return "queued_messages_discarded" }

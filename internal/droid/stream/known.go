@@ -34,6 +34,7 @@ session_compacted removedCount summaryId visibleBoundaryMessageId
 session_title_updated requestId title updateType
 session_token_usage_changed inclusiveTokenUsage lastCallTokenUsage sessionId tokenUsage
 settings_updated requestId settings
+structured_output messageId structuredOutput
 thinking_text_complete blockIndex durationMs messageId
 thinking_text_delta blockIndex messageId textDelta
 tool_call toolUse

@@ -9,6 +9,9 @@ type UserMessage struct {
 	Images    []Image // droid tells a model without image support that there was one
 	Files     []File
 	MessageID string // of the message in droid's history; honoured since 0.215
+	// Schema is a JSON schema that the last text of the turn must have the form of, nil for none; see StructuredOutput
+	// and TakesSchema. droid has the model try three times.
+	Schema json.RawMessage
 }
 
 // Image is an image of a prompt.

@@ -198,7 +198,10 @@ var (
 	// Else a subagent is a process that droid starts, with the settings of its own.
 	RunsSubagentsApart = Fact{release215, "run its subagents in a daemon"}
 	// Else the end of its input is the only way.
-	ClosesSessions     = Fact{release215, "close a session and say when its file is whole"}
+	ClosesSessions = Fact{release215, "close a session and say when its file is whole"}
+	// Else it takes the schema and says nothing of it.
+	TakesSchema        = Fact{release215, "have the model answer in the form of a JSON schema"}
+	GivesMessagesBack  = Fact{release215, "forget a message that it has not begun with"}
 	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 	// Else it goes by the lists of commands that it has read at its start. It does within two seconds.
 	ReadsListsAgain = Fact{release215, "go by its lists of commands as they are changed while it runs"}

@@ -77,6 +77,9 @@ func Checks() []Check {
 func quirkChecks() []Check {
 	idle := "droid_working_state_changed idle"
 	return []Check{
+		quirk(1, "something of a turn comes behind its end", "plain", func(t Talk) bool {
+			return t.at(t.at(t.nth("add_user_message", 2), idle), "session_token_usage_changed") > 0
+		}),
 		quirk(2, "a message that is sent while the model writes starts a turn of its own", "queued", func(t Talk) bool { return t.at(t.at(0, idle)+1, idle) > 0 }),
 		quirk(3, "it says idle when its input ends, and the turn goes on", "eof_midstream", func(t Talk) bool {
 			at := t.at(0, idle)
@@ -99,6 +102,13 @@ func quirkChecks() []Check {
 		}),
 		quirk(7, "an interrupt makes two results of one tool", "interrupt_tool", func(t Talk) bool { return len(t.of("tool_result")) > 1 }),
 		quirk(8, "tool_call comes more than once for a call", "exec_allowed", func(t Talk) bool { return len(t.of("tool_call")) > 1 }),
+		quirk(10, "the id of a call that the model uses again is passed on", "same_ids", func(t Talk) bool {
+			again := t.nth("add_user_message", 2)
+			return slices.ContainsFunc(t[again:], func(s Said) bool {
+				use, _ := s.Body["toolUse"].(map[string]any)
+				return s.Kind == "tool_call" && use["id"] == "t1"
+			})
+		}),
 		quirk(11, "messages for the model alone stand among the others", "plain", func(t Talk) bool { return t.at(0, "create_message user llm_only") > 0 }),
 		quirk(12, "an error does not name its request", "errors", func(t Talk) bool {
 			return t.at(t.at(0, "no_such_method"), "refusal of nothing") > 0 && t.at(0, "refusal of no_such_method") < 0
@@ -114,6 +124,10 @@ func quirkChecks() []Check {
 		quirk(16, "a change that changes nothing is not told", "settings", func(t Talk) bool {
 			return !slices.ContainsFunc(t[t.nth("update_session_settings", 3):t.nth("update_session_settings", 4)], func(s Said) bool { return s.Kind == "settings_updated" })
 		}),
+		quirk(17, "a mode that allows a call answers no request about it", "mode_while_asked", func(t Talk) bool {
+			changed := t.at(0, "answer to update_session_settings")
+			return changed > 0 && !slices.ContainsFunc(t[changed:t.at(changed, "interrupt_session")], func(s Said) bool { return s.Kind == "tool_result" || s.Kind == "permission_resolved" })
+		}),
 		quirk(18, "one request is about several tools of different kinds", "two_tools", func(t Talk) bool {
 			return strings.Contains(t[max(0, t.at(0, "request request_permission"))].Label, "exec create")
 		}),
@@ -125,6 +139,15 @@ func quirkChecks() []Check {
 			last := t[len(t)-1].Kind
 			return strings.HasPrefix(last, "model is asked:") && strings.Contains(last, "assistant")
 		}),
+		quirk(22, "a plan's options move the conversation to another session", "plan_new_session", func(t Talk) bool {
+			sessions := map[string]bool{}
+			for _, s := range t {
+				if s.Session != "" {
+					sessions[s.Session] = true
+				}
+			}
+			return len(sessions) > 1
+		}),
 		quirk(23, "a plan that is approved once takes the session's autonomy away", "plan_approved", func(t Talk) bool {
 			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool {
 				settings, _ := s.Body["settings"].(map[string]any)
@@ -133,6 +156,10 @@ func quirkChecks() []Check {
 		}),
 		quirk(24, "the MCP servers of a session are ignored", "mcp_of_session", func(t Talk) bool { return !startsServer(t) }),
 		quirk(29, "a failed call of the model is told twice", "model_refuses", func(t Talk) bool { return len(t.of("error")) > 0 && t.at(0, "create_message system user_only") > 0 }),
+		quirk(30, "the old title comes once more after a rename", "renamed", func(t Talk) bool {
+			renamed := t.at(0, "answer to rename_session")
+			return renamed > 0 && slices.ContainsFunc(t[renamed:], func(s Said) bool { return s.Kind == "session_title_updated" && s.Body["title"] != "Another title" })
+		}),
 		quirk(37, "a question without options gets Yes and No", "ask_without_options", func(t Talk) bool {
 			for _, s := range t.of("request ask_user") {
 				if strings.Contains(fmt.Sprint(s.Body["questions"]), "Yes No") {
@@ -140,6 +167,21 @@ func quirkChecks() []Check {
 				}
 			}
 			return false
+		}),
+		quirk(38, "the same message comes again", "plain", func(t Talk) bool {
+			seen := map[any]bool{}
+			for _, s := range t.of("create_message") {
+				message, _ := s.Body["message"].(map[string]any)
+				if seen[message["id"]] {
+					return true
+				}
+				seen[message["id"]] = true
+			}
+			return false
+		}),
+		quirk(41, "an answer in the form of a schema is written anew in its snapshot", "structured", func(t Talk) bool {
+			structured := t.at(0, "structured_output")
+			return structured > 0 && !strings.Contains(fmt.Sprint(t[t.at(0, "create_message assistant")].Body), `{"n": 4}`)
 		}),
 	}
 }
@@ -164,6 +206,8 @@ func factChecks() []Check {
 		fact(stream.ExpandsCommands, "methods", answers("list_commands")),
 		fact(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
 		fact(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
+		fact(stream.TakesSchema, "structured", func(t Talk) bool { return len(t.of("structured_output")) > 0 }),
+		fact(stream.GivesMessagesBack, "dequeued", answers("resolve_queued_user_message")),
 		fact(stream.StartsServersOfSession, "mcp_of_session", startsServer),
 		fact(stream.ClosesSessions, "closed", answers("close_session")),
 		fact(stream.SwitchesAutoCompaction, "settings", func(t Talk) bool {

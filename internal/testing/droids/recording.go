@@ -38,6 +38,8 @@ type Said struct {
 	Body map[string]any
 	// ID is the request's, or that of what is answered; "" for none.
 	ID string
+	// Session is the one that a notification is of; "" where it does not say.
+	Session string
 }
 
 // Load reads the recordings of a version.
@@ -132,6 +134,7 @@ func talkOf(steps []fixture.Step) (Talk, error) {
 			asked[s.ID] = s.Kind
 		case notification != nil:
 			s.Body = notification
+			s.Session, _ = m.Params["sessionId"].(string)
 			s.Kind, _ = notification["type"].(string)
 		case m.Method != "":
 			s.Kind = "request " + s.Kind

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -186,7 +187,8 @@ type Prompt struct {
 	RequestID string
 	MessageID string // that the client chose, "" when it did not
 	Text      string
-	Hidden    bool // it is a message of droid's to the model alone
+	Schema    string // that the answer must have the form of, as JSON; "" for none. The script calls Structured
+	Hidden    bool   // it is a message of droid's to the model alone
 }
 
 // EachPrompt is a script that plays a turn for each message of the user.
@@ -284,6 +286,11 @@ func (d *Droid) serve(m *Message) error {
 			d.session = copied // it goes on there (quirk 35)
 		}
 		return d.Reply(m.ID, Fields{"newSessionId": copied})
+	case "droid.resolve_queued_user_message":
+		if d.version.modern() {
+			d.queue = slices.DeleteFunc(d.queue, func(p Prompt) bool { return p.RequestID == params["requestId"] && params["action"] == "delete" })
+			return d.Reply(m.ID, Fields{})
+		}
 	}
 	return d.ReplyError(m.ID, codeMethod, "Unknown method: "+m.Method)
 }
@@ -303,7 +310,7 @@ func (d *Droid) serveLater(m *Message, l Later) {
 func knownMethod(method string) bool {
 	switch method {
 	case "droid.initialize_session", "droid.load_session", "droid.add_user_message",
-		"droid.interrupt_session", "droid.update_session_settings", "droid.fork_session":
+		"droid.interrupt_session", "droid.update_session_settings", "droid.fork_session", "droid.resolve_queued_user_message":
 		return true
 	}
 	return false
@@ -406,6 +413,10 @@ func (d *Droid) addUserMessage(id string, params map[string]any) error {
 	p.Text, _ = params["text"].(string)
 	if d.version.modern() {
 		p.MessageID, _ = params["messageId"].(string)
+		if format, ok := params["outputFormat"].(map[string]any); ok {
+			schema, _ := json.Marshal(format["schema"]) // it was JSON
+			p.Schema = string(schema)
+		}
 	}
 	d.queue = append(d.queue, p)
 	return nil

@@ -165,6 +165,11 @@ func (d *Droid) System(visibility, text string) error {
 	return d.createMessage(d.newID(), "system", Fields{"content": []Fields{textBlock(text)}, "visibility": visibility}, "")
 }
 
+// Structured says what the message said last is in the form that the prompt wants. It comes behind Say.
+func (d *Droid) Structured(output any) error {
+	return d.Notify("structured_output", Fields{"messageId": d.parent, "structuredOutput": output})
+}
+
 // Fail reports a failed model call as droid does, twice (quirk 29), and gives
 // the turn its reason. The body of the turn returns after it.
 func (d *Droid) Fail(reason, message, advice string) error {

@@ -182,7 +182,7 @@ const (
 func withoutSession(kind string) bool {
 	switch kind {
 	case "tool_call", "settings_updated", "mcp_status_changed", "session_token_usage_changed",
-		"permission_resolved", "queued_messages_discarded":
+		"permission_resolved", "queued_messages_discarded", "structured_output":
 		return true
 	}
 	return strings.HasPrefix(kind, "hook_")

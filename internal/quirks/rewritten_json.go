@@ -1,0 +1,43 @@
+package quirks
+
+// What droid does: where a prompt wants its answer in the form of a JSON schema, the snapshot of that answer
+// has the same value, written anew: {"n": 4} in the deltas is {"n":4} there. What was sent stands.
+// Seen on: 0.215, 0.225.
+// Quirk: 41.
+// Fixtures: structured_output_0.225.txtar.
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/droid/stream"
+)
+
+// asSaid returns content with its text as it was sent, where droid has written the same JSON anew.
+func (m *message) asSaid(content []stream.ContentBlock) []stream.ContentBlock {
+	i := slices.IndexFunc(content, func(b stream.ContentBlock) bool { return b.Type == "text" && b.Text != "" })
+	text, _ := readable(content)
+	sent := m.sent(false)
+	if len(text) != 1 || len(sent) != 1 || m.said[kindOf(false)].gone {
+		return content
+	}
+	var said strings.Builder
+	m.said[kindOf(false)].each(sent[0].start, sent[0].size, func(piece string) { said.WriteString(piece) })
+	if !sameValue(said.String(), text[0]) {
+		return content
+	}
+	content = slices.Clone(content)
+	content[i].Text = said.String()
+	return content
+}
+
+// sameValue reports whether two texts are the same object or array, however its numbers and texts are written.
+func sameValue(a, b string) bool {
+	if !strings.HasPrefix(b, "{") && !strings.HasPrefix(b, "[") {
+		return false
+	}
+	var one, two any
+	return json.Unmarshal([]byte(a), &one) == nil && json.Unmarshal([]byte(b), &two) == nil && reflect.DeepEqual(one, two)
+}
