@@ -32,6 +32,7 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"Store.Subagent": func(d *disk, _ string) { d.prompt("subagent") },
 
 	"Trust.ServerPrograms": func(d *disk, _ string) { d.prompt("/mcp") },
+	"Trust.NotOwn":         func(d *disk, _ string) { d.prompt("/mcp disable mine") },
 	"Locate":               func(d *disk, _ string) { d.prompt("/status") },
 	"Release":              func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":            func(d *disk, _ string) { d.prompt("/export") },

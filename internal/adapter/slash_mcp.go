@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +14,65 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// mcpCommand shows the MCP servers and their tools, or begins the login to one.
+// mcpCommand shows the MCP servers and their tools, begins the login to one, or changes one of the user's own.
 func mcpCommand(r *slashRun, args string) {
-	if name, ok := strings.CutPrefix(args, "login"); ok {
+	switch verb, name, _ := strings.Cut(args, " "); {
+	case verb == "login":
 		beginLogin(r, strings.TrimSpace(name))
+	case verb != "":
+		changeServer(r, verb, strings.TrimSpace(name))
+	default:
+		showServers(r)
+	}
+}
+
+// changeServer does what the user wants with an MCP server of their own file. Any other is refused: droid would copy a project's
+// into that file.
+func changeServer(r *slashRun, verb, name string) {
+	cwd, own := r.s.cwd, r.s.servers.Names()
+	if slices.Contains(own, name) {
+		r.reply(name + " comes from your editor; change it there.")
 		return
 	}
+	r.keep() // of a server that is switched off and on nothing is left undone
+	did := cmp.Or(map[string]string{"logout": "log out of"}[verb], verb)
+	r.ask("droid did not "+did+" the MCP server "+name, func(ctx context.Context, client *droid.Client) (string, error) {
+		if why, err := r.s.agent.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
+			return "", cmp.Or(err, errors.New(why))
+		}
+		servers, err := client.MCPServers(ctx)
+		i := slices.IndexFunc(servers, func(s stream.MCPServerStatus) bool { return s.Name == name })
+		switch {
+		case err != nil:
+			return "", err
+		case i < 0:
+			return "", errors.New("droid has none of this name; `/mcp` lists them")
+		case servers[i].Source != "" && servers[i].Source != "user":
+			return "", errors.New("droid has it from another file than your own (" + servers[i].Source + ")")
+		}
+		switch verb {
+		case "logout":
+			return "droid has forgotten the login to " + name + ". What it has open goes on until `/mcp reconnect " + name + "`.", client.ForgetMCPLogin(ctx, name)
+		case "disable":
+			return name + " is off, in all your projects.", client.SwitchMCPServer(ctx, name, false)
+		case "reconnect":
+			if servers[i].Status == "disabled" {
+				return "", errors.New("it is off; `/mcp enable " + name + "` starts it")
+			}
+			if err := client.SwitchMCPServer(ctx, name, false); err != nil {
+				return "", err
+			}
+			if err := client.SwitchMCPServer(ctx, name, true); err != nil {
+				return "", fmt.Errorf("it was stopped and not started again: %w. `/mcp enable %s` tries once more", err, name)
+			}
+			return name + " was stopped and started again; `/mcp` shows what became of it.", nil
+		}
+		return name + " is on, in all your projects; `/mcp` shows what becomes of it.", client.SwitchMCPServer(ctx, name, true)
+	})
+}
+
+// showServers shows the MCP servers and their tools.
+func showServers(r *slashRun) {
 	own, cwd, how := r.s.servers.Names(), r.s.cwd, "left out; `/trust yes` lets it run"
 	if !r.s.agent.cfg.Trust.MayAsk() {
 		how = "left out, since the agent was started with `--trust never`"

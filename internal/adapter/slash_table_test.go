@@ -76,7 +76,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"rewind":      {"1 file": "“1 file”. It takes: number of the prompt, and \"files\"", "1 files now": "It takes: number", "one": "It takes: number", "-1": "It takes: number", "99": "from 1 to 1"},
 		"permissions": {"why": "It takes: why COMMAND", "all": "It takes: why COMMAND", "forget no such entry": "There is no such entry"},
 		"background":  {"stop": "It takes: stop NUMBER", "stop all": "It takes: stop NUMBER", "stop 7": "has the number 7"},
-		"mcp":         {"logn x": "It takes: login SERVER", "login": "It takes: login SERVER", "x": "It takes: login SERVER"},
+		"mcp":         {"logn x": "It takes: login, logout, enable", "login": "It takes: login SERVER", "x": "It takes: login SERVER"},
 		"trust":       {"yse": "“yse”. It takes: yes or no", "yes please": "It takes: yes or no"},
 		"context":     {"all": takesNothing},
 		"usage":       {"all": takesNothing},

@@ -139,6 +139,16 @@ func (c *Client) Skills(ctx context.Context) ([]Skill, error) {
 	return r.list, err
 }
 
+// SwitchSkill has droid use a skill or not, in all projects of the user: it notes that in their settings. It says nothing of a
+// name that no skill has (0.215, 0.225; see stream.SwitchesSkills).
+func (c *Client) SwitchSkill(ctx context.Context, name string, on bool) error {
+	return c.Call(ctx, "droid.set_skill_disabled", struct {
+		Name     string `json:"skillName"`
+		Disabled bool   `json:"disabled"`
+		Level    string `json:"settingsLevel"`
+	}{name, !on, "user"}, nil)
+}
+
 // skillsResult is an answer with skills.
 type skillsResult struct {
 	known *skillList
@@ -189,6 +199,23 @@ func (c *Client) MCPServers(ctx context.Context) ([]stream.MCPServerStatus, erro
 	}
 	err := c.Call(ctx, "droid.list_mcp_servers", nil, &r)
 	return r.Servers, err
+}
+
+// SwitchMCPServer starts or stops an MCP server of the user's own file, in this process and in all that are started later: droid
+// notes it in that file. One of a project it would copy there, to run everywhere; so do not ask for that. (0.99 to 0.225)
+func (c *Client) SwitchMCPServer(ctx context.Context, name string, on bool) error {
+	return c.Call(ctx, "droid.toggle_mcp_server", struct {
+		Name    string `json:"serverName"`
+		Enabled bool   `json:"enabled"`
+		Level   string `json:"settingsLevel"`
+	}{name, on, "user"}, nil)
+}
+
+// ForgetMCPLogin has droid forget the login to an MCP server over HTTP. It refuses that of any other (0.99 to 0.225).
+func (c *Client) ForgetMCPLogin(ctx context.Context, name string) error {
+	return c.Call(ctx, "droid.clear_mcp_auth", struct {
+		Name string `json:"serverName"`
+	}{name}, nil)
 }
 
 // MCPTool is a tool of an MCP server.

@@ -43,6 +43,11 @@ func (o *Opener) ServerPrograms(ctx context.Context, cwd string) map[string]stri
 	return programs
 }
 
+// NotOwn says why an MCP server is not the user's alone, "" where it is; see layer.NotOwn.
+func (o *Opener) NotOwn(ctx context.Context, cwd, server string) (why string, err error) {
+	return files.Within(ctx, o.calls, "Trust.NotOwn", cwd, func(cwd string) (string, error) { return o.cfg.Trust.NotOwn(cwd, server) })
+}
+
 // MarkOpen notes in the store that this agent has a session open. When ctx ends while the note is being made, it is
 // still waited for a moment: who deletes the session next would find it. A note that comes later yet is taken back.
 func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ error) {

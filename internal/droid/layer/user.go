@@ -121,6 +121,27 @@ func startMode(of map[string]any) map[string]string {
 	return map[string]string{"autonomyLevel": level, "autonomyMode": mode, "interactionMode": interaction}
 }
 
+// NotOwn says why an MCP server is not the user's alone, "" where it is: their file names it, and no file of the project does
+// that is read for a session in cwd. An error says that it cannot be known.
+func NotOwn(cwd, home, server string) (why string, err error) {
+	user, err := ReadUser(home)
+	if err != nil {
+		return "", err
+	}
+	project := Project(cwd, home)
+	named := slices.ContainsFunc(project.Of(MCPServer), func(i Item) bool { return i.Name == server })
+	_, own := user.Servers[server]
+	switch {
+	case named:
+		return "it is the project's (a change would be copied into your own file, and start it in every project)", nil
+	case !own:
+		return "your own file, " + filepath.Join(home, ".factory", "mcp.json") + ", does not name it", nil
+	case project.HidesServers() || project.Has(Unread):
+		return "the project has files of which nobody can tell whether they name such a server, too", nil
+	}
+	return "", nil
+}
+
 // ServerPrograms are the programs of the MCP servers that a project and the user name in their files, by the servers' names. A
 // server is not among them that runs no program, looks for it in a PATH of its own, or is named twice.
 func ServerPrograms(cwd, home string) map[string]string {

@@ -4,6 +4,7 @@
 package trust
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -81,6 +82,14 @@ func (k *Keeper) ServerPrograms(cwd string) map[string]string {
 		return nil
 	}
 	return layer.ServerPrograms(cwd, k.o.Home)
+}
+
+// NotOwn is layer.NotOwn for a session in cwd.
+func (k *Keeper) NotOwn(cwd, server string) (why string, err error) {
+	if k == nil {
+		return "", errors.New("nothing is known of your files here")
+	}
+	return layer.NotOwn(cwd, k.o.Home, server)
 }
 
 // Without is what a droid that works in the project is to leave out, nil where somebody said

@@ -1,0 +1,61 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
+)
+
+// skillsCommand lists droid's skills, or switches one on or off for all projects of the user.
+func skillsCommand(r *slashRun, args string) {
+	verb, name, change := strings.Cut(args, " ")
+	name = strings.TrimSpace(name)
+	failed := "droid did not tell its skills"
+	if change {
+		failed = "droid did not " + verb + " the skill " + name
+		r.keep()
+	}
+	r.ask(failed, func(ctx context.Context, client *droid.Client) (string, error) {
+		skills, err := client.Skills(ctx)
+		if err != nil || !change {
+			return skillTable(skills), err
+		}
+		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(skills, func(s droid.Skill) bool { return s.Name == name }) {
+			return "", errors.New("it has none of this name; `/skills` lists them")
+		}
+		state := map[string]string{"enable": "on", "disable": "off"}[verb]
+		return fmt.Sprintf("%s is %s, in all your projects.", name, state), client.SwitchSkill(ctx, name, verb == "enable")
+	})
+	if change {
+		r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed
+	}
+}
+
+// skillTable is a line for each skill.
+func skillTable(skills []droid.Skill) string {
+	if len(skills) == 0 {
+		return "droid has no skills."
+	}
+	var b strings.Builder
+	for _, s := range skills {
+		off := ""
+		if s.Enabled != nil && !*s.Enabled {
+			off = ", off"
+		}
+		sentence, _ := show.CutSentence(show.FirstLine(s.Description))
+		fmt.Fprintf(&b, "- %s (%s%s): %s\n", markdown.Code(visible.Line(s.Name)), visible.Line(s.Location), off, visible.Line(sentence))
+	}
+	return b.String()
+}
