@@ -276,6 +276,32 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 	r.reply(text)
 }
 
+// change has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
+// becomes of it is told. It ends the command, with failed and why where that is not done.
+func (r *slashRun) change(failed string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error { return look(ctx, client) })
+	if r.over() {
+		return
+	}
+	var text string
+	if err == nil {
+		r.keep()
+		err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+			text, err = do(ctx, client)
+			return err
+		})
+	}
+	if err != nil {
+		r.fail(failed, err)
+		return
+	}
+	r.reply(text)
+}
+
 // history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) history(failed string) *stream.SessionInfo {

@@ -29,46 +29,58 @@ func mcpCommand(r *slashRun, args string) {
 // changeServer does what the user wants with an MCP server of their own file. Any other is refused: droid would copy a project's
 // into that file.
 func changeServer(r *slashRun, verb, name string) {
-	cwd, own := r.s.cwd, r.s.servers.Names()
-	if slices.Contains(own, name) {
+	a, cwd := r.s.agent, r.s.cwd
+	if slices.Contains(r.s.servers.Names(), name) {
 		r.reply(name + " comes from your editor; change it there.")
 		return
 	}
-	r.keep() // of a server that is switched off and on nothing is left undone
-	did := cmp.Or(map[string]string{"logout": "log out of"}[verb], verb)
-	r.ask("droid did not "+did+" the MCP server "+name, func(ctx context.Context, client *droid.Client) (string, error) {
-		if why, err := r.s.agent.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
-			return "", cmp.Or(err, errors.New(why))
+	failed := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name
+	r.change(failed, func(ctx context.Context, client *droid.Client) error {
+		server, err := a.ownServer(ctx, cwd, client, name)
+		if err == nil && verb == "reconnect" && server.Status == "disabled" {
+			err = errors.New("it is off; `/mcp enable " + name + "` starts it")
 		}
-		servers, err := client.MCPServers(ctx)
-		i := slices.IndexFunc(servers, func(s stream.MCPServerStatus) bool { return s.Name == name })
-		switch {
-		case err != nil:
-			return "", err
-		case i < 0:
-			return "", errors.New("droid has none of this name; `/mcp` lists them")
-		case servers[i].Source != "" && servers[i].Source != "user":
-			return "", errors.New("droid has it from another file than your own (" + servers[i].Source + ")")
-		}
-		switch verb {
-		case "logout":
-			return "droid has forgotten the login to " + name + ". What it has open goes on until `/mcp reconnect " + name + "`.", client.ForgetMCPLogin(ctx, name)
-		case "disable":
-			return name + " is off, in all your projects.", client.SwitchMCPServer(ctx, name, false)
-		case "reconnect":
-			if servers[i].Status == "disabled" {
-				return "", errors.New("it is off; `/mcp enable " + name + "` starts it")
-			}
-			if err := client.SwitchMCPServer(ctx, name, false); err != nil {
-				return "", err
-			}
-			if err := client.SwitchMCPServer(ctx, name, true); err != nil {
-				return "", fmt.Errorf("it was stopped and not started again: %w. `/mcp enable %s` tries once more", err, name)
-			}
-			return name + " was stopped and started again; `/mcp` shows what became of it.", nil
-		}
-		return name + " is on, in all your projects; `/mcp` shows what becomes of it.", client.SwitchMCPServer(ctx, name, true)
+		return err
+	}, func(ctx context.Context, client *droid.Client) (string, error) {
+		return switchServer(ctx, client, verb, name)
 	})
+}
+
+// ownServer is what droid says of an MCP server of the user's own file. An error says why it is none.
+func (a *Agent) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
+	if why, err := a.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
+		return server, cmp.Or(err, errors.New(why))
+	}
+	servers, err := client.MCPServers(ctx)
+	i := slices.IndexFunc(servers, func(s stream.MCPServerStatus) bool { return s.Name == name })
+	switch {
+	case err != nil:
+		return server, err
+	case i < 0:
+		return server, errors.New("droid has none of this name; `/mcp` lists them")
+	case servers[i].Source != "" && servers[i].Source != "user":
+		return server, errors.New("droid has it from another file than your own (" + servers[i].Source + ")")
+	}
+	return servers[i], nil
+}
+
+// switchServer has droid change a server, and says what became of it.
+func switchServer(ctx context.Context, client *droid.Client, verb, name string) (string, error) {
+	switch verb {
+	case "logout":
+		return "droid has forgotten the login to " + name + ". What it has open goes on until `/mcp reconnect " + name + "`.", client.ForgetMCPLogin(ctx, name)
+	case "disable":
+		return name + " is off, in all your projects.", client.SwitchMCPServer(ctx, name, false)
+	case "enable":
+		return name + " is on, in all your projects; `/mcp` shows what becomes of it.", client.SwitchMCPServer(ctx, name, true)
+	}
+	if err := client.SwitchMCPServer(ctx, name, false); err != nil {
+		return "", err
+	}
+	if err := client.SwitchMCPServer(ctx, name, true); err != nil {
+		return "", fmt.Errorf("it was stopped and not started again: %w. `/mcp enable %s` tries once more", err, name)
+	}
+	return name + " was stopped and started again; `/mcp` shows what became of it.", nil
 }
 
 // showServers shows the MCP servers and their tools.

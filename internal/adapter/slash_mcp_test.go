@@ -2,10 +2,12 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,4 +161,42 @@ func TestSkills(t *testing.T) {
 		d.refuse = "deploy"
 		require.Contains(t, told("/skills disable deploy"), "droid did not disable the skill deploy: ")
 	})
+}
+
+// TestCancelledMCPReconnect: a cancel while droid lists its servers ends the command, and nothing is switched; once a server was
+// stopped it is started again, and that is told.
+func TestCancelledMCPReconnect(t *testing.T) {
+	for _, listing := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			d := new(switches)
+			slow := func(method string, result fakedroid.Fields) fakedroid.Option {
+				return fakedroid.WithAnswer("droid."+method, func(params map[string]any) (any, string) {
+					if params["enabled"] != nil {
+						d.mu.Lock()
+						defer d.mu.Unlock()
+						d.asked = append(d.asked, fmt.Sprint(params["enabled"]))
+					}
+					return fakedroid.Later{After: time.Second, Then: func(map[string]any) (any, string) { return result, "" }}, ""
+				})
+			}
+			r := inProject(t, fakedroid.V0225, map[string]string{"~/.factory/mcp.json": `{"mcpServers":{"mine":{"command":"a"}}}`},
+				slow("toggle_mcp_server", fakedroid.Fields{"success": true}),
+				slow("list_mcp_servers", fakedroid.Fields{"servers": []any{fakedroid.Fields{"name": "mine", "status": "connected", "source": "user"}}}))
+			require.Nil(t, r.newSession().Error)
+			reconnect := r.prompt("/mcp reconnect mine")
+			time.Sleep(500 * time.Millisecond)
+			if listing {
+				r.cancel()
+				require.Equal(t, "cancelled", ended(r.await(reconnect)))
+				time.Sleep(10 * time.Second)
+				require.Empty(t, d.seen())
+				return
+			}
+			time.Sleep(time.Second)
+			r.cancel()
+			require.Equal(t, "cancelled", ended(r.await(reconnect)))
+			require.Equal(t, "false; true", d.seen())
+			require.Contains(t, strings.Join(r.updates(), "\n"), "mine was stopped and started again")
+		})
+	}
 }

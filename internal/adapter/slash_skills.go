@@ -18,29 +18,28 @@ import (
 // skillsCommand lists droid's skills, or switches one on or off for all projects of the user.
 func skillsCommand(r *slashRun, args string) {
 	verb, name, change := strings.Cut(args, " ")
-	name = strings.TrimSpace(name)
-	failed := "droid did not tell its skills"
-	if change {
-		failed = "droid did not " + verb + " the skill " + name
-		r.keep()
-	}
-	r.ask(failed, func(ctx context.Context, client *droid.Client) (string, error) {
-		skills, err := client.Skills(ctx)
-		if err != nil || !change {
+	if !change {
+		r.ask("droid did not tell its skills", func(ctx context.Context, client *droid.Client) (string, error) {
+			skills, err := client.Skills(ctx)
 			return skillTable(skills), err
-		}
+		})
+		return
+	}
+	name = strings.TrimSpace(name)
+	r.change("droid did not "+verb+" the skill "+name, func(ctx context.Context, client *droid.Client) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
-			return "", err
+			return err
 		}
-		if !slices.ContainsFunc(skills, func(s droid.Skill) bool { return s.Name == name }) {
-			return "", errors.New("it has none of this name; `/skills` lists them")
+		skills, err := client.Skills(ctx)
+		if err == nil && !slices.ContainsFunc(skills, func(s droid.Skill) bool { return s.Name == name }) {
+			err = errors.New("it has none of this name; `/skills` lists them")
 		}
+		return err
+	}, func(ctx context.Context, client *droid.Client) (string, error) {
 		state := map[string]string{"enable": "on", "disable": "off"}[verb]
 		return fmt.Sprintf("%s is %s, in all your projects.", name, state), client.SwitchSkill(ctx, name, verb == "enable")
 	})
-	if change {
-		r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed
-	}
+	r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed
 }
 
 // skillTable is a line for each skill.
