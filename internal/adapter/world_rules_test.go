@@ -15,6 +15,7 @@ import (
 	"time"
 	"weak"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -30,6 +31,7 @@ import (
 //   - a command in the background does not end without a word
 //   - a prompt reaches the thread that is shown
 //   - a rewind is over when its command is answered
+//   - each call that is shown as it comes ends
 //   - a window has a session in one droid at a time
 //   - a title that was confirmed stays
 //   - what the model says is shown once, in order, and all of it where its prompt ended in the ordinary way
@@ -105,6 +107,8 @@ func (win *window) isTold(params json.RawMessage) {
 			SessionUpdate string
 			CurrentModeID stream.Mode
 			Content       json.RawMessage
+			ToolCallID    string
+			Status        string
 		}
 	}
 	_ = json.Unmarshal(params, &p)
@@ -121,6 +125,13 @@ func (win *window) isTold(params json.RawMessage) {
 	case "current_mode_update":
 		if !t.open { // it was opened for what waits behind a load that was cancelled
 			t.bound = p.Update.CurrentModeID
+		}
+		return
+	case "tool_call", "tool_call_update":
+		if id := [2]string{p.SessionID, p.Update.ToolCallID}; load != nil {
+			delete(win.calls, id) // what has no result in a history may go on in another window
+		} else if p.Update.Status != "" {
+			win.calls[id] = p.Update.Status
 		}
 		return
 	case "agent_message_chunk", "agent_thought_chunk":
@@ -463,9 +474,11 @@ func (w *world) finish() {
 	for _, a := range open() {
 		w.breaks("a request has no answer: %s %s %s", a.method, a.session, a.text)
 	}
-	for _, win := range w.wins {
-		win.answers(1)
-		win.answers(1)
+	for range 10 { // a question may wait behind another one
+		for _, win := range w.wins {
+			win.answers(1)
+		}
+		w.sleep(5 * time.Second)
 	}
 	w.sleep(16 * time.Minute)
 	w.atRest()
@@ -485,6 +498,13 @@ func (w *world) finish() {
 		for _, n := range p.asked {
 			if n == 1 && !p.ended() {
 				w.breaks("a question of droid's has no answer: window %d", p.win.n)
+			}
+		}
+	}
+	for _, win := range w.wins {
+		for id, status := range win.calls {
+			if status != protocol.StatusCompleted && status != protocol.StatusFailed {
+				w.breaks("a call stays open: %s is %s in window %d", id[1], status, win.n)
 			}
 		}
 	}

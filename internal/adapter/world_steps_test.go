@@ -17,7 +17,7 @@ var (
 	worldFaults = []string{"cancel", "cancel", "cancel one", "crash", "disk", "mute"}
 	worldWaits  = []time.Duration{0, 0, 0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 20 * time.Second, 2 * time.Minute}
 	// worldSteps are what there is to do, as often as it is there.
-	worldSteps = strings.Fields("prompt prompt prompt prompt prompt prompt edit edit edit edit edit edit steer steer steer mode mode mode /mode /mode title title /rename /rename " +
+	worldSteps = strings.Fields("prompt prompt prompt prompt prompt prompt task task task edit edit edit edit edit edit steer steer steer mode mode mode /mode /mode title title /rename /rename " +
 		"load load load-others resume fork /fork close new /compact /compact /rewind /rewind /rewind-files /trust-yes /trust-no trouble answer answer answer answer rest")
 )
 
@@ -60,6 +60,8 @@ func (w *world) step(s step) {
 	switch s.op {
 	case "prompt":
 		a = win.prompts("session/prompt", session, "p%d "+worldKinds[s.n%len(worldKinds)])
+	case "task":
+		a = win.prompts("session/prompt", session, "p%d "+[]string{"delegates", "spawns"}[s.n%2])
 	case "edit":
 		a = win.prompts("session/prompt", session, fmt.Sprintf("p%%d edits f%d", s.n%len(win.edited)))
 	case "steer":

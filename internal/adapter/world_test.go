@@ -94,6 +94,7 @@ type window struct {
 	asked   map[string]*questionOf
 	order   []string             // the same, as they came
 	threads map[string]*threadOf // by the id of the session
+	calls   map[[2]string]string // what became of each call, by the session's id and its own
 	muted   bool
 	late    bool // it was muted, so what it was asked may not have been answered in time
 	pipe    hookPipe
@@ -184,6 +185,8 @@ type worldDroid struct {
 	settings string    // what its settings file holds
 	edits    *worldFile
 	edit     int // the prompt for which it edits that file
+	modern   bool
+	spawned  []spawned
 	crashed  bool
 }
 
@@ -237,7 +240,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 	for n := range w.wins {
 		synctest.Wait()
 		before := goroutines()
-		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}}
+		win := &window{w: w, n: n, asked: map[string]*questionOf{}, threads: map[string]*threadOf{}, calls: map[[2]string]string{}}
 		core, errors := observer.New(zap.ErrorLevel)
 		win.errors = errors
 		win.editor = openAt(t, w.dir, func(int) (*droid.Client, error) { return w.startDroid(win, v), nil }, zap.New(core))
@@ -280,7 +283,7 @@ func goroutines() int {
 func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
-	p := &worldDroid{w: w, win: win, asked: map[string]int{}}
+	p := &worldDroid{w: w, win: win, asked: map[string]int{}, modern: v == fakedroid.V0225}
 	p.client = droid.NewClientWithSettings(stdout, tapped{stdin, p.told}, func(data []byte) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -459,6 +462,16 @@ var promptNumber = regexp.MustCompile(`\bp(\d+) (\w+)`)
 func (p *worldDroid) script(d *fakedroid.Droid) error {
 	p.d = d
 	for {
+		answered, err := p.awaits()
+		if err != nil {
+			return err
+		}
+		if answered {
+			if err := p.reports(); err != nil {
+				return err
+			}
+			continue
+		}
 		prompt, err := d.AwaitPrompt()
 		if err != nil {
 			return err
@@ -529,6 +542,10 @@ func (p *worldDroid) turn(kind, text string, of *request) error {
 		}
 	case "asks":
 		if _, err := p.d.AskUser("", fakedroid.Question{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}}); err != nil {
+			return err
+		}
+	case "delegates", "spawns":
+		if err := p.delegates(kind == "delegates"); err != nil {
 			return err
 		}
 	case "edits":

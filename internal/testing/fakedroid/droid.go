@@ -56,6 +56,7 @@ type Droid struct {
 	queue     []Prompt
 	turn      *turn               // nil when idle
 	early     map[string]*Message // answers that nobody has waited for yet, by the request's id, see Answered
+	foreign   map[string]bool     // requests of subagents
 	usage     int                 // model calls so far
 	ended     int                 // of these, in turns that have ended
 }
@@ -70,7 +71,7 @@ func Run(in io.Reader, out io.Writer, s Script, options ...Option) error {
 		defer close(done)
 		readLines(in, inbox, stop)
 	}()
-	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, later: make(chan *Message), stop: stop, settings: defaultSettings(), sessions: new(Sessions), parent: "root", early: map[string]*Message{}}
+	d := &Droid{version: V0225, out: out, stderr: io.Discard, inbox: inbox, later: make(chan *Message), stop: stop, settings: defaultSettings(), sessions: new(Sessions), parent: "root", early: map[string]*Message{}, foreign: map[string]bool{}}
 	for _, o := range options {
 		o(d)
 	}
@@ -134,6 +135,9 @@ func (d *Droid) next(wait time.Duration) (*Message, error) {
 			return nil, err
 		}
 		if m.isResponse() && m.invalid == "" {
+			if d.foreign[m.ID] {
+				d.early[m.ID] = m // also where nobody waits for it now
+			}
 			return m, nil
 		}
 		if err := d.serve(m); err != nil {

@@ -143,9 +143,21 @@ func (d *Droid) Asks(s *Subagent, t Tool) (id string, err error) {
 	for name, value := range t.Details {
 		details[name] = value
 	}
-	return d.Request("droid.request_permission", Fields{
+	id, err = d.Request("droid.request_permission", Fields{
 		"toolUses": []Fields{{"toolUse": t.use(), "confirmationType": t.Confirmation, "details": details}},
 		"options":  d.options(t), "associatedSessionIds": []string{s.ID, s.Parent}})
+	d.foreign[id] = true
+	return id, err
+}
+
+// AwaitAnswerOrPrompt answers the client until the request of a subagent's is answered, or a message of the user is there.
+func (d *Droid) AwaitAnswerOrPrompt(id string) (answered bool, err error) {
+	for d.early[id] == nil && len(d.queue) == 0 {
+		if _, err := d.next(-1); err != nil {
+			return false, err
+		}
+	}
+	return d.early[id] != nil, nil
 }
 
 // Answered waits for the answer to a request of a subagent's, and tells it.
@@ -155,12 +167,8 @@ func (d *Droid) Answered(id string, t Tool) (option string, err error) {
 			delete(d.early, id)
 			return d.tellAnswer(m, t)
 		}
-		m, err := d.next(-1)
-		if err != nil {
+		if _, err := d.next(-1); err != nil {
 			return "", err
-		}
-		if m != nil {
-			d.early[m.ID] = m
 		}
 	}
 }
