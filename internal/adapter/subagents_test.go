@@ -517,3 +517,51 @@ func TestSubagentsAreNotListed(t *testing.T) {
 		require.JSONEq(t, `{"sessions":[]}`, string(answer.Result))
 	})
 }
+
+// A command that a subagent leaves in the background is followed as droid's own is, also where nobody was asked for it.
+func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
+	for name, asks := range map[string]bool{"asked": true, "not asked": false} {
+		t.Run(name, inBubble(func(t *testing.T) {
+			output, err := os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
+			require.NoError(t, err)
+			defer func() { _ = output.Close(); _ = os.Remove(output.Name()) }()
+			serve := touch
+			serve.ID = "serve"
+			serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
+			serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + output.Name() + "\nStatus: Running in background\n\nNote: It goes on."
+			left := &leftRun{}
+			root := t.TempDir()
+			e := connect(t, func(int) (*droid.Client, error) {
+				client := fakeDroid(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+					s := d.NewSubagent("look", root)
+					return d.Task("On it. ", func() error {
+						if err := s.Write(s.Calls("", serve)); err != nil || !asks {
+							return inTurn(func() error { return err }, func() error { return s.Write(s.Result(serve), s.Answer("up"), s.Outcome("completed")) })
+						}
+						id, err := d.Asks(s, serve)
+						if err != nil {
+							return err
+						}
+						return answeredFor(d, s, id, serve)
+					}, s)
+				}), fakedroid.WithSessions(new(fakedroid.Sessions)))
+				client.PlayChildren(left.Runs)
+				client.PlayLeft(func(id int) (droid.Left, error) { return left, nil })
+				return client, nil
+			})
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			e.beginSession()
+			e.ask = allowOnce
+			require.Equal(t, "end_turn", e.run("serve"))
+			time.Sleep(time.Minute)
+			e.noCallOpen()
+			n := len(e.received())
+			require.Equal(t, "end_turn", e.run("/background"))
+			require.Contains(t, e.since(n), "- 1: `npm run dev`")
+			n = len(e.received())
+			left.ended.Store(true)
+			time.Sleep(time.Minute)
+			require.Contains(t, e.since(n), "npm run dev")
+		}))
+	}
+}

@@ -3,7 +3,9 @@ package quirks
 // What the file of a subagent's session says, see subagent.go.
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -12,8 +14,9 @@ import (
 
 // toolUse is a call as it stands in a file.
 type toolUse struct {
-	name  string
-	input digest
+	name   string
+	input  digest
+	leaves json.RawMessage // the input, where the call may leave something running when it has ended
 }
 
 // Wrote takes lines that a subagent's file has and did not have when it was read before. Behind SubagentStops it is
@@ -55,7 +58,11 @@ func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
 	for _, b := range m.Content {
 		switch {
 		case m.Role == stream.RoleAssistant && isToolUse(b):
-			s.uses[b.ID] = toolUse{b.Name, digestOf(input(b.Input))}
+			use := toolUse{name: b.Name, input: digestOf(input(b.Input))}
+			if bytes.Contains(b.Input, []byte(`"fireAndForget"`)) {
+				use.leaves = input(b.Input)
+			}
+			s.uses[b.ID] = use
 			s.step(Step{Tool: b.Name, Input: input(b.Input)})
 		case m.Role == stream.RoleAssistant && b.Type == "text" && works:
 			s.step(Step{Text: b.Text})
@@ -78,11 +85,18 @@ func (n *Normalizer) childResult(s *subagent, r toolResult) {
 	k := slices.IndexFunc(s.asked, func(c *childCall) bool {
 		return c.raw == r.ToolUseID && c.name == use.name && digestOf(c.latest) == use.input
 	})
-	if k >= 0 {
-		c := s.asked[k]
+	var c *childCall
+	switch {
+	case k >= 0:
+		c = s.asked[k]
 		s.asked = slices.Delete(s.asked, k, k+1)
-		n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
+	case use.leaves != nil && !r.IsError: // it is a call of its own for the user, as what it has begun outlives it
+		c = n.subagentCall(s, stream.ToolUse{ID: r.ToolUseID, Name: use.name, Input: use.leaves})
+		s.asked = slices.DeleteFunc(s.asked, func(a *childCall) bool { return a == c })
+	default:
+		return
 	}
+	n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
 }
 
 // step notes what a subagent does, where a call shows that.
