@@ -43,7 +43,7 @@ func generated(t *testing.T, path, text string) {
 	require.Equal(t, text, string(was), "go test ./internal/testing/droids -update writes it")
 }
 
-// TestGenerated: the page and the lists of changes are those of the data.
+// TestGenerated: the page, the README's row of versions and the lists of changes are those of the data.
 func TestGenerated(t *testing.T) {
 	all := recorded(t)
 	tried, err := LoadTried(data)
@@ -54,6 +54,13 @@ func TestGenerated(t *testing.T) {
 	at := strings.Index(string(was), "\n|")
 	require.Positive(t, at, "%s has a table", page)
 	generated(t, page, string(was[:at+1])+Tables(all, tried))
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	const row = "\n| versions of droid | "
+	before, after, found := strings.Cut(string(readme), row)
+	require.True(t, found)
+	_, after, _ = strings.Cut(after, "\n")
+	generated(t, filepath.Join(root, "README.md"), before+row+InShort(all, tried)+" |\n"+after)
 	generated(t, filepath.Join(data, "changes.txt"), Changes(all))
 	vocabularies, err := LoadVocabularies(data)
 	require.NoError(t, err)
