@@ -113,16 +113,28 @@ func (v Vocabulary) types(program []byte) {
 		for last+1 < len(all) && all[last+1][0]-all[last][0] < near {
 			last++
 		}
+		// The notification of a result is the block of one with a field more, and that stands before it, near or far.
+		for i := at; i >= 0; i-- {
+			fields := keys(program[all[i][0]:])
+			if string(program[all[i][2]:all[i][3]]) == "tool_result" && slices.Contains(fields, "toolUseId") {
+				v.addType("tool_result", fields)
+				break
+			}
+		}
 		for _, m := range all[first : last+1] {
 			of := string(program[m[2]:m[3]])
 			if slices.Contains(blocks, of) || !strings.Contains(of, "_") && of != "error" && !slices.Contains(v["permission kinds"], of) {
 				continue
 			}
-			v.add("types", of)
-			for _, field := range keys(program[m[0]:]) {
-				v.add("types", of+"."+field)
-			}
+			v.addType(of, keys(program[m[0]:]))
 		}
+	}
+}
+
+func (v Vocabulary) addType(of string, fields []string) {
+	v.add("types", of)
+	for _, field := range fields {
+		v.add("types", of+"."+field)
 	}
 }
 
@@ -230,10 +242,7 @@ func LoadSDKs(dir string) (Vocabulary, error) {
 		v.add(section, strings.Fields(names)...)
 	}
 	for of, fields := range read.Types {
-		v.add("types", of)
-		for _, field := range strings.Fields(fields) {
-			v.add("types", of+"."+field)
-		}
+		v.addType(of, strings.Fields(fields))
 	}
 	return v, nil
 }
