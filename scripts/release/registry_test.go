@@ -20,6 +20,9 @@ import (
 //go:embed testdata/registry.schema.json
 var registrySchema []byte
 
+// releaseOf is where the registry's check looks for the version in an archive's address.
+var releaseOf = regexp.MustCompile(`/(?:download|releases)/v?([\d.]+)/`)
+
 // checkEntry checks an entry by the registry's schema.
 func checkEntry(t *testing.T, agent []byte) error {
 	t.Helper()
@@ -46,6 +49,9 @@ func requireEntry(t *testing.T, folder, version string, agent []byte) (e entry) 
 	for platform, target := range e.Distribution.Binary {
 		require.NotContains(t, target.Archive, "/latest/", platform)
 		require.NotEmpty(t, target.SHA256, platform)
+		if of := releaseOf.FindStringSubmatch(target.Archive); of != nil {
+			require.Equal(t, version, of[1], platform)
+		}
 	}
 	return e
 }

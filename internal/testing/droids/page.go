@@ -60,6 +60,28 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 	return b.String()
 }
 
+// InShort is the cell of the README about versions: with which all end-to-end tests pass, and which others are
+// recorded.
+func InShort(all []*Recorded, tried map[string]Tried) string {
+	var pass, others []string
+	for _, r := range all {
+		if tried[r.Version].EndToEnd == "pass" {
+			pass = append(pass, r.Version)
+		} else {
+			others = append(others, r.Version)
+		}
+	}
+	return fmt.Sprintf("all end-to-end tests pass with %s; what these and %s do [is recorded](docs/dev/droids.md)", listed(pass), listed(others))
+}
+
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // Changes says what each version does otherwise than the one before it.
 func Changes(all []*Recorded) string {
 	var b strings.Builder

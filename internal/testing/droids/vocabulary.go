@@ -2,6 +2,7 @@ package droids
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -112,16 +113,28 @@ func (v Vocabulary) types(program []byte) {
 		for last+1 < len(all) && all[last+1][0]-all[last][0] < near {
 			last++
 		}
+		// The notification of a result is the block of one with a field more, and that stands before it, near or far.
+		for i := at; i >= 0; i-- {
+			fields := keys(program[all[i][0]:])
+			if string(program[all[i][2]:all[i][3]]) == "tool_result" && slices.Contains(fields, "toolUseId") {
+				v.addType("tool_result", fields)
+				break
+			}
+		}
 		for _, m := range all[first : last+1] {
 			of := string(program[m[2]:m[3]])
 			if slices.Contains(blocks, of) || !strings.Contains(of, "_") && of != "error" && !slices.Contains(v["permission kinds"], of) {
 				continue
 			}
-			v.add("types", of)
-			for _, field := range keys(program[m[0]:]) {
-				v.add("types", of+"."+field)
-			}
+			v.addType(of, keys(program[m[0]:]))
 		}
+	}
+}
+
+func (v Vocabulary) addType(of string, fields []string) {
+	v.add("types", of)
+	for _, field := range fields {
+		v.add("types", of+"."+field)
 	}
 }
 
@@ -213,25 +226,59 @@ func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
 	return all, nil
 }
 
-// VocabularyChanges are the names that each version has and the one before it had not, and those that went.
-func VocabularyChanges(all map[string]Vocabulary) string {
+// LoadSDKs reads the names that Factory's SDKs have, in the sections of a vocabulary: read out of their sources
+// by a person, and the file says which.
+func LoadSDKs(dir string) (Vocabulary, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "vocabulary", "sdks.json"))
+	if err != nil {
+		return nil, err
+	}
+	var read struct{ Names, Types map[string]string }
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, err
+	}
+	v := Vocabulary{}
+	for section, names := range read.Names {
+		v.add(section, strings.Fields(names)...)
+	}
+	for of, fields := range read.Types {
+		v.addType(of, strings.Fields(fields))
+	}
+	return v, nil
+}
+
+// VocabularyChanges are the names that each version has and the one before it had not, and those that went;
+// in the end those that only the newest has, and those that only Factory's SDKs have.
+func VocabularyChanges(all map[string]Vocabulary, sdks Vocabulary) string {
 	var b strings.Builder
 	versions := slices.SortedFunc(maps.Keys(all), CompareVersions)
 	for i := 1; i < len(versions); i++ {
 		fmt.Fprintf(&b, "== %s, compared with %s\n", versions[i], versions[i-1])
-		before, after := all[versions[i-1]], all[versions[i]]
-		for _, section := range sorted(after) {
-			for _, of := range []struct {
-				sign         string
-				these, those []string
-			}{{"+", after[section], before[section]}, {"-", before[section], after[section]}} {
-				names := slices.DeleteFunc(slices.Clone(of.these), func(name string) bool { return slices.Contains(of.those, name) })
-				if len(names) > 0 {
-					b.WriteString(of.sign + " " + section + ": " + strings.Join(names, " ") + "\n")
-				}
+		after := all[versions[i]]
+		differences(&b, sorted(after), all[versions[i-1]], after)
+	}
+	newest := versions[len(versions)-1]
+	fmt.Fprintf(&b, "== %s, compared with Factory's SDKs (sdks.json)\n", newest)
+	differences(&b, sorted(sdks), sdks, all[newest])
+	return b.String()
+}
+
+// differences writes what only one of two vocabularies has in some sections.
+func differences(b *strings.Builder, sections []string, before, after Vocabulary) {
+	for _, section := range sections {
+		for _, of := range []struct {
+			sign         string
+			these, those []string
+		}{{"+", after[section], before[section]}, {"-", before[section], after[section]}} {
+			if names := without(of.these, of.those); len(names) > 0 {
+				b.WriteString(of.sign + " " + section + ": " + strings.Join(names, " ") + "\n")
 			}
 		}
-		b.WriteByte('\n')
 	}
-	return b.String()
+	b.WriteByte('\n')
+}
+
+// without are the names that others have not.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
