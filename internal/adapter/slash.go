@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -76,6 +77,15 @@ func (c slashCommand) refusal(args string) string {
 		takes = ": " + c.hint
 	}
 	return fmt.Sprintf("`/%s` does not understand “%.80s”. It takes%s.", c.name, args, takes)
+}
+
+// cutWord parts the first word of the arguments from the others.
+func cutWord(args string) (word, others string) {
+	at := strings.IndexFunc(args, unicode.IsSpace)
+	if at < 0 {
+		return args, ""
+	}
+	return args[:at], strings.TrimSpace(args[at:])
 }
 
 // ownCommands are the commands that this agent offers: all but the shell, unless

@@ -16,11 +16,11 @@ import (
 
 // mcpCommand shows the MCP servers and their tools, begins the login to one, or changes one of the user's own.
 func mcpCommand(r *slashRun, args string) {
-	switch verb, name, _ := strings.Cut(args, " "); {
+	switch verb, name := cutWord(args); {
 	case verb == "login":
-		beginLogin(r, strings.TrimSpace(name))
+		beginLogin(r, name)
 	case verb != "":
-		changeServer(r, verb, strings.TrimSpace(name))
+		changeServer(r, verb, name)
 	default:
 		showServers(r)
 	}

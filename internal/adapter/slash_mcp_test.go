@@ -71,6 +71,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 			require.Nil(t, r.newSession().Error)
 			for _, tt := range []struct{ command, says, asks string }{
 				{"/mcp disable mine", "mine is off, in all your projects.", `toggle_mcp_server {"enabled":false,"serverName":"mine","settingsLevel":"user"}`},
+				{"/mcp disable\t mine", "mine is off, in all your projects.", `toggle_mcp_server {"enabled":false,"serverName":"mine","settingsLevel":"user"}`},
 				{"/mcp enable off", "off is on, in all your projects", `toggle_mcp_server {"enabled":true,"serverName":"off","settingsLevel":"user"}`},
 				{"/mcp reconnect mine", "mine was stopped and started again", `toggle_mcp_server {"enabled":false,"serverName":"mine","settingsLevel":"user"}; toggle_mcp_server {"enabled":true,"serverName":"mine","settingsLevel":"user"}`},
 				{"/mcp logout mine", "droid has forgotten the login to mine.", `clear_mcp_auth {"serverName":"mine"}`},

@@ -17,15 +17,14 @@ import (
 
 // skillsCommand lists droid's skills, or switches one on or off for all projects of the user.
 func skillsCommand(r *slashRun, args string) {
-	verb, name, change := strings.Cut(args, " ")
-	if !change {
+	verb, name := cutWord(args)
+	if verb == "" {
 		r.ask("droid did not tell its skills", func(ctx context.Context, client *droid.Client) (string, error) {
 			skills, err := client.Skills(ctx)
 			return skillTable(skills), err
 		})
 		return
 	}
-	name = strings.TrimSpace(name)
 	r.change("droid did not "+verb+" the skill "+name, func(ctx context.Context, client *droid.Client) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
 			return err
