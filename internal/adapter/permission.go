@@ -37,6 +37,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		return
 	}
 	q := s.questions.Open(ev.RequestID)
+	q.Beside = ev.Subagent != ""
 	defer q.Close()
 	decision := show.Decision{Option: stream.OptionCancel}
 	if q.Lead(s.Context, t, s.out, p) == telling.Answered {

@@ -182,9 +182,9 @@ func (p *userPrompt) accept() {
 	}
 	s.show.Prompted()
 	p.id = s.prompts.Add(p)
-	asked := s.questions.IsOpen()
+	asked, holds := s.questions.IsOpen(), s.questions.Holds()
 	s.prompts.Accept(p.id, p.kind())
-	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
+	if asked && s.prompts.InLine(p.id) || holds && p.command == nil {
 		tellNow(s, "Your message waits for your answer above.")
 	}
 }

@@ -565,3 +565,45 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 		}))
 	}
 }
+
+// A prompt does not wait for the answer to a subagent of the background, and nobody is told that it does.
+func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		e := connect(t, playing(func(d *fakedroid.Droid) error {
+			p, err := d.AwaitPrompt()
+			if err != nil {
+				return err
+			}
+			s := d.NewSubagent("look", root)
+			if err := d.Turn(p, func() error { return d.Task("On it. ", nil, s) }); err != nil {
+				return err
+			}
+			if err := s.Write(s.Calls("", touch)); err != nil {
+				return err
+			}
+			id, err := d.Asks(s, touch)
+			if err != nil {
+				return err
+			}
+			if p, err = d.AwaitPrompt(); err == nil {
+				err = d.Turn(p, func() error { return d.Say("", "re: "+p.Text) })
+			}
+			if err == nil {
+				err = answeredFor(d, s, id, touch)
+			}
+			return err
+		}))
+		e.agent.cfg.Store = store.New(root, zap.NewNop())
+		e.beginSession()
+		answer := make(chan string, 1)
+		e.onAsk = func(id, _ json.RawMessage) bool { answer <- string(id); return true }
+		require.Equal(t, "end_turn", e.run("go"))
+		id := <-answer
+		require.Equal(t, "end_turn", e.run("hello"))
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "waits for your answer")
+		e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"cancelled"}}}`)
+		time.Sleep(time.Minute)
+		require.Equal(t, "failed", e.callOf(".t1").status)
+	})
+}

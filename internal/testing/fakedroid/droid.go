@@ -135,9 +135,7 @@ func (d *Droid) next(wait time.Duration) (*Message, error) {
 			return nil, err
 		}
 		if m.isResponse() && m.invalid == "" {
-			if d.foreign[m.ID] {
-				d.early[m.ID] = m // also where nobody waits for it now
-			}
+			d.keepAnswer(m)
 			return m, nil
 		}
 		if err := d.serve(m); err != nil {
@@ -146,6 +144,13 @@ func (d *Droid) next(wait time.Duration) (*Message, error) {
 		if d.turn == nil && len(d.queue) > 0 {
 			return nil, nil // AwaitPrompt takes it
 		}
+	}
+}
+
+// keepAnswer keeps the answer to a request of a subagent's, for which nobody may wait now.
+func (d *Droid) keepAnswer(m *Message) {
+	if d.foreign[m.ID] {
+		d.early[m.ID] = m
 	}
 }
 

@@ -161,6 +161,8 @@ func (d *Droid) runHook(command string, stdin Fields) ([]byte, error) {
 				err = d.eof()
 			case !m.isResponse() || m.invalid != "":
 				err = d.serve(m)
+			default:
+				d.keepAnswer(m)
 			}
 			if err != nil {
 				cancel()

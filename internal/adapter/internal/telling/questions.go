@@ -19,6 +19,8 @@ type Questions struct {
 
 // Question is a permission, a question of droid's or one of this agent's.
 type Question struct {
+	Beside bool // a subagent asks, and droid goes on meanwhile
+
 	of      *Questions
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
@@ -150,6 +152,11 @@ func pickedOption(result *protocol.PermissionResult) string {
 
 // IsOpen reports whether the user is asked something.
 func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
+
+// Holds reports whether the user is asked something that the session waits for.
+func (d *Questions) Holds() bool {
+	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Beside })
+}
 
 // Withdraw takes back the question for a request of droid's, as droid waits no longer.
 func (d *Questions) Withdraw(id string) {
