@@ -101,6 +101,26 @@ func TestCommandInTheBackground(t *testing.T) {
 	}
 }
 
+// A client that forgets a call when its turn is over is told again which one it is that something became of.
+func TestEndsOfCallsThatAClientForgets(t *testing.T) {
+	for forgets, title := range map[bool]string{false: "", true: " completed serve"} {
+		d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ForgetsCalls: forgets}})
+		d.event(leaves("a")...)
+		require.Equal(t, []string{"tool_call_update a" + title + " = You have stopped it."},
+			short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
+	}
+	for forgets, title := range map[bool]string{false: "", true: " completed Task look"} {
+		d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ForgetsCalls: forgets}})
+		end := ended("t", "Task", "")
+		end.Background = true
+		d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
+		require.Equal(t, []string{"tool_call_update t" + title + " = - I read.\n|The subagent works in the background."},
+			d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
+		require.Equal(t, []string{"tool_call_update t" + title + " = - I read.\n|found it"},
+			d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
+	}
+}
+
 // In a history such a command has ended with droid, unless it is known to run: then what it wrote stands there, and the
 // call is the one that is shown from then on.
 func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
