@@ -139,7 +139,7 @@ func (v *View) LeftEnded(left Left, how string, stopped bool) []Output {
 	if v.client.TerminalOutput {
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 	}
-	v.send(c.named(update))
+	c.sendMore(update)
 	if v.client.AsyncTasks {
 		state := protocol.AsyncCompleted
 		if stopped {

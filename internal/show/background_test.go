@@ -101,23 +101,33 @@ func TestCommandInTheBackground(t *testing.T) {
 	}
 }
 
-// A client that forgets a call when its turn is over is told again which one it is that something became of.
+// A client that forgets a call when its turn is over is told again which one it is that something became of. One that
+// shows nothing of the content is told nothing: it would show one more call, without a title.
 func TestEndsOfCallsThatAClientForgets(t *testing.T) {
-	for forgets, title := range map[bool]string{false: "", true: " completed serve"} {
-		d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ForgetsCalls: forgets}})
-		d.event(leaves("a")...)
-		require.Equal(t, []string{"tool_call_update a" + title + " = You have stopped it."},
-			short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
-	}
-	for forgets, title := range map[bool]string{false: "", true: " completed Task look"} {
-		d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ForgetsCalls: forgets}})
-		end := ended("t", "Task", "")
-		end.Background = true
-		d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
-		require.Equal(t, []string{"tool_call_update t" + title + " = - I read.\n|The subagent works in the background."},
-			d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
-		require.Equal(t, []string{"tool_call_update t" + title + " = - I read.\n|found it"},
-			d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
+	for name, tc := range map[string]struct {
+		client        protocol.ClientTraits
+		command, task string
+	}{
+		"others":        {protocol.ClientTraits{}, "tool_call_update a = ", "tool_call_update t = "},
+		"forgets":       {protocol.ClientTraits{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
+		"shows nothing": {protocol.ClientTraits{NoResults: true}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := func(begin, text string) []string {
+				if begin == "" {
+					return nil
+				}
+				return []string{begin + text}
+			}
+			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
+			d.event(leaves("a")...)
+			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
+			end := ended("t", "Task", "")
+			end.Background = true
+			d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
+			require.Equal(t, lines(tc.task, "- I read.\n|The subagent works in the background."), d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
+			require.Equal(t, lines(tc.task, "- I read.\n|found it"), d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
+		})
 	}
 }
 

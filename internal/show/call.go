@@ -79,18 +79,23 @@ func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// named has what is told of a call that has ended say again which call it is, for a client that may have forgotten it
-// by then.
-func (c *shownCall) named(update protocol.ToolCall) protocol.ToolCall {
-	if c.v.client.ForgetsCalls && (c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed) {
-		update.Title, update.Kind, update.Status = c.title, c.kind, c.status
+// sendMore sends an update that may come when the call has ended. It says again which call that is to a client that may
+// have forgotten it by then.
+func (c *shownCall) sendMore(update protocol.ToolCall) {
+	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
+		switch {
+		case c.v.client.NoResults && update.Meta == nil:
+			return // it would show a call without a title
+		case c.v.client.ForgetsCalls:
+			update.Title, update.Kind, update.Status = c.title, c.kind, c.status
+		}
 	}
-	return update
+	c.v.send(update)
 }
 
 // sendContent puts content in place of what the call showed before.
 func (c *shownCall) sendContent(content ...protocol.ToolContent) {
-	c.v.send(c.named(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content}))
+	c.sendMore(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content})
 }
 
 // open begins the view of a call.

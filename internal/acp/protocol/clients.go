@@ -118,7 +118,7 @@ var knownClients = map[string]ClientTraits{
 	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
 	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
 	// permission request while no prompt runs (seen with 19.22). Of a call that has ended it shows kind and file (seen; read
-	// in acp/formatters.lua).
+	// in acp/formatters.lua); what is told of it later, as one more call without a title (seen; read in process_tool_call).
 	"CodeCompanion.nvim": {NoResults: true, OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
