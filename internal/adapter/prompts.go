@@ -182,8 +182,9 @@ func (p *userPrompt) accept() {
 	}
 	s.show.Prompted()
 	p.id = s.prompts.Add(p)
-	asked := s.questions.IsOpen()
+	asked := s.questions.IsOpen() && !s.agent.client.DropsOutside // to that it comes only now
 	s.prompts.Accept(p.id, p.kind())
+	s.questions.Look()
 	if asked && (s.prompts.InLine(p.id) || p.command == nil) {
 		tellNow(s, "Your message waits for your answer above.")
 	}
