@@ -90,6 +90,9 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 		}
 	}
 	c.shows(update, runsOn)
+	if c.v.client.NoResults && !c.v.client.TerminalOutput && !c.v.past {
+		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(runsOn, "It"))
+	}
 	if c.v.client.AsyncTasks {
 		update.Meta = &protocol.ToolMeta{JetBrains: protocol.Backgrounded()}
 		c.v.send(protocol.AsyncTask{SessionUpdate: "async_task_spawned", AsyncTaskID: left.ID(), Name: protocol.Line(shorten(FirstLine(c.line), maxTitle)),

@@ -101,6 +101,31 @@ func TestCommandInTheBackground(t *testing.T) {
 	}
 }
 
+// Who is shown nothing below a call reads in the chat that its command goes on.
+func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
+	const told = "The command `serve` runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
+	for name, tc := range map[string]struct {
+		client protocol.ClientCapabilities
+		tells  bool
+	}{
+		"shows nothing": {protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}}, true},
+		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientTraits: protocol.ClientTraits{NoResults: true}}, false},
+		"others":        {protocol.ClientCapabilities{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newHarness(tc.client)
+			d.event(leaves("a")...)
+			shown := d.event(quirks.Text{MessageID: "m", Text: "It runs."})
+			require.Equal(t, tc.tells, strings.Contains(strings.Join(shown, "\n"), told), shown)
+			require.NotContains(t, strings.Join(d.event(quirks.Text{MessageID: "n", Text: "Yes."}), "\n"), told)
+		})
+	}
+	d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}})
+	for _, ev := range leaves("a") {
+		require.NotContains(t, shownOf(d.History(d.moment(), ev)), "runs in the background")
+	}
+}
+
 // A client that forgets a call when its turn is over is told again which one it is that something became of. One that
 // shows nothing of the content is told nothing: it would show one more call, without a title.
 func TestEndsOfCallsThatAClientForgets(t *testing.T) {
