@@ -194,6 +194,48 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 	})
 }
 
+// TestQuestionWaitsForAPrompt: a client that drops what it is asked while no prompt of its own runs is asked when one does.
+// A cancel and droid's end take the question back as they do when it is in front of the user.
+func TestQuestionWaitsForAPrompt(t *testing.T) {
+	for name, next := range map[string]func(e *editor){
+		"a prompt": func(e *editor) {
+			e.ask = func(p permission) string { return p.optionOf("allow_once") }
+			require.Equal(t, "end_turn", e.run("more"))
+			require.Contains(t, e.updates(), "ask")
+			require.NotContains(t, strings.Join(e.updates(), "\n"), "your answer above")
+		},
+		"a command of ours": func(e *editor) {
+			e.run("/help")
+			require.Contains(t, e.updates(), "ask")
+		},
+		"a cancel": func(e *editor) {
+			e.cancel()
+			time.Sleep(time.Second)
+			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
+			require.Equal(t, "end_turn", e.run("more"))
+			require.NotContains(t, e.updates(), "ask")
+		},
+		"droid's end": func(e *editor) {
+			e.inside(func(s *Session) { s.endDroid(killed, "test") })
+			time.Sleep(time.Second)
+			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
+			require.NotContains(t, e.updates(), "ask")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := beginNamed(t, "CodeCompanion.nvim", "{}", playing(reportsAndAsks))
+				e.ask = nil
+				require.Equal(t, "end_turn", e.run("go"))
+				time.Sleep(time.Minute)
+				e.inside(func(s *Session) { require.True(t, s.questions.IsOpen()) })
+				require.NotContains(t, e.updates(), "ask")
+				next(e)
+			})
+		})
+	}
+}
+
 // TestPromptBehindAQuestionSaysSo: whether the question is of another prompt, or of a turn that droid began by itself.
 func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 	const line = "Your message waits for your answer above."

@@ -29,6 +29,9 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
+	q := s.openQuestion(t, ev.RequestID)
+	q.Beside = ev.Subagent != ""
+	defer q.Close()
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
@@ -36,9 +39,6 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q := s.questions.Open(ev.RequestID)
-	q.Beside = ev.Subagent != ""
-	defer q.Close()
 	decision := show.Decision{Option: stream.OptionCancel}
 	if q.Lead(s.Context, t, s.out, p) == telling.Answered {
 		decision = r.prepared(t, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
@@ -51,6 +51,15 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 	case telling.Refused:
 		r.answer(stream.OptionCancel)
 	}
+}
+
+// openQuestion opens a question of droid's, when the client shows what it is asked.
+func (s *Session) openQuestion(t *owner.Task, id string) *telling.Question {
+	q := s.questions.Open(id)
+	if s.agent.client.DropsOutside {
+		q.Hold(t, s.prompts.Busy)
+	}
+	return q
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.

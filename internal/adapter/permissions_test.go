@@ -51,7 +51,26 @@ func TestPermissionsAreListed(t *testing.T) {
 		require.Contains(t, e.answerTo("/permissions why make $(ls)"), "whether an entry lets it run is not known")
 		require.Contains(t, e.answerTo("/permissions why make && curl x"), "droid asks before it, whatever the mode, by `curl`")
 		require.Contains(t, e.answerTo("/permissions why X=1 dd"), "it never runs, by `dd`")
-		require.Contains(t, e.answerTo("/permissions why ls"), "no entry lets `ls` run, but droid has lists of its own. droid's mode here is ")
+		require.Contains(t, e.answerTo("/permissions why ls"), "no entry lets `ls` run, but droid has lists of its own. "+
+			"Else the mode decides, here Auto (Off): ask before file edits and commands.")
+		for mode, means := range map[string]string{"auto-high": "Auto (High): allow all commands.", "spec": "Spec: research and plan first;"} {
+			e.answerTo("/mode " + mode)
+			require.Contains(t, e.answerTo("/permissions why ls"), "the mode decides, here "+means)
+		}
+	})
+}
+
+// What is listed can be taken back as it is listed, also an entry of several lines.
+func TestPermissionIsTakenBackAsItIsListed(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		e, path := ruled(t, `{"commandAllowlist":["touch a\n  mkdir b","make","make "]}`)
+		require.Contains(t, e.answerTo("/permissions"), "- allowed: `touch a ⏎ mkdir b`")
+		require.Contains(t, e.answerTo("/permissions forget touch a ⏎ mkdir b"), "Taken back: `touch a ⏎ mkdir b`")
+		require.Contains(t, e.answerTo("/permissions forget make"), "Taken back: `make`")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"commandAllowlist":[]}`, string(text))
 	})
 }
 

@@ -184,7 +184,8 @@ func (p *userPrompt) accept() {
 	p.id = s.prompts.Add(p)
 	asked, holds := s.questions.IsOpen(), s.questions.Holds()
 	s.prompts.Accept(p.id, p.kind())
-	if asked && s.prompts.InLine(p.id) || holds && p.command == nil {
+	s.questions.Look()
+	if !s.agent.client.DropsOutside && (asked && s.prompts.InLine(p.id) || holds && p.command == nil) { // to such a client it comes only now
 		tellNow(s, "Your message waits for your answer above.")
 	}
 }

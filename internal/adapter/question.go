@@ -21,14 +21,14 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
+	q := s.openQuestion(t, ev.RequestID)
+	defer q.Close()
 	asked := s.show.Questions(ev)
 	s.tell(asked.Before...)
 	if asked.Refused {
 		s.answerQuestions(ev.RequestID, asked.Answers())
 		return
 	}
-	q := s.questions.Open(ev.RequestID)
-	defer q.Close()
 	q.Lead(s.Context, t, s.out, asked)
 	outcome := q.Close()
 	s.tell(asked.After...)

@@ -79,6 +79,11 @@ func whose(k rules.Rule) string {
 
 func entry(text string) string { return markdown.Code(visible.Line(text)) }
 
+// means reports whether a text names a rule as the list shows it.
+func means(text string, k rules.Rule) bool {
+	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
+}
+
 // effect says what a rule does.
 func effect(k rules.Rule) string {
 	key := rules.Key(k.Text)
@@ -140,7 +145,7 @@ var errRuleCheck = errors.New("droid did not say within 10 s")
 
 // whyNotAsked says what the lists make of a command: by droid's own check, where it has one.
 func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
-	mode := "droid's mode here is " + string(r.s.options.Mode().Title()) + ": it asks before what it takes for riskier than that."
+	mode := modeDecides(r.s.options.Mode())
 	client, cwd := r.s.proc.Client(), r.s.cwd
 	if client == nil || !client.Version().Has(stream.ChecksRules) {
 		return "As droid-acp reads the lists, since no droid runs that has a check of its own: " + asRead(known, command, mode)
@@ -171,7 +176,7 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 	case "ask":
 		text += "droid asks before it, whatever the mode, by " + strings.Join(by, ", ") + "."
 	case "no-match":
-		text += "no list has it. " + mode
+		text += "no list has it. The " + mode
 	default:
 		text += visible.Line(check.Decision) + ", by " + strings.Join(by, ", ") + "."
 	}
@@ -179,6 +184,17 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 		text += " What the project brings was not read, as you have not trusted it."
 	}
 	return text
+}
+
+// modeDecides says what becomes of a command that no list has.
+func modeDecides(mode stream.Mode) string {
+	text := "mode decides, here " + mode.Title()
+	for _, m := range stream.Modes() {
+		if m.Mode == mode {
+			text += ": " + strings.ToLower(m.Description[:1]) + m.Description[1:]
+		}
+	}
+	return text + "."
 }
 
 // foundIn says in which files an entry is that droid cuts down to this pattern; droid names none.
@@ -222,7 +238,7 @@ func asRead(known []rules.Rule, command, mode string) string {
 	case v.Unread:
 		return "whether an entry lets it run is not known, since it has a part that only a shell reads."
 	}
-	return "no entry lets " + entry(strings.TrimSpace(v.Open)) + " run, but droid has lists of its own. " + mode
+	return "no entry lets " + entry(strings.TrimSpace(v.Open)) + " run, but droid has lists of its own. Else the " + mode
 }
 
 // takeBack takes a permission back, and looks again whether droid has written it anew.
@@ -231,7 +247,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 	others := ""
 	for _, k := range known {
 		switch {
-		case k.Text != text:
+		case !means(text, k):
 		case k.TakenBack():
 			mine = append(mine, k)
 		case k.Kind == rules.Allowed:
@@ -263,7 +279,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 		if err != nil {
 			return "It was taken back. Whether droid has written it again is not known: " + err.Error() + "."
 		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return k.Text != text || !k.TakenBack() })
+		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !means(text, k) || !k.TakenBack() })
 		if len(mine) == 0 {
 			return "Taken back: " + entry(text) + r.nowCounts() + others
 		}

@@ -90,6 +90,9 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 		}
 	}
 	c.shows(update, runsOn)
+	if c.v.client.NoResults && !c.v.client.TerminalOutput && !c.v.past {
+		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(runsOn, "It"))
+	}
 	if c.v.client.AsyncTasks {
 		update.Meta = &protocol.ToolMeta{JetBrains: protocol.Backgrounded()}
 		c.v.send(protocol.AsyncTask{SessionUpdate: "async_task_spawned", AsyncTaskID: left.ID(), Name: protocol.Line(shorten(FirstLine(c.line), maxTitle)),
@@ -139,7 +142,7 @@ func (v *View) LeftEnded(left Left, how string, stopped bool) []Output {
 	if v.client.TerminalOutput {
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 	}
-	v.send(update)
+	c.sendMore(update)
 	if v.client.AsyncTasks {
 		state := protocol.AsyncCompleted
 		if stopped {

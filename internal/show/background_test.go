@@ -101,6 +101,61 @@ func TestCommandInTheBackground(t *testing.T) {
 	}
 }
 
+// Who is shown nothing below a call reads in the chat that its command goes on.
+func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
+	const told = "The command `serve` runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
+	for name, tc := range map[string]struct {
+		client protocol.ClientCapabilities
+		tells  bool
+	}{
+		"shows nothing": {protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}}, true},
+		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientTraits: protocol.ClientTraits{NoResults: true}}, false},
+		"others":        {protocol.ClientCapabilities{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newHarness(tc.client)
+			d.event(leaves("a")...)
+			shown := d.event(quirks.Text{MessageID: "m", Text: "It runs."})
+			require.Equal(t, tc.tells, strings.Contains(strings.Join(shown, "\n"), told), shown)
+			require.NotContains(t, strings.Join(d.event(quirks.Text{MessageID: "n", Text: "Yes."}), "\n"), told)
+		})
+	}
+	d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}})
+	for _, ev := range leaves("a") {
+		require.NotContains(t, shownOf(d.History(d.moment(), ev)), "runs in the background")
+	}
+}
+
+// A client that forgets a call when its turn is over is told again which one it is that something became of. One that
+// shows nothing of the content is told nothing: it would show one more call, without a title.
+func TestEndsOfCallsThatAClientForgets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		client        protocol.ClientTraits
+		command, task string
+	}{
+		"others":        {protocol.ClientTraits{}, "tool_call_update a = ", "tool_call_update t = "},
+		"forgets":       {protocol.ClientTraits{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
+		"shows nothing": {protocol.ClientTraits{NoResults: true}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := func(begin, text string) []string {
+				if begin == "" {
+					return nil
+				}
+				return []string{begin + text}
+			}
+			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
+			d.event(leaves("a")...)
+			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
+			end := ended("t", "Task", "")
+			end.Background = true
+			d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
+			require.Equal(t, lines(tc.task, "- I read.\n|The subagent works in the background."), d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
+			require.Equal(t, lines(tc.task, "- I read.\n|found it"), d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
+		})
+	}
+}
+
 // In a history such a command has ended with droid, unless it is known to run: then what it wrote stands there, and the
 // call is the one that is shown from then on.
 func TestCommandInTheBackgroundOfAHistory(t *testing.T) {

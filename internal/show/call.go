@@ -50,6 +50,8 @@ type shownCall struct {
 	v      *View
 	id     string
 	status string // as the editor was told last
+	title  protocol.Line
+	kind   acp.ToolKind
 }
 
 var _ toolView = (*shownCall)(nil)
@@ -77,9 +79,23 @@ func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
+// sendMore sends an update that may come when the call has ended. It says again which call that is to a client that may
+// have forgotten it by then.
+func (c *shownCall) sendMore(update protocol.ToolCall) {
+	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
+		switch {
+		case c.v.client.NoResults && update.Meta == nil:
+			return // it would show a call without a title
+		case c.v.client.ForgetsCalls:
+			update.Title, update.Kind, update.Status = c.title, c.kind, c.status
+		}
+	}
+	c.v.send(update)
+}
+
 // sendContent puts content in place of what the call showed before.
 func (c *shownCall) sendContent(content ...protocol.ToolContent) {
-	c.v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content})
+	c.sendMore(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content})
 }
 
 // open begins the view of a call.
@@ -172,6 +188,7 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 		Locations:  toolLocations(name, in, v.cwd, v.linesFromOne),
 		RawInput:   boundedInput(raw),
 	}
+	view.base().title, view.base().kind = shown.Title, shown.Kind
 	if raw != nil {
 		view.describe(name, input, &shown)
 	}
@@ -216,6 +233,7 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 	if ev.Unfinished && !ev.IsError {
 		update.Content = append(update.Content, protocol.TextContent("How this ended is not known."))
 	}
+	view.base().status = update.Status
 	if !view.hidden() {
 		v.send(update)
 	}

@@ -43,7 +43,7 @@ type View struct {
 	noted       map[string]struct{}           // what was said once of options that last
 	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
 	unexplained []FailedEdit                  // whose reason is still to be looked for
-	unseen      []string                      // why edits failed, to be told between the model's messages
+	unseen      []string                      // what a client with NoResults would not show, to be told between the model's messages
 	unannounced []unannounced                 // calls that are not announced yet, in order
 	hooks       map[string]stream.HookStarted // that run, by their id
 	border      border

@@ -27,6 +27,7 @@ type ClientTraits struct {
 	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call, which would say nothing
+	ForgetsCalls   bool // forgets the calls of a turn when that is over: what is told of one later stands without a title
 	StoppedAgain   bool // sends a prompt that its user stopped once more, before the next one, which would do it again
 	ErrorMessage   bool // shows the message of an error, and not its details
 	ErrorDetails   bool // shows the details of an error, and not its message
@@ -73,8 +74,9 @@ var knownClients = map[string]ClientTraits{
 	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
-	// Another window's prompt is to it an "ACP server bug" (seen).
-	"agent-shell": {OwnPrompts: true, OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
+	// Another window's prompt is to it an "ACP server bug" (seen). Calls: seen; the handler of a prompt's end empties
+	// :tool-calls (read).
+	"agent-shell": {OwnPrompts: true, ForgetsCalls: true, OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
 	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
 	// read is "" (read). After a prompt's error it tells the user to install the agent
@@ -116,7 +118,7 @@ var knownClients = map[string]ClientTraits{
 	// Chat:done). An update while no prompt runs goes nowhere (read in lua/codecompanion/acp/init.lua). The fence
 	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
 	// permission request while no prompt runs (seen with 19.22). Of a call that has ended it shows kind and file (seen; read
-	// in acp/formatters.lua).
+	// in acp/formatters.lua); what is told of it later, as one more call without a title (seen; read in process_tool_call).
 	"CodeCompanion.nvim": {NoResults: true, OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -79,11 +80,13 @@ func (d *Droid) Announce(s *Subagent) error {
 // Write adds lines to the subagent's file.
 func (s *Subagent) Write(lines ...Fields) error {
 	for _, line := range lines {
-		data, err := json.Marshal(line)
-		if err == nil {
-			err = s.WriteText(string(data) + "\n")
+		var text strings.Builder
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false) // an input stands there as it does in what droid says
+		if err := enc.Encode(line); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := s.WriteText(text.String()); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,20 @@ func (d *Questions) Open(id string) *Question {
 	return q
 }
 
+// Hold has a question wait until ready says that the user can be asked, or until it is taken back. Look has that looked at.
+func (q *Question) Hold(t Task, ready func() bool) {
+	for q.outcome == Answered && !ready() {
+		q.wait(t)
+	}
+}
+
+// Look has the questions that wait look whether they may be asked now.
+func (d *Questions) Look() {
+	for _, q := range d.open {
+		q.wake()
+	}
+}
+
 // Lead asks the user one step after the other, when the questions before have ended. It returns early
 // when the question is taken back, as when ctx ends.
 func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) Outcome {
