@@ -202,7 +202,10 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 			e.ask = func(p permission) string { return p.optionOf("allow_once") }
 			require.Equal(t, "end_turn", e.run("more"))
 			require.Contains(t, e.updates(), "ask")
-			require.NotContains(t, strings.Join(e.updates(), "\n"), "your answer above")
+			said := strings.Join(e.updates(), "\n")
+			require.NotContains(t, said, "your answer above")
+			require.Regexp(t, `(?s)end end_turn.*three files\..*ask.*re: more`, said, "what was said before is not lost, either")
+			require.Equal(t, 1, strings.Count(said, "three files."))
 		},
 		"a command of ours": func(e *editor) {
 			e.run("/help")
@@ -230,6 +233,7 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 				time.Sleep(time.Minute)
 				e.inside(func(s *Session) { require.True(t, s.questions.IsOpen()) })
 				require.NotContains(t, e.updates(), "ask")
+				require.NotContains(t, strings.Join(e.updates(), "\n"), "three files.")
 				next(e)
 			})
 		})

@@ -223,6 +223,9 @@ func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...
 // tellKept tells what waits for a prompt, which begins or will not come.
 func tellKept(s *Session) {
 	if s.out.Known() {
+		for _, text := range s.out.KeptTexts() {
+			s.tell(s.show.Late(text)...)
+		}
 		for _, notice := range s.out.Kept() {
 			tellNow(s, notice)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -30,8 +31,21 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 		s.prompts.Spoke()
 	}
 	explain(s, s.show.Unexplained(ev))
-	s.tell(s.show.Event(s.moment(), ev, files)...)
+	s.tellHeard(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
+}
+
+// tellHeard tells what droid said. A client that drops what it is told while no prompt of its own runs gets the words with
+// the next one.
+func (s *Session) tellHeard(things ...protocol.Update) {
+	outside := s.agent.client.DropsOutside && !s.prompts.Busy()
+	for _, thing := range things {
+		if text, ok := thing.(show.Text); ok && outside {
+			s.out.KeepText(text)
+			continue
+		}
+		s.tell(thing)
+	}
 }
 
 // explain tells why edits failed, once that was read beside the owner.

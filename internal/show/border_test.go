@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/quirks"
 )
 
 func TestBorder(t *testing.T) {
@@ -63,4 +64,14 @@ func TestBorder(t *testing.T) {
 	require.Empty(t, b.ended())
 	b.prompted()
 	require.Empty(t, b.ended(), "the client shows the prompt")
+}
+
+// What was said before a prompt and is shown below it stands apart from the answer.
+func TestLateTextStandsApart(t *testing.T) {
+	d := newHarness(protocol.ClientCapabilities{})
+	d.event(quirks.Text{MessageID: "a", Text: "one"}, quirks.Text{MessageID: "b", Text: "two"})
+	d.Prompted()
+	require.Equal(t, []string{"text b: two"}, short(d.Late(Text{MessageID: "b", Text: "\n\ntwo"})))
+	require.Equal(t, []string{"notice n: \n\nthree"}, short(d.Late(Text{MessageID: "n", Text: "three", Notice: true})))
+	require.Equal(t, []string{"text c: \n\nfour"}, d.event(quirks.Text{MessageID: "c", Text: "four"}))
 }

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"strings"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
@@ -75,6 +76,14 @@ func Notices(texts []string) (notices []Output) {
 		notices = append(notices, Notice(text))
 	}
 	return notices
+}
+
+// Late shows words from before the prompt that is the last, below it.
+func (v *View) Late(t Text) []Output {
+	t.Text = strings.TrimLeft(t.Text, "\n")
+	t.Text = v.border.before(t.MessageID, t.Text, t.Thought) + t.Text
+	v.out = append(v.out, t)
+	return v.take()
 }
 
 // Tell shows words of this agent's own.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.uber.org/zap"
@@ -35,6 +36,7 @@ type Way struct {
 	known   bool              // the editor knows the session, so it takes updates
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
 	waiting []string          // for the next prompt
+	unheard []show.Text       // for the next prompt, before that
 	chunk   chunk
 	before  chunk // another one that was told before: two messages may come in turn
 
@@ -80,8 +82,8 @@ func (w *Way) Known() bool { return w.known }
 // Know notes that the editor knows the session from now on.
 func (w *Way) Know() { w.known = true }
 
-// Forget notes that the editor begins anew: it is told the session's state again.
-func (w *Way) Forget() { w.told = nil }
+// Forget notes that the editor begins anew: it is told the session's state again, and reads what was said in the history.
+func (w *Way) Forget() { w.told, w.unheard = nil, nil }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.
@@ -165,6 +167,37 @@ func (w *Way) Keep(notices ...string) {
 			w.waiting = append(w.waiting, n)
 		}
 	}
+}
+
+// mostUnheard bounds what waits of droid's words, in bytes.
+const mostUnheard = 64 << 10
+
+// KeepText has words of droid's wait for the next prompt. Where they are too many, the oldest are dropped.
+func (w *Way) KeepText(t show.Text) {
+	if n := len(w.unheard); n > 0 && w.unheard[n-1].MessageID == t.MessageID && w.unheard[n-1].Thought == t.Thought {
+		w.unheard[n-1].Text += t.Text
+	} else {
+		w.unheard = append(w.unheard, t)
+	}
+	size := 0
+	for _, waits := range w.unheard {
+		size += len(waits.Text)
+	}
+	if last := &w.unheard[len(w.unheard)-1]; len(last.Text) > mostUnheard {
+		size -= len(last.Text) - mostUnheard
+		last.Text = strings.ToValidUTF8(last.Text[len(last.Text)-mostUnheard:], "")
+	}
+	for len(w.unheard) > 1 && size > mostUnheard {
+		size -= len(w.unheard[0].Text)
+		w.unheard = w.unheard[1:]
+	}
+}
+
+// KeptTexts hands out what waits of droid's words, for the prompt that begins.
+func (w *Way) KeptTexts() []show.Text {
+	kept := w.unheard
+	w.unheard = nil
+	return kept
 }
 
 // Kept hands out what waits, for the prompt that begins.

@@ -2,7 +2,9 @@ package telling
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -145,4 +147,27 @@ func TestNoEditor(t *testing.T) {
 	w.Tell(mode("spec"))
 	w.Tell(protocol.ToolCall{})
 	require.NotNil(t, (&Way{editor: new(listener)}).Full())
+}
+
+// Words of droid's that wait are put together by message, and bounded.
+func TestKeepText(t *testing.T) {
+	var w Way
+	for _, text := range []show.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
+		w.KeepText(text)
+	}
+	require.Equal(t, []show.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, w.KeptTexts())
+	require.Empty(t, w.KeptTexts())
+
+	w.KeepText(show.Text{MessageID: "a", Text: "one"})
+	w.KeepText(show.Text{MessageID: "b", Text: strings.Repeat("é", mostUnheard)})
+	w.KeepText(show.Text{MessageID: "b", Text: "x"})
+	kept := w.KeptTexts()
+	require.Len(t, kept, 1)
+	require.LessOrEqual(t, len(kept[0].Text), mostUnheard)
+	require.True(t, utf8.ValidString(kept[0].Text))
+	require.True(t, strings.HasSuffix(kept[0].Text, "éx"))
+
+	w.KeepText(show.Text{MessageID: "a", Text: "one"})
+	w.Forget()
+	require.Empty(t, w.KeptTexts(), "a load shows it")
 }
