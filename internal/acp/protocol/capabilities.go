@@ -41,8 +41,28 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      readTraits(info, raw),
 	}
+	if string(Fields(Fields(caps["_meta"])["droid-acp"])["shared"]) == "true" {
+		read.DropsOutside = false
+	}
 	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
 	return read
+}
+
+// Shared are the clientCapabilities of a client whose agent is a server's: the session has other clients, too, and the
+// server itself keeps what this one would drop (DropsOutside).
+func Shared(raw json.RawMessage) json.RawMessage {
+	caps := Fields(raw)
+	if caps == nil {
+		caps = map[string]json.RawMessage{}
+	}
+	meta := Fields(caps["_meta"])
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta["droid-acp"] = json.RawMessage(`{"shared":true}`)
+	caps["_meta"], _ = json.Marshal(meta) // what was decoded encodes
+	shared, _ := json.Marshal(caps)
+	return shared
 }
 
 // ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what

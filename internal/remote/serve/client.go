@@ -179,6 +179,9 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	c.starting = true
 	s, hello := c.server, c.hello
 	line = bytes.Clone(line)
+	if c.caps.DropsOutside {
+		line = withCapabilities(line, protocol.Shared(p.ClientCapabilities))
+	}
 	h, _ = jsonrpc.ReadHead(line)
 	s.work.Go(func() {
 		a, err := s.start(hello, c)
@@ -200,6 +203,19 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		c.early = nil
 		c.receiveAll(append([][]byte{line}, early...))
 	})
+}
+
+// withCapabilities is a request initialize with other clientCapabilities.
+func withCapabilities(line, capabilities []byte) []byte {
+	request := protocol.Fields(line)
+	params := protocol.Fields(request["params"])
+	if params == nil {
+		return line // the agent says what is wrong with it
+	}
+	params["clientCapabilities"] = capabilities
+	request["params"], _ = json.Marshal(params) // what was decoded encodes
+	line, _ = json.Marshal(request)
+	return line
 }
 
 // receiveAll takes what was said while the agent started. The first is initialize.

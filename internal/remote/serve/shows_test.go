@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/acp/protocol"
 )
 
 // asks asks for permission by the rest of a request's params.
@@ -95,6 +98,30 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		require.Equal(t, []string{`session_info_update {"droid-acp":{"stopReason":"end_turn"}}`}, two.take())
 		two.prompts(a, "s1", "last")
 		require.Equal(t, []string{"agent: \n\n**Zed:** again\n\n", "agent: four", "agent: \n\n---\n\n"}, two.take())
+	})
+}
+
+// Its agent is told that the server sees to that: it does not keep from other clients what that one would drop.
+func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "Zed": false} {
+			c := &fakeClient{t: h.t}
+			c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
+			c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":{"_meta":{"x":true},"plan":{}}}}`, name)
+			synctest.Wait()
+			agents := h.agents()
+			asked := agents[len(agents)-1].next()
+			info, _ := json.Marshal(asked.Params["clientInfo"])
+			raw, _ := json.Marshal(asked.Params["clientCapabilities"])
+			caps := protocol.ReadCapabilities(raw, info)
+			require.False(t, caps.DropsOutside)
+			require.True(t, caps.Plans)
+			require.Equal(t, drops, caps.NoResults, "all else is as it was")
+			require.Equal(t, drops, strings.Contains(string(raw), "shared"))
+			require.Contains(t, string(raw), `"x":true`)
+			agents[len(agents)-1].answer(asked, `{"protocolVersion":1}`)
+			require.Equal(t, []string{`i= {"protocolVersion":1}`}, c.take())
+		}
 	})
 }
 
