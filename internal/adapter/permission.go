@@ -29,8 +29,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q := s.openQuestion(t, ev.RequestID)
-	q.Beside = ev.Subagent != ""
+	q := s.openQuestion(t, ev.RequestID, ev.Subagent != "")
 	defer q.Close()
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
@@ -53,9 +52,10 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 	}
 }
 
-// openQuestion opens a question of droid's, when the client shows what it is asked.
-func (s *Session) openQuestion(t *owner.Task, id string) *telling.Question {
+// openQuestion opens a question of droid's, when the client shows what it is asked. beside is that droid goes on meanwhile.
+func (s *Session) openQuestion(t *owner.Task, id string, beside bool) *telling.Question {
 	q := s.questions.Open(id)
+	q.Beside = beside
 	if s.agent.client.DropsOutside {
 		q.Hold(t, s.prompts.Busy)
 	}

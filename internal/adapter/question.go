@@ -21,7 +21,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	q := s.openQuestion(t, ev.RequestID)
+	q := s.openQuestion(t, ev.RequestID, false)
 	defer q.Close()
 	asked := s.show.Questions(ev)
 	s.tell(asked.Before...)
