@@ -146,12 +146,15 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 			}
 			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
 			d.event(leaves("a")...)
+			d.Prompted()
 			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
 			end := ended("t", "Task", "")
 			end.Background = true
 			d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
-			require.Equal(t, lines(tc.task, "- I read.\n|The subagent works in the background."), d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
-			require.Equal(t, lines(tc.task, "- I read.\n|found it"), d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
+			require.NotContains(t, strings.Join(d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I look."}}}), ""), "Task look", "it knows the call before the next prompt")
+			d.Prompted()
+			require.Equal(t, lines(tc.task, "- I look.\n- I read.\n|The subagent works in the background."), d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
+			require.Equal(t, lines(tc.task, "- I look.\n- I read.\n|found it"), d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
 		})
 	}
 }

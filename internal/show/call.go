@@ -51,6 +51,7 @@ type shownCall struct {
 	id     string
 	status string // as the editor was told last
 	title  protocol.Line
+	prompt int // how many prompts there were when it began
 	kind   acp.ToolKind
 }
 
@@ -79,14 +80,14 @@ func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// sendMore sends an update that may come when the call has ended. It says again which call that is to a client that may
-// have forgotten it by then.
+// sendMore sends an update that may come when the call has ended. It says again which call that is to a client that has
+// forgotten it by the next prompt: before that, agent-shell would begin another list of calls with it (seen).
 func (c *shownCall) sendMore(update protocol.ToolCall) {
 	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
 		switch {
 		case c.v.client.NoResults && update.Meta == nil:
 			return // it would show a call without a title
-		case c.v.client.ForgetsCalls:
+		case c.v.client.ForgetsCalls && c.prompt != c.v.prompts:
 			update.Title, update.Kind, update.Status = c.title, c.kind, c.status
 		}
 	}
@@ -100,7 +101,7 @@ func (c *shownCall) sendContent(content ...protocol.ToolContent) {
 
 // open begins the view of a call.
 func (v *View) open(id, name string) toolView {
-	c := &shownCall{v: v, id: id, status: protocol.StatusPending}
+	c := &shownCall{v: v, id: id, status: protocol.StatusPending, prompt: v.prompts}
 	var view toolView = c
 	if begin := toolOf(name).view; begin != nil {
 		view = begin(c)

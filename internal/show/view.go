@@ -46,6 +46,7 @@ type View struct {
 	unseen      []string                      // what a client with NoResults would not show, to be told between the model's messages
 	unannounced []unannounced                 // calls that are not announced yet, in order
 	hooks       map[string]stream.HookStarted // that run, by their id
+	prompts     int                           // so far
 	border      border
 	retries     retries
 	compaction  string // the id of the one that runs; "" for none
@@ -187,7 +188,10 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 }
 
 // Prompted notes that the user sees a prompt of theirs below all that was shown.
-func (v *View) Prompted() { v.border.prompted() }
+func (v *View) Prompted() {
+	v.prompts++
+	v.border.prompted()
+}
 
 // BeforeError is told before an error ends a prompt: an empty line for a client that puts the error behind
 // what was said last.
