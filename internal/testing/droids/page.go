@@ -10,7 +10,7 @@ import (
 
 // Tried is what a person knows of a version that no recording tells.
 type Tried struct {
-	// EndToEnd is what came of all end-to-end tests, and the day; "" where they were not run.
+	// EndToEnd is what came of the end-to-end tests; "pass" is of all, "" of none.
 	EndToEnd string
 }
 
