@@ -74,6 +74,7 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 	before := c.v.left[left.Output]
 	if c.v.past && before == nil {
 		c.shows(update, endedWithDroid)
+		c.tellLater(endedWithDroid)
 		if c.v.client.TerminalOutput {
 			update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 		}
@@ -90,14 +91,21 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 		}
 	}
 	c.shows(update, runsOn)
-	if c.v.client.NoResults && !c.v.client.TerminalOutput && !c.v.past {
-		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(runsOn, "It"))
+	if !c.v.past {
+		c.tellLater(runsOn)
 	}
 	if c.v.client.AsyncTasks {
 		update.Meta = &protocol.ToolMeta{JetBrains: protocol.Backgrounded()}
 		c.v.send(protocol.AsyncTask{SessionUpdate: "async_task_spawned", AsyncTaskID: left.ID(), Name: protocol.Line(shorten(FirstLine(c.line), maxTitle)),
 			TaskType: "shell", Description: protocol.Line(shorten(c.summary, maxTitle)), ShowInTranscript: new(bool), CanStop: new(true),
 			OutputFilePath: left.Output, ToolCallID: c.id})
+	}
+}
+
+// tellLater has what is said of the command told as View.tellLater does.
+func (c *command) tellLater(note string) {
+	if c.v.client.NoResults && !c.v.client.TerminalOutput {
+		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(note, "It"))
 	}
 }
 

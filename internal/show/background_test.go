@@ -120,9 +120,20 @@ func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 			require.NotContains(t, strings.Join(d.event(quirks.Text{MessageID: "n", Text: "Yes."}), "\n"), told)
 		})
 	}
-	d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}})
-	for _, ev := range leaves("a") {
-		require.NotContains(t, shownOf(d.History(d.moment(), ev)), "runs in the background")
+}
+
+// In a history, too: there the model says that it runs, and it has ended.
+func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
+	for name, tells := range map[string]bool{"vscode-acp-client": true, "CodeCompanion.nvim": true, "agent-shell": false, "zed": false} {
+		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		var out []Output
+		for _, ev := range append(leaves("a"), quirks.Text{MessageID: "m", Text: "It runs."}) {
+			out = append(out, d.History(d.moment(), ev)...)
+		}
+		shown := short(out)
+		require.Equal(t, tells, strings.Contains(shownOf(out[:len(out)-1]), "The command `serve` ran in the background, and ended with droid."), shown)
+		require.NotContains(t, shownOf(out), "runs in the background")
+		require.NotContains(t, strings.Join(d.event(quirks.Text{MessageID: "n", Text: "Yes."}), ""), "ended with droid", "once")
 	}
 }
 

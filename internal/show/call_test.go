@@ -137,6 +137,28 @@ func TestTaskSteps(t *testing.T) {
 	require.Equal(t, []string{"tool_call_update t failed"}, d.event(quirks.ToolEnded{ID: "t", IsError: true, Unfinished: true}), "the steps stay")
 }
 
+// A client that takes an update without a status for the end of its call is told with each how the call stands.
+func TestUpdatesOfCallsThatWouldEndThem(t *testing.T) {
+	for name, each := range map[string]bool{"vscode-acp-client": true, "agent-shell": false, "zed": false} {
+		status := func(s string) string {
+			if each {
+				return " " + s
+			}
+			return ""
+		}
+		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d.event(started("t", "Task", `{"description":"look"}`), ran("t"))
+		require.Equal(t, []string{"tool_call_update t" + status("in_progress") + " = - I look.\n"},
+			d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I look."}}}), name)
+		d.event(started("e", "Execute", `{"command":"make"}`), ran("e"))
+		require.Equal(t, []string{"tool_call_update e" + status("in_progress") + " = ```console\none\n```"},
+			d.event(quirks.ToolProgress{ID: "e", Update: stream.ProgressUpdate{FullOutput: "one\n"}}), name)
+		d.event(started("q", "AskUser", "null"))
+		d.pass(time.Hour)
+		require.Equal(t, []string{"tool_call_update q" + status("pending") + " AskUser"}, d.event(quirks.ToolInput{ID: "q", Name: "AskUser", Input: []byte(`{"question":"Why?"}`)}), name)
+	}
+}
+
 func TestCommandWithoutATerminal(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	output := func(text string) []string {

@@ -234,6 +234,8 @@ func (v *View) send(update Output) {
 	case protocol.ToolCall:
 		if u.SessionUpdate == "tool_call" {
 			v.border.called()
+		} else if view := v.calls[u.ToolCallID]; v.client.StatusEach && u.Status == "" && view != nil {
+			u.Status = view.base().status
 		}
 		update = titled(u, v.client.ClientTraits)
 	}

@@ -22,6 +22,7 @@ type ClientTraits struct {
 	OneDiff        bool // shows the diff of a request that begins with one: it need not be a message, too
 	NoDiffs        bool // shows no diff of a call that waits: a file would be changed unseen
 	NoResults      bool // shows nothing of how a call ended but that: nobody would see why an edit failed
+	StatusEach     bool // takes a call for completed when an update of it does not say how it stands
 	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
 	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
 	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
@@ -92,8 +93,9 @@ var knownClients = map[string]ClientTraits{
 	// writes to the disk beside a document with unsaved changes, and reads what the document has (read in
 	// src/handlers/FileSystemHandler.ts).
 	// The next answer stands in place of what came while no prompt runs, and below its prompt once more (seen). Of a call it
-	// shows title and status (seen; read in src/ui/ChatWebviewProvider.ts).
-	"vscode-acp-client": {NoResults: true, PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
+	// shows title and status, which is "completed" to it in an update that has none (seen; read in
+	// src/ui/ChatWebviewProvider.ts).
+	"vscode-acp-client": {StatusEach: true, NoResults: true, PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
