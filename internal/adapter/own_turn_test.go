@@ -194,7 +194,8 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 	})
 }
 
-// TestQuestionWaitsForAPrompt: a client that drops what it is asked while no prompt of its own runs is asked when one does.
+// TestQuestionWaitsForAPrompt: a client that drops what it is told and asked while no prompt of its own runs, or loses it with the next
+// answer, is asked when one does.
 // A cancel and droid's end take the question back as they do when it is in front of the user.
 func TestQuestionWaitsForAPrompt(t *testing.T) {
 	for name, next := range map[string]func(e *editor){
@@ -225,18 +226,20 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 			require.NotContains(t, e.updates(), "ask")
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := beginNamed(t, "CodeCompanion.nvim", "{}", playing(reportsAndAsks))
-				e.ask = nil
-				require.Equal(t, "end_turn", e.run("go"))
-				time.Sleep(time.Minute)
-				e.inside(func(s *Session) { require.True(t, s.questions.IsOpen()) })
-				require.NotContains(t, e.updates(), "ask")
-				require.NotContains(t, strings.Join(e.updates(), "\n"), "three files.")
-				next(e)
+		for _, client := range []string{"CodeCompanion.nvim", "vscode-acp-client"} {
+			t.Run(client+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					e := beginNamed(t, client, "{}", playing(reportsAndAsks))
+					e.ask = nil
+					require.Equal(t, "end_turn", e.run("go"))
+					time.Sleep(time.Minute)
+					e.inside(func(s *Session) { require.True(t, s.questions.IsOpen()) })
+					require.NotContains(t, e.updates(), "ask")
+					require.NotContains(t, strings.Join(e.updates(), "\n"), "three files.")
+					next(e)
+				})
 			})
-		})
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 func (s *Session) openQuestion(t *owner.Task, id string, beside bool) *telling.Question {
 	q := s.questions.Open(id)
 	q.Beside = beside
-	if s.agent.client.DropsOutside {
+	if s.agent.client.HearsInPrompts() {
 		q.Hold(t, s.prompts.Busy)
 	}
 	return q

@@ -185,7 +185,7 @@ func (p *userPrompt) accept() {
 	asked, holds := s.questions.IsOpen(), s.questions.Holds()
 	s.prompts.Accept(p.id, p.kind())
 	s.questions.Look()
-	if !s.agent.client.DropsOutside && (asked && s.prompts.InLine(p.id) || holds && p.command == nil) { // to such a client it comes only now
+	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || holds && p.command == nil) { // to such a client it comes only now
 		tellNow(s, "Your message waits for your answer above.")
 	}
 }

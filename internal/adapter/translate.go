@@ -35,10 +35,10 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	s.heed(ev, files)
 }
 
-// tellHeard tells what droid said. A client that drops what it is told while no prompt of its own runs gets the words with
-// the next one.
+// tellHeard tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
+// with the next one.
 func (s *Session) tellHeard(things ...protocol.Update) {
-	outside := s.agent.client.DropsOutside && !s.prompts.Busy()
+	outside := s.agent.client.HearsInPrompts() && !s.prompts.Busy()
 	for _, thing := range things {
 		if text, ok := thing.(show.Text); ok && outside {
 			s.out.KeepText(text)

@@ -19,6 +19,8 @@ type ClientCapabilities struct {
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // as they came; nil for none
 	ClientTraits
+
+	shared bool // see Shared
 }
 
 // ReadCapabilities reads the clientCapabilities and the clientInfo of initialize.
@@ -41,15 +43,19 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      readTraits(info, raw),
 	}
-	if string(Fields(Fields(caps["_meta"])["droid-acp"])["shared"]) == "true" {
-		read.DropsOutside = false
-	}
+	read.shared = string(Fields(Fields(caps["_meta"])["droid-acp"])["shared"]) == "true"
 	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
 	return read
 }
 
-// Shared are the clientCapabilities of a client whose agent is a server's: the session has other clients, too, and the
-// server itself keeps what this one would drop (DropsOutside).
+// HearsInPrompts reports whether what droid says and asks while no prompt runs waits for the next prompt: the client would drop
+// it, or lose it with the next answer. The other clients of a session that has some do not wait for that.
+func (c ClientCapabilities) HearsInPrompts() bool {
+	return (c.DropsOutside || c.PromptsAlone) && !c.shared
+}
+
+// Shared are the clientCapabilities of a client that HearsInPrompts and whose agent is a server's: the session has other clients,
+// too, and the server itself keeps what this one would drop.
 func Shared(raw json.RawMessage) json.RawMessage {
 	caps := Fields(raw)
 	if caps == nil {

@@ -179,7 +179,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	c.starting = true
 	s, hello := c.server, c.hello
 	line = bytes.Clone(line)
-	if c.caps.DropsOutside {
+	if c.caps.HearsInPrompts() {
 		line = withCapabilities(line, protocol.Shared(p.ClientCapabilities))
 	}
 	h, _ = jsonrpc.ReadHead(line)

@@ -104,7 +104,7 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 // Its agent is told that the server sees to that: it does not keep from other clients what that one would drop.
 func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "Zed": false} {
+		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "vscode-acp-client": true, "Zed": false} {
 			c := &fakeClient{t: h.t}
 			c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 			c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":{"_meta":{"x":true},"plan":{}}}}`, name)
@@ -114,7 +114,7 @@ func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 			info, _ := json.Marshal(asked.Params["clientInfo"])
 			raw, _ := json.Marshal(asked.Params["clientCapabilities"])
 			caps := protocol.ReadCapabilities(raw, info)
-			require.False(t, caps.DropsOutside)
+			require.False(t, caps.HearsInPrompts())
 			require.True(t, caps.Plans)
 			require.Equal(t, drops, caps.NoResults, "all else is as it was")
 			require.Equal(t, drops, strings.Contains(string(raw), "shared"))
