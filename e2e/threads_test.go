@@ -195,7 +195,7 @@ func TestPipelinedOpens(t *testing.T) {
 		s.request("session/close", map[string]any{"sessionId": s.id})
 		from := s.seen()
 		load := s.request("session/load", h.params(s.id))
-		number, l := s.response(load, 30*time.Second)
+		_, l := s.response(load, 30*time.Second)
 		require.Nil(t, l.Error)
 		require.Equal(t, 1, h.droids(t))
 		replayed, _ := s.messages(from)
@@ -225,7 +225,7 @@ func TestPipelinedOpens(t *testing.T) {
 		turn := s.prompt("three")
 		_, l = s.response(mode, 30*time.Second)
 		require.Nil(t, l.Error)
-		number, l = s.response(load, 30*time.Second)
+		number, l := s.response(load, 30*time.Second)
 		require.Nil(t, l.Error)
 		end := turn.done()
 		for i, l := range s.since(from)[:end.number-from] {
