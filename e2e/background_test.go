@@ -155,6 +155,28 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 	})
 }
 
+// A command in the background ends with its agent, too, also where that is killed; another agent's load says so. 0.99 leaves it.
+func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 296")}}, modelserver.Step{Text: "It runs."})
+		c := startAgent(t, h, "--mode", "auto-high")
+		s := c.open(h)
+		s.say("serve")
+		require.True(t, h.runs(t, "sleep 296"))
+		c.signal(syscall.SIGKILL)
+		<-c.exited
+		if h.version == oldDroid {
+			h.endTools(t)
+			return
+		}
+		require.Eventually(t, func() bool { return !h.runs(t, "sleep 296") }, leavingLimit, 20*time.Millisecond, "nobody is left behind")
+		h.awaitNoDroid(t, leavingLimit)
+		other := startAgent(t, h).initialize()
+		other.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+		require.Contains(t, other.text(0), "It ran in the background, and ended with droid.")
+	})
+}
+
 // With --keep both windows see what a command in the background does, and either stops it.
 func TestBackgroundCommandInTwoWindows(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

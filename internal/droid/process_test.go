@@ -410,8 +410,8 @@ func diesWithItsParent(t *testing.T, as string) {
 	parent := exec.Command(cmd.Path)
 	parent.Env = cmd.Env
 	require.NoError(t, parent.Start())
-	_, awaitDeath := life.accept()
+	_, said := life.acceptTalker()
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	awaitDeath()
+	require.Contains(t, []string{"", "asked\n"}, said(), "the guard asks it to end, and kills it")
 }

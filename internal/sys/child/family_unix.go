@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardScript is what the guard runs: it waits for the end of its input and then
-// kills its process group, itself included. The input ends when our process dies,
-// however it dies. The guard ignores the polite signals that terminate sends, and
+// guardScript is what the guard runs: it waits for the end of its input, asks its process group to end, so that the
+// program can end what it has started in groups of their own, and two seconds later kills it, itself included. The input
+// ends when our process dies, however it dies. The guard ignores the polite signals that terminate sends, and
 // writes a line when it does.
-const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s KILL 0`
+const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s TERM 0; sleep 2; kill -s KILL 0`
 
 // family is a program with the processes that it started.
 //
@@ -42,10 +42,11 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tree, f.below = c.Tree, tree{}
-	endWithThread(cmd.SysProcAttr)
+	endWithThread(cmd.SysProcAttr, syscall.SIGKILL)
 	if guard, alive, err := startGuard(); err == nil {
 		f.guard, f.alive = guard, alive
 		cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pgid = true, guard.Process.Pid
+		endWithThread(cmd.SysProcAttr, syscall.SIGTERM) // the guard sees to the rest
 	}
 	if err := cmd.Start(); err != nil {
 		f.close()

@@ -8,7 +8,7 @@ import (
 
 // endWithThread does nothing: there is no parent-death signal here. When we die, the
 // guard of the group ends it.
-func endWithThread(*syscall.SysProcAttr) {}
+func endWithThread(*syscall.SysProcAttr, syscall.Signal) {}
 
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// endWithThread makes a process end with the thread that starts it.
-func endWithThread(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+// endWithThread has a process get a signal when the thread ends that starts it.
+func endWithThread(attr *syscall.SysProcAttr, s syscall.Signal) { attr.Pdeathsig = s }
 
 // processes lists all processes, from /proc.
 func processes() (all []relative, err error) {
