@@ -188,6 +188,9 @@ func (s *Session) takeBack(request string) {
 	}
 	s.Go(func(t *owner.Task) {
 		client, err := s.proc.Client(), error(nil)
+		if client == nil {
+			return // droid has died, and the prompt ends with that
+		}
 		t.Beside(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, interruptTime)
 			defer cancel()

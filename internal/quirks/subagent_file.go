@@ -3,7 +3,6 @@ package quirks
 // What the file of a subagent's session says, see subagent.go.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -59,7 +58,7 @@ func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
 		switch {
 		case m.Role == stream.RoleAssistant && isToolUse(b):
 			use := toolUse{name: b.Name, input: digestOf(input(b.Input))}
-			if bytes.Contains(b.Input, []byte(`"fireAndForget"`)) {
+			if leavesRunning(b.Input) {
 				use.leaves = input(b.Input)
 			}
 			s.uses[b.ID] = use
@@ -97,6 +96,12 @@ func (n *Normalizer) childResult(s *subagent, r toolResult) {
 		return
 	}
 	n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
+}
+
+// leavesRunning reports whether a call asks for what goes on when it has ended.
+func leavesRunning(input json.RawMessage) bool {
+	var in struct{ FireAndForget bool }
+	return json.Unmarshal(input, &in) == nil && in.FireAndForget
 }
 
 // step notes what a subagent does, where a call shows that.

@@ -55,7 +55,7 @@ func (c ClientCapabilities) HearsInPrompts() bool {
 }
 
 // Shared are the clientCapabilities of a client that HearsInPrompts and whose agent is a server's: the session has other clients,
-// too, and the server itself keeps what this one would drop.
+// too, which do not wait for its prompts. What a client with DropsOutside would drop the server itself keeps.
 func Shared(raw json.RawMessage) json.RawMessage {
 	caps := Fields(raw)
 	if caps == nil {
