@@ -94,9 +94,8 @@ func TestSkillIsSwitched(t *testing.T) {
 			require.Contains(t, s.says("/skills"), tt.listed)
 			names, _ := h.settings(t)["disabledSkills"].([]any)
 			require.Equal(t, tt.verb == "disable", len(names) == 1, "%v", names)
-			from := 0
 			require.Eventually(t, func() bool {
-				text := s.text(from)
+				text := s.text(0)
 				at := strings.LastIndex(text, `"available_commands_update"`)
 				return at >= 0 && strings.Contains(text[at:], `"name":"deploy"`) == (tt.verb == "enable")
 			}, turnLimit, 50*time.Millisecond, "the menu has what can be typed")
