@@ -533,8 +533,8 @@ func (e ending) tools() []string {
 }
 
 // noUpdateAfter checks that the agent sends no update after the turn's response
-// for a while. The commands of a new session are no part of a turn: droid lists
-// them when it can.
+// for a while. A new session's commands and its title are no part of a turn: droid
+// lists the ones when it can, and asks the model for the other.
 func (t turn) noUpdateAfter(e ending, wait time.Duration) {
 	t.t.Helper()
 	select {
@@ -544,7 +544,7 @@ func (t turn) noUpdateAfter(e ending, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range t.lines[e.number+1:] {
-		if u, ok := asUpdate(l); ok && u.SessionUpdate != "available_commands_update" {
+		if u, ok := asUpdate(l); ok && u.SessionUpdate != "available_commands_update" && u.SessionUpdate != "session_info_update" {
 			t.t.Errorf("update after the response: %.300s", l.raw)
 		}
 	}
