@@ -32,11 +32,13 @@ func beginNamed(t *testing.T, name, capabilities string, start starter) *editor 
 }
 
 // recordedRequests are the permission requests of all fixtures, as droid made
-// them.
+// them; of those with the same options and kinds, one.
 func recordedRequests(t *testing.T) map[string]fakedroid.Fields {
 	all, err := fixture.LoadAll("../../testdata/fixtures")
 	require.NoError(t, err)
 	requests := map[string]fakedroid.Fields{}
+	seen := map[string]bool{}
+	confirmation := regexp.MustCompile(`"(confirmationType|optionNames)":[^,]*`)
 	for _, c := range all {
 		for i, step := range c.Steps {
 			var m struct {
@@ -44,7 +46,11 @@ func recordedRequests(t *testing.T) map[string]fakedroid.Fields {
 				Params fakedroid.Fields
 			}
 			if json.Unmarshal(step.Msg, &m) == nil && m.Method == "droid.request_permission" {
-				requests[fmt.Sprintf("%s %d", c.Name, i)] = m.Params
+				alike := fmt.Sprint(m.Params["options"], confirmation.FindAllString(string(step.Msg), -1))
+				if !seen[alike] {
+					requests[fmt.Sprintf("%s %d", c.Name, i)] = m.Params
+				}
+				seen[alike] = true
 			}
 		}
 	}

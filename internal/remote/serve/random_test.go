@@ -136,7 +136,11 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 // all is quiet; nobody is shown something twice, or in another order.
 func TestAnyOrder(t *testing.T) {
 	sessions := []string{"s1", "s2"}
-	for seed := range 1000 {
+	seeds := 1000
+	if testing.Short() {
+		seeds = 250
+	}
+	for seed := range seeds {
 		inHouse(t, func(t *testing.T, h *house) {
 			w := &world{house: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
 			for range 120 {
