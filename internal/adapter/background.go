@@ -82,8 +82,8 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 	if c.Stopped {
 		how = "You have stopped it."
 	}
-	s.tell(s.show.LeftEnded(c.Left, how, c.Stopped)...)
-	text := s.show.LeftMessage(c.Line, lastWords)
+	text := s.show.LeftMessage(c.Left, c.Line, lastWords)
+	s.tell(s.show.LeftEnded(c.Left, how, lastWords, c.Stopped)...)
 	switch {
 	case text == "" || c.Stopped:
 	case s.load.Open() != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
@@ -116,7 +116,7 @@ func (s *Session) tellBackground() []*background.Command {
 	text := "A command that droid ran in the background was ended, since droid's process had to end"
 	var lines []string
 	for _, c := range left {
-		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", true)...)
+		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", "", true)...)
 		lines = append(lines, markdown.Code(visible.Line(c.Line)))
 	}
 	if len(lines) > 0 {

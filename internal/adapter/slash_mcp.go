@@ -37,10 +37,15 @@ func changeServer(r *slashRun, verb, name string) {
 	failed := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name
 	r.change(failed, func(ctx context.Context, client *droid.Client) error {
 		server, err := a.ownServer(ctx, cwd, client, name)
-		if err == nil && verb == "reconnect" && server.Status == "disabled" {
-			err = errors.New("it is off; `/mcp enable " + name + "` starts it")
+		switch {
+		case err != nil:
+			return err
+		case verb == "reconnect" && server.Status == "disabled":
+			return errors.New("it is off; `/mcp enable " + name + "` starts it")
+		case verb == "logout" && server.Type == "stdio":
+			return errors.New("it is a program that runs on your machine, so it has no login")
 		}
-		return err
+		return nil
 	}, func(ctx context.Context, client *droid.Client) (string, error) {
 		return switchServer(ctx, client, verb, name)
 	})
