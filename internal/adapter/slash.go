@@ -22,6 +22,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
+	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
 
@@ -287,8 +288,9 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 }
 
 // change has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
-// becomes of it is told. It ends the command, with failed and why where that is not done.
-func (r *slashRun) change(failed string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
+// becomes of it is told. It ends the command, with failed and why where that is not done. Where droid has ended over it, or is late,
+// nobody knows: sought is what was to become so.
+func (r *slashRun) change(failed, sought string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
 	client := r.droid()
 	if client == nil {
 		return
@@ -304,6 +306,14 @@ func (r *slashRun) change(failed string, look func(context.Context, *droid.Clien
 			text, err = do(ctx, client)
 			return err
 		})
+		if err != nil && !errors.As(err, new(*stream.RPCError)) {
+			if exit, gone := errors.AsType[*droid.ExitError](err); gone {
+				err = exit
+			}
+			again := ". Send " + markdown.Code(visible.Line("/"+r.name+" "+r.args)) + " once more to be sure"
+			r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(err.Error(), ".")+again))
+			return
+		}
 	}
 	if err != nil {
 		r.fail(failed, err)
