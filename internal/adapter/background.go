@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +15,9 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
@@ -138,6 +142,27 @@ func endLeft(left []*background.Command) {
 			c.Of.End(background.StopTime)
 		}
 	}
+}
+
+// lookForLeft looks which of the commands that a history leaves in the background may still run.
+func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
+	var all []show.Left
+	for _, m := range messages {
+		for _, b := range m.Content {
+			if b.Type != "tool_result" || !bytes.Contains(b.Content, []byte("Background process started")) { // nearly all
+				continue
+			}
+			if left, ok := show.LeftRunning(b.Content); ok {
+				all = append(all, left)
+			}
+		}
+	}
+	if len(all) > 0 {
+		t.Beside(func(context.Context) {
+			all = slices.DeleteFunc(all, func(l show.Left) bool { return !s.agent.stays(l.Process, l.Output) })
+		})
+	}
+	s.show.StillRun(all)
 }
 
 // methodStopTask stops a command in the background (Air; claude-agent-acp 0.101, codex-acp 2.6).

@@ -229,6 +229,17 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
 		require.Contains(t, e.since(n), "ended with droid")
 		require.NotContains(t, e.since(n), "CLI exits")
+
+		var asked []string
+		e.agent.stays = func(process int, output string) bool {
+			asked = append(asked, fmt.Sprint(process, " ", output))
+			return true
+		}
+		n = len(e.received())
+		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+		require.Contains(t, e.since(n), "may still run: as process 554")
+		require.NotContains(t, e.since(n), "ended with droid")
+		require.Equal(t, []string{"554 " + e.output.Name()}, asked)
 	})
 }
 

@@ -2,8 +2,10 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,15 +68,23 @@ func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolC
 const (
 	runsOn         = "It runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
 	endedWithDroid = "It ran in the background, and ended with droid."
+	mayStillRun    = "It ran in the background, was not ended with its droid, and may still run: as process %d, with what it has started."
 )
+
+// StillRun notes which commands of a history that is about to be shown may still run, though their droid is gone.
+func (v *View) StillRun(outlived []Left) { v.outlived = outlived }
 
 // left shows the end of a call whose command goes on. droid says that it goes on when droid has ended; it does not
 // (0.99 to 0.225). In a history it is one that has ended, unless it is known to run.
 func (c *command) left(left Left, update *protocol.ToolCall) {
 	before := c.v.left[left.Output]
 	if c.v.past && before == nil {
-		c.shows(update, endedWithDroid)
-		c.tellLater(endedWithDroid)
+		note := endedWithDroid
+		if slices.Contains(c.v.outlived, left) {
+			note = fmt.Sprintf(mayStillRun, left.Process)
+		}
+		c.shows(update, note)
+		c.tellLater(note)
 		if c.v.client.TerminalOutput {
 			update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 		}

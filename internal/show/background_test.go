@@ -189,6 +189,12 @@ func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
 	require.Contains(t, gone, "terminal_exit")
 	require.NotContains(t, gone, "async_task")
 	require.NotContains(t, gone, "CLI exits")
+	d.StillRun([]Left{{Process: 555, Output: "/tmp/droid-bg-18.out"}, left})
+	stays := load("a2")
+	require.Contains(t, stays, "was not ended with its droid, and may still run: as process 554,")
+	require.NotContains(t, stays, endedWithDroid)
+	d.StillRun(nil)
+	require.Contains(t, load("a3"), endedWithDroid)
 
 	for _, ev := range leaves("b") {
 		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
