@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -101,6 +102,31 @@ func TestDroidDiesOverARewind(t *testing.T) {
 				}
 				require.Contains(t, said, "The session goes on as it was. Whether files were restored is not known: ")
 			})
+		})
+	}
+}
+
+// TestQuestionEndsBeforeItsPrompt: what the user was asked about is told to have ended before the response, behind which some clients
+// hear nothing. Without care either may come first.
+func TestQuestionEndsBeforeItsPrompt(t *testing.T) {
+	for name, end := range map[string]func(e *editor, m *mortal){"cancel": func(e *editor, _ *mortal) { e.cancel() }, "crash": func(_ *editor, m *mortal) { m.die() }} {
+		t.Run(name, func(t *testing.T) {
+			for range 30 {
+				synctest.Test(t, func(t *testing.T) {
+					m := &mortal{script: repeats(), options: []fakedroid.Option{fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithSessions(new(fakedroid.Sessions)),
+						answering("get_rewind_info", fakedroid.Fields{"availableFiles": []any{fakedroid.Fields{"filePath": "/workspace/a"}}})}}
+					e := begin(t, m.start)
+					require.Equal(t, "end_turn", e.run("one"))
+					e.ask = nil
+					rewind := e.prompt("/rewind 1 files")
+					time.Sleep(time.Second)
+					end(e, m)
+					e.await(rewind)
+					time.Sleep(time.Second)
+					told := e.updates()
+					require.Regexp(t, `^end (cancelled|-32603 )`, told[len(told)-1], strings.Join(told, "\n"))
+				})
+			}
 		})
 	}
 }
