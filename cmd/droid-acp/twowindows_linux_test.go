@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -23,6 +25,13 @@ type window struct {
 // twoWindows have a session of windowsDroid open.
 func twoWindows(t *testing.T, files map[string]string) (one, two *window) {
 	t.Helper()
+	one, two, _ = twoWindowsAt(t, files)
+	return one, two
+}
+
+// twoWindowsAt is twoWindows with their home.
+func twoWindowsAt(t *testing.T, files map[string]string) (one, two *window, k keptHome) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	front, k := startKeptDroid(t, fmt.Sprintf("export %s=1\nDROID='%s exec'", envWindows, self))
@@ -36,17 +45,28 @@ func twoWindows(t *testing.T, files map[string]string) (one, two *window) {
 	cmd := exec.Command(front.cmd.Args[0], front.cmd.Args[1:]...)
 	cmd.Env, cmd.Dir = k.env, front.dir
 	one, two = &window{agentProcess: front, next: 10}, &window{agentProcess: startCommand(t, cmd), next: 10}
-	for _, w := range []*window{one, two} {
-		w.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"zed","version":"1"}}}`)
-		w.response(1)
-	}
+	one.initializes()
 	one.send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, work)
 	var result struct{ SessionID string }
 	require.NoError(t, json.Unmarshal(one.response(2).Result, &result))
-	one.session, two.session = result.SessionID, result.SessionID
-	two.send(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[]}}`, two.session, work)
-	require.NotEmpty(t, two.response(2).Result)
-	return one, two
+	one.session = result.SessionID
+	two.joins(one)
+	return one, two, k
+}
+
+func (w *window) initializes() {
+	w.t.Helper()
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"zed","version":"1"}}}`)
+	w.response(1)
+}
+
+// joins opens the session of another window.
+func (w *window) joins(other *window) {
+	w.t.Helper()
+	w.initializes()
+	w.session = other.session
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[]}}`, w.session, filepath.Join(w.dir, "work"))
+	w.until(`"id":2,"result"`)
 }
 
 // until waits for a line that has all of these in it.
@@ -173,6 +193,58 @@ func TestSubagentInTwoWindows(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWindowJoinsWhileASubagentAsks: it sees what the others saw, has the question, and may answer it.
+func TestWindowJoinsWhileASubagentAsks(t *testing.T) {
+	for word, last := range map[string]string{"delegate": "All found.", "leave": "All reported."} {
+		t.Run(word, func(t *testing.T) {
+			one, two, k := twoWindowsAt(t, nil)
+			one.ask(word, "")
+			for _, w := range []*window{one, two} {
+				w.until("session/request_permission")
+			}
+			cmd := exec.Command(one.cmd.Args[0], one.cmd.Args[1:]...)
+			cmd.Env, cmd.Dir = k.env, one.dir
+			three := &window{agentProcess: startCommand(t, cmd), next: 10}
+			three.joins(one)
+			asked := three.until("session/request_permission", "Subagent *look* asks.")
+			id := regexp.MustCompile(`"optionId":"([^"]+)","name":"[^"]*","kind":"allow_once"`).FindStringSubmatch(asked.Raw)
+			require.NotNil(t, id, asked.Raw)
+			three.send(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":%q}}}`, asked.ID, id[1])
+			for _, w := range []*window{one, two} {
+				w.until("$/cancel_request")
+			}
+			for n, w := range []*window{one, two, three} {
+				w.untilSaid(last)
+				require.Equal(t, map[string]string{"Task look": "completed", "touch a": "completed"}, w.ends(), "window %d: %s", n+1, w.all())
+			}
+		})
+	}
+}
+
+// TestAgentDiesWhileASubagentAsks: the question is taken back in both windows, and who has prompted is told once.
+func TestAgentDiesWhileASubagentAsks(t *testing.T) {
+	for _, word := range []string{"delegate", "leave"} {
+		t.Run(word, func(t *testing.T) {
+			one, two, k := twoWindowsAt(t, nil)
+			prompted := one.ask(word, "")
+			if word == "leave" {
+				one.until(prompted, "end_turn")
+			}
+			for _, w := range []*window{one, two} {
+				w.until("session/request_permission")
+			}
+			require.NoError(t, syscall.Kill(k.status().Sessions[0].Agent, syscall.SIGKILL))
+			for _, w := range []*window{one, two} {
+				w.until("$/cancel_request")
+			}
+			if word == "delegate" {
+				require.Contains(t, one.until(strings.TrimSuffix(prompted, `"result"`)+`"error"`).Raw, "agent_ended")
+			}
+			require.Eventually(t, func() bool { return len(k.status().Sessions) == 0 }, patience, 10*time.Millisecond)
+		})
 	}
 }
 
