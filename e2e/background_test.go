@@ -97,6 +97,8 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 					require.Contains(t, c.text(from), `"data":"bye\n"`)
 				case "Air":
 					c.awaitText(from, `"async_task_state_update"`, `"state":"completed"`)
+					require.Contains(t, c.text(from), `ready\nbye\n`)
+					require.NotContains(t, c.text(from), "A command that droid ran in the background has ended", "once is enough")
 				default:
 					c.awaitText(from, "A command that droid ran in the background has ended", `ready\nbye\n`)
 				}

@@ -97,9 +97,7 @@ func TestStructuredOutputOfTheDead(t *testing.T) {
 		model.On("plain", modelserver.Step{Text: "Plain words."})
 		begin := func(s session) turn {
 			from := s.seen()
-			id := s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": "slowly"}},
-				"_meta": map[string]any{"droid-acp": map[string]any{"outputFormat": map[string]any{"type": "json_schema", "schema": counts}}}})
-			begun := turn{s, id, from}
+			begun := turn{s, s.asksIn("slowly", counts), from}
 			begun.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 			return begun
 		}

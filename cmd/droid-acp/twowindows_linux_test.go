@@ -243,6 +243,9 @@ func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 			if word == "delegate" {
 				require.Contains(t, one.until(strings.TrimSuffix(prompted, `"result"`)+`"error"`).Raw, "agent_ended")
 			}
+			for _, w := range []*window{one, two} {
+				w.untilSaid("The agent of this session has ended (signal: killed). Open the session again to go on.")
+			}
 			require.Eventually(t, func() bool { return len(k.status().Sessions) == 0 }, patience, 10*time.Millisecond)
 		})
 	}
