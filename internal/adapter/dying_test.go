@@ -100,7 +100,7 @@ func TestDroidDiesOverARewind(t *testing.T) {
 					require.Equal(t, over == "", strings.Contains(fmt.Sprint(e.shownCalls()), "Not rewound"), e.shownCalls())
 					return
 				}
-				require.Contains(t, said, "The session goes on as it was. Whether files were restored is not known: ")
+				require.Contains(t, said, "The session goes on as it was. Whether files were restored is not known: droid is gone.")
 			})
 		})
 	}

@@ -339,11 +339,8 @@ func (r *slashRun) change(failed, sought string, look func(context.Context, *dro
 			return err
 		})
 		if err != nil && !errors.As(err, new(*stream.RPCError)) {
-			if exit, gone := errors.AsType[*droid.ExitError](err); gone {
-				err = exit
-			}
 			again := ". Send " + markdown.Code(visible.Line("/"+r.name+" "+r.args)) + " once more to be sure"
-			r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(err.Error(), ".")+again))
+			r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(plainly(err).Error(), ".")+again))
 			return
 		}
 	}
@@ -352,6 +349,14 @@ func (r *slashRun) change(failed, sought string, look func(context.Context, *dro
 		return
 	}
 	r.reply(text)
+}
+
+// plainly is an error without the method of droid's that it ended, where droid has.
+func plainly(err error) error {
+	if exit, gone := errors.AsType[*droid.ExitError](err); gone {
+		return exit
+	}
+	return err
 }
 
 // history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and
