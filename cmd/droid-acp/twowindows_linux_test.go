@@ -224,6 +224,23 @@ func TestWindowJoinsWhileASubagentAsks(t *testing.T) {
 	}
 }
 
+// TestDroidDiesWhileASubagentAsks: the question is taken back in both windows, no call stays open, and who has prompted is told once.
+func TestDroidDiesWhileASubagentAsks(t *testing.T) {
+	one, two := twoWindows(t, nil)
+	prompted := one.ask("perish", "")
+	for _, w := range []*window{one, two} {
+		w.until("session/request_permission")
+		w.until("$/cancel_request")
+	}
+	one.until(strings.TrimSuffix(prompted, `"result"`)+`"error"`, "droid exited with code 9")
+	two.untilSaid("The prompt failed: droid exited with code 9")
+	for n, w := range []*window{one, two} {
+		w.untilSaid("Subagent *look* ended with droid's process, before it was done.")
+		require.Equal(t, map[string]string{"Task look": "completed", "touch a": "failed"}, w.ends(), "window %d: %s", n+1, w.all())
+		require.Contains(t, w.all(), "The subagent worked in the background and ended with droid's process, before it was done.")
+	}
+}
+
 // TestAgentDiesWhileASubagentAsks: the question is taken back in both windows, and who has prompted is told once.
 func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 	for _, word := range []string{"delegate", "leave"} {
@@ -254,6 +271,7 @@ func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 // TestListsInTwoWindows: what one window takes back or switches the other finds so at its next look; of two at once one is
 // told that there is nothing any more.
 func TestListsInTwoWindows(t *testing.T) {
+	t.Parallel()
 	one, two := twoWindows(t, map[string]string{
 		".factory/settings.json": `{"commandAllowlist":["touch","make"]}`,
 		".factory/mcp.json":      `{"mcpServers":{"mine":{"command":"a"}}}`,

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -46,6 +47,12 @@ func windowsDroid(d *fakedroid.Droid) error {
 					return d.Report(s, "completed", "found it", func() error { return d.Say("", "All reported.") })
 				},
 			)
+		case "perish": // while its subagents ask
+			s := d.NewSubagent("look", droidStore())
+			err = d.Turn(p, func() error {
+				return inTurn(func() error { return d.Task("On it. ", nil, s) }, func() error { _, err := asks(d, s); return err },
+					func() error { return d.Pause(time.Second) }, func() error { return d.Die(9, "") })
+			})
 		case "count":
 			err = d.Turn(p, func() error {
 				if err := d.Say("", "counted "+rest); err != nil || p.Schema == "" {
@@ -65,14 +72,23 @@ func windowsDroid(d *fakedroid.Droid) error {
 
 func droidStore() string { return filepath.Join(os.Getenv("HOME"), ".factory", "sessions") }
 
+func touches() fakedroid.Tool {
+	return fakedroid.Tool{ID: "t1", Name: "Execute", Input: fakedroid.Fields{"command": "touch a"}, Confirmation: "exec", Impact: "medium",
+		Details: fakedroid.Fields{"fullCommand": "touch a", "impactLevel": "medium"}, Result: "touched"}
+}
+
+// asks has a subagent ask for a command.
+func asks(d *fakedroid.Droid, s *fakedroid.Subagent) (id string, err error) {
+	if err := s.Write(s.Calls("Let me do that. ", touches())); err != nil {
+		return "", err
+	}
+	return d.Asks(s, touches())
+}
+
 // asksAndWorks has a subagent ask for a command, and do what the user says.
 func asksAndWorks(d *fakedroid.Droid, s *fakedroid.Subagent) error {
-	tool := fakedroid.Tool{ID: "t1", Name: "Execute", Input: fakedroid.Fields{"command": "touch a"}, Confirmation: "exec", Impact: "medium",
-		Details: fakedroid.Fields{"fullCommand": "touch a", "impactLevel": "medium"}, Result: "touched"}
-	if err := s.Write(s.Calls("Let me do that. ", tool)); err != nil {
-		return err
-	}
-	id, err := d.Asks(s, tool)
+	tool := touches()
+	id, err := asks(d, s)
 	if err != nil {
 		return err
 	}
