@@ -97,6 +97,8 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 					require.Contains(t, c.text(from), `"data":"bye\n"`)
 				case "Air":
 					c.awaitText(from, `"async_task_state_update"`, `"state":"completed"`)
+					require.Contains(t, c.text(from), `ready\nbye\n`)
+					require.NotContains(t, c.text(from), "A command that droid ran in the background has ended", "once is enough")
 				default:
 					c.awaitText(from, "A command that droid ran in the background has ended", `ready\nbye\n`)
 				}
@@ -155,7 +157,8 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 	})
 }
 
-// A command in the background ends with its agent, too, also where that is killed; another agent's load says so. 0.99 leaves it.
+// A command in the background ends with its agent, too, also where that is killed; another agent's load says so. 0.99
+// leaves it, and a load says that it may still run, until it has ended.
 func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 296")}}, modelserver.Step{Text: "It runs."})
@@ -165,15 +168,24 @@ func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 		require.True(t, h.runs(t, "sleep 296"))
 		c.signal(syscall.SIGKILL)
 		<-c.exited
+		load := func() string {
+			other := startAgent(t, h).initialize()
+			other.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
+			_ = other.stdin.Close()
+			<-other.exited
+			return other.text(0)
+		}
 		if h.version == oldDroid {
+			h.awaitNoDroid(t, leavingLimit)
+			require.True(t, h.runs(t, "sleep 296"))
+			said := load()
+			require.Contains(t, said, "may still run: as process ")
+			require.NotContains(t, said, "ended with droid")
 			h.endTools(t)
-			return
 		}
 		require.Eventually(t, func() bool { return !h.runs(t, "sleep 296") }, leavingLimit, 20*time.Millisecond, "nobody is left behind")
 		h.awaitNoDroid(t, leavingLimit)
-		other := startAgent(t, h).initialize()
-		other.mustCall("session/load", map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}, nil)
-		require.Contains(t, other.text(0), "It ran in the background, and ended with droid.")
+		require.Contains(t, load(), "It ran in the background, and ended with droid.")
 	})
 }
 

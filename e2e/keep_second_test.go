@@ -139,3 +139,47 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		require.Equal(t, "still", session{second, first.id}.promptStill(model))
 	})
 }
+
+// TestSwitchesInTwoWindows: what one window switches or takes back the other finds so at its next look, and of two prompts at once
+// that want a form each has its own answer.
+func TestSwitchesInTwoWindows(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h = h.keeps(t)
+		model.On("four", modelserver.Step{Text: `{"n": 4}`})
+		model.On("five", modelserver.Step{Text: `{"n": 5}`})
+		self, err := os.Executable()
+		require.NoError(t, err)
+		file := fmt.Sprintf(`{"mcpServers":{"tiny":{"type":"stdio","command":%q,"args":["server-tiny"],"env":{%q:"x"}}}}`, self, mcpEnv)
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "mcp.json"), []byte(file), 0o600))
+		h.addSettings(t, map[string]any{"commandAllowlist": []any{"touch", "make"}})
+		one := startKept(t, h).onPermission(rejectOnce).open(h)
+		two := session{startKept(t, h).onPermission(rejectOnce).initialize(), one.id}
+		two.mustCall("session/load", h.params(one.id), nil)
+		says := func(s session, command string) string {
+			one.catchUp()
+			two.catchUp() // what the other window has caused is not read as a part of the answer
+			return s.says(command)
+		}
+		require.Contains(t, says(one, "/mcp"), "tiny")
+		require.Contains(t, says(two, "/mcp disable tiny"), "tiny is off")
+		require.Contains(t, says(one, "/mcp"), "tiny: disabled")
+		require.Contains(t, says(one, "/mcp enable tiny"), "tiny is on")
+		require.NotContains(t, says(two, "/mcp"), "tiny: disabled")
+		require.Contains(t, says(one, "/permissions"), "- allowed: `make`")
+		require.Contains(t, says(two, "/permissions forget make"), "Taken back: `make`")
+		require.NotContains(t, says(one, "/permissions"), "`make`")
+		require.Equal(t, []any{"touch"}, h.settings(t)["commandAllowlist"])
+		if h.version != oldDroid {
+			asked := two.asksIn("five", counts)
+			output, _, refused := one.promptIn("four", counts)
+			require.Nil(t, refused)
+			require.JSONEq(t, `{"n":4}`, output)
+			_, l := two.response(asked, turnLimit)
+			require.Contains(t, string(l.Result), `"structuredOutput":{"n":5}`)
+		}
+		for _, c := range []*client{one.client, two.client} { // the end of one looks for droids of the other
+			_ = c.stdin.Close()
+			<-c.exited
+		}
+	})
+}

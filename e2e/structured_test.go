@@ -19,11 +19,17 @@ import (
 // counts is a schema for an answer.
 var counts = map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}, "required": []string{"n"}}
 
-// promptIn sends a prompt whose answer is to have the form of a schema, and returns the result.
+// asksIn sends a prompt whose answer is to have the form of a schema.
+func (s session) asksIn(text string, schema any) (request int) {
+	return s.request("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
+		"_meta": map[string]any{"droid-acp": map[string]any{"outputFormat": map[string]any{"type": "json_schema", "schema": schema}}}})
+}
+
+// promptIn is asksIn, and returns the result.
 func (s session) promptIn(text string, schema any) (output string, stop string, err *rpcError) {
 	s.t.Helper()
-	result, err := s.call("session/prompt", map[string]any{"sessionId": s.id, "prompt": []any{map[string]any{"type": "text", "text": text}},
-		"_meta": map[string]any{"droid-acp": map[string]any{"outputFormat": map[string]any{"type": "json_schema", "schema": schema}}}})
+	_, answer := s.response(s.asksIn(text, schema), turnLimit)
+	result, err := answer.Result, answer.Error
 	var r struct {
 		StopReason string
 		Meta       struct {

@@ -68,7 +68,7 @@ func TestMCPServerIsSwitched(t *testing.T) {
 		before := runs("tiny")
 		require.Contains(t, s.says("/mcp reconnect tiny"), "stopped and started again")
 		awaits("it is another one", func() bool { now := runs("tiny"); return now != 0 && now != before && !disabled() })
-		require.Contains(t, s.says("/mcp logout tiny"), "droid did not log out of the MCP server tiny")
+		require.Contains(t, s.says("/mcp logout tiny"), "droid did not log out of the MCP server tiny: it is a program that runs on your machine, so it has no login.")
 		for _, verb := range []string{"enable", "disable", "reconnect", "logout"} {
 			require.Contains(t, s.says("/mcp "+verb+" theirs"), "it is the project's")
 		}

@@ -98,8 +98,14 @@ func (k keptHome) run(args ...string) result {
 // startKept starts a front, whose server is stopped at the end of the test.
 func startKept(t *testing.T, args ...string) (*agentProcess, keptHome) {
 	t.Helper()
+	return startKeptDroid(t, "", args...)
+}
+
+// startKeptDroid is startKept with what droid does first.
+func startKeptDroid(t *testing.T, before string, args ...string) (*agentProcess, keptHome) {
+	t.Helper()
 	runtime := "XDG_RUNTIME_DIR=" + shortDir(t)
-	a := startAgent(t, "", []string{runtime, "DROID_ACP_KEEP=1"}, args...)
+	a := startAgent(t, before, []string{runtime, "DROID_ACP_KEEP=1"}, args...)
 	k := keptHome{t, a.dir, a.cmd.Env}
 	t.Cleanup(func() { k.run("stop") })
 	return a, k

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envScripted) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.EachPrompt(scripted), fakedroid.WithStderr(os.Stderr))))
 	}
+	if os.Getenv(envWindows) != "" && len(os.Args) > 1 && os.Args[1] == "exec" {
+		os.Exit(fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, windowsDroid, windowsOptions()...)))
+	}
 	if os.Getenv(envProgram) != "" || len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == stream.OwnHook) {
 		main()
 		os.Exit(exitOK)

@@ -59,21 +59,28 @@ func startUnder(t *testing.T, under []string, before string, env []string, args 
 	script := filepath.Join(dir, "droid")
 	text := fmt.Sprintf("#!/bin/sh\nDROID='%s %s'\ncd %s\necho $$ >> pids\n%s\nexec $DROID\n", self, demoCommand, dir, before)
 	require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
-	a := &agentProcess{t: t, dir: dir, lines: make(chan agentLine, 10_000), exited: make(chan struct{})}
 	command := append(append(under, self, "--droid", script), args...)
-	a.cmd = exec.Command(command[0], command[1:]...)
-	a.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", envProgram + "=1"}
 	for _, v := range env {
 		name, _, set := strings.Cut(v, "=")
 		if !set {
-			a.cmd.Env = slices.DeleteFunc(a.cmd.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+			cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 			continue
 		}
-		a.cmd.Env = append(a.cmd.Env, v)
+		cmd.Env = append(cmd.Env, v)
 	}
+	cmd.Dir = dir
+	return startCommand(t, cmd)
+}
+
+// startCommand starts the program by a command that says all of it.
+func startCommand(t *testing.T, cmd *exec.Cmd) *agentProcess {
+	t.Helper()
+	a := &agentProcess{t: t, dir: cmd.Dir, cmd: cmd, lines: make(chan agentLine, 10_000), exited: make(chan struct{})}
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
-	a.stderr, a.cmd.Stderr, a.cmd.Dir = read, write, dir
+	a.stderr, a.cmd.Stderr = read, write
 	a.stdin, err = a.cmd.StdinPipe()
 	require.NoError(t, err)
 	a.stdout, err = a.cmd.StdoutPipe()

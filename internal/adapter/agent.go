@@ -66,7 +66,8 @@ type Agent struct {
 	opener *opening.Opener // opens sessions in droids
 
 	files   *fileReader
-	calls   *files.Calls // of the disk, which may hang
+	calls   *files.Calls                          // of the disk, which may hang
+	stays   func(process int, output string) bool // droid.MayStillRun
 	threads *store.Threads
 
 	conn *wire.Conn // to the editor
@@ -97,7 +98,7 @@ func New(cfg Config) *Agent {
 		files:    newFileReader(readText),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
-	a.calls = files.NewCalls(maxDiskCalls, diskTime)
+	a.calls, a.stays = files.NewCalls(maxDiskCalls, diskTime), droid.MayStillRun
 	a.calls.Life = a.ctx
 	a.threads = store.NewThreads(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)

@@ -1,7 +1,9 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +15,9 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
+	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
@@ -82,8 +86,8 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 	if c.Stopped {
 		how = "You have stopped it."
 	}
-	s.tell(s.show.LeftEnded(c.Left, how, c.Stopped)...)
-	text := s.show.LeftMessage(c.Line, lastWords)
+	text := s.show.LeftMessage(c.Left, c.Line, lastWords)
+	s.tell(s.show.LeftEnded(c.Left, how, lastWords, c.Stopped)...)
 	switch {
 	case text == "" || c.Stopped:
 	case s.load.Open() != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
@@ -116,7 +120,7 @@ func (s *Session) tellBackground() []*background.Command {
 	text := "A command that droid ran in the background was ended, since droid's process had to end"
 	var lines []string
 	for _, c := range left {
-		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", true)...)
+		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", "", true)...)
 		lines = append(lines, markdown.Code(visible.Line(c.Line)))
 	}
 	if len(lines) > 0 {
@@ -138,6 +142,27 @@ func endLeft(left []*background.Command) {
 			c.Of.End(background.StopTime)
 		}
 	}
+}
+
+// lookForLeft looks which of the commands that a history leaves in the background may still run.
+func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
+	var all []show.Left
+	for _, m := range messages {
+		for _, b := range m.Content {
+			if b.Type != "tool_result" || !bytes.Contains(b.Content, []byte("Background process started")) { // nearly all
+				continue
+			}
+			if left, ok := show.LeftRunning(b.Content); ok {
+				all = append(all, left)
+			}
+		}
+	}
+	if len(all) > 0 {
+		t.Beside(func(context.Context) {
+			all = slices.DeleteFunc(all, func(l show.Left) bool { return !s.agent.stays(l.Process, l.Output) })
+		})
+	}
+	s.show.StillRun(all)
 }
 
 // methodStopTask stops a command in the background (Air; claude-agent-acp 0.101, codex-acp 2.6).

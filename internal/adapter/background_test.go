@@ -159,6 +159,8 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 				time.Sleep(time.Second)
 				require.Contains(t, e.since(n), tc.ended)
 				require.NotContains(t, e.since(n), `"exit_code":0`)
+				require.Equal(t, map[string]int{"others": 1}[name], strings.Count(e.since(n), "A command that droid ran in the background has ended"), "once is enough")
+				require.Contains(t, e.since(n), map[bool]string{true: `bye\n`, false: `ready\nbye\n`}[name == "terminals"], "what it wrote is shown")
 				n = len(e.received())
 				time.Sleep(5 * time.Minute)
 				require.Empty(t, e.since(n))
@@ -227,6 +229,17 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
 		require.Contains(t, e.since(n), "ended with droid")
 		require.NotContains(t, e.since(n), "CLI exits")
+
+		var asked []string
+		e.agent.stays = func(process int, output string) bool {
+			asked = append(asked, fmt.Sprint(process, " ", output))
+			return true
+		}
+		n = len(e.received())
+		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+		require.Contains(t, e.since(n), "may still run: as process 554")
+		require.NotContains(t, e.since(n), "ended with droid")
+		require.Equal(t, []string{"554 " + e.output.Name()}, asked)
 	})
 }
 

@@ -243,6 +243,27 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 	}
 }
 
+// TestMuchIsSaidBetweenPrompts: what a client hears only with its next prompt is bounded, and where something is left out that is
+// said, once.
+func TestMuchIsSaidBetweenPrompts(t *testing.T) {
+	const line = "The beginning of what droid said since your last prompt is left out here"
+	for words, cut := range map[int]bool{100: false, 20_000: true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := beginNamed(t, "CodeCompanion.nvim", "{}", playing(reporting(func(d *fakedroid.Droid, _ func() error) error {
+				return d.Turn(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true}, func() error { return d.Say("", "First. "+strings.Repeat("word ", words)+"Last.") })
+			})))
+			require.Equal(t, "end_turn", e.run("one"))
+			time.Sleep(time.Minute)
+			require.Equal(t, "end_turn", e.run("two"))
+			require.Equal(t, "end_turn", e.run("three"))
+			said := strings.Join(e.updates(), "\n")
+			require.Contains(t, said, "Last.")
+			require.Equal(t, !cut, strings.Contains(said, "First."))
+			require.Equal(t, map[bool]int{true: 1}[cut], strings.Count(said, line))
+		})
+	}
+}
+
 // TestPromptBehindAQuestionSaysSo: whether the question is of another prompt, or of a turn that droid began by itself.
 func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 	const line = "Your message waits for your answer above."

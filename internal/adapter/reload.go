@@ -191,6 +191,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 		tellNow(s, summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
+	s.lookForLeft(t, info.Messages)
 	if quirks.CutOff(info.Messages) && s.until(s.Context, t, "a load", needOthers) != nil { // where what was cut off may go on
 		return false
 	}

@@ -223,7 +223,11 @@ func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...
 // tellKept tells what waits for a prompt, which begins or will not come.
 func tellKept(s *Session) {
 	if s.out.Known() {
-		for _, text := range s.out.KeptTexts() {
+		texts, cut := s.out.KeptTexts()
+		if cut {
+			tellNow(s, "The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
+		}
+		for _, text := range texts {
 			s.tell(s.show.Late(text)...)
 		}
 		for _, notice := range s.out.Kept() {

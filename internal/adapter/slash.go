@@ -16,12 +16,14 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/prompt"
+	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
+	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
 
@@ -150,8 +152,10 @@ type slashRun struct {
 	task   *owner.Task     // in which the command runs
 	work   context.Context // of what the command waits for; ends with the prompt
 	giveUp func()          // ends work
+	kept   bool            // see keep
 
 	// What ended does when the prompt ends before that is done.
+	unasked  func()        // takes back what the user is asked, and tells that
 	stop     func()        // stops a shell command that runs
 	compacts *droid.Client // the droid that was asked to compact
 	untold   string        // of the session in which the thread goes on already, "" when it is told
@@ -189,8 +193,13 @@ func (r *slashRun) reply(text string) {
 }
 
 // fail ends a command that did not do what it was to do, and says why. The prompt
-// was answered, so its stop reason is an ordinary one.
+// was answered, so its stop reason is an ordinary one. Where droid has died before anything was to be done, it ends as
+// all do that a dead droid had: the death itself is heard in the same moment, or later.
 func (r *slashRun) fail(what string, why error) {
+	if exit, gone := errors.AsType[*droid.ExitError](why); gone && !r.kept && !r.over() {
+		r.s.prompts.Fail(r.prompt.id, problem.Died{Exit: exit})
+		return
+	}
 	r.reply(what + ": " + strings.TrimSuffix(why.Error(), ".") + ".")
 }
 
@@ -204,8 +213,7 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
-	case !r.s.ask(r.work, r.task, q):
-		r.s.tell(q.After(not)...)
+	case !r.asks(q, not):
 		return false
 	case !q.Yes():
 		r.s.tell(q.After(not)...)
@@ -216,8 +224,30 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	return !r.over()
 }
 
+// asks asks the user, and reports whether they answered. Where the prompt ends before that, the question is taken back, and what
+// not says is told, before its response: some clients hear nothing behind that.
+func (r *slashRun) asks(asked *show.OwnQuestion, not string) (answered bool) {
+	r.s.tell(asked.Before...)
+	q := r.s.questions.Open("")
+	defer q.Close()
+	r.unasked = func() {
+		r.unasked = nil
+		q.TakeBack()
+		r.s.tell(asked.After(not)...)
+	}
+	answered = q.Lead(r.work, r.task, r.s.out, asked) == telling.Answered
+	if r.unasked != nil && !answered {
+		r.unasked()
+	}
+	r.unasked = nil
+	return answered
+}
+
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
-func (r *slashRun) keep() { r.s.prompts.Keep(r.prompt.id) }
+func (r *slashRun) keep() {
+	r.kept = true
+	r.s.prompts.Keep(r.prompt.id)
+}
 
 // failBehind ends the prompts that the user sends until the answer to this command says that it failed: they were
 // meant for what it was to do.
@@ -230,6 +260,9 @@ func (r *slashRun) failBehind(why error) {
 
 // ended is called when the prompt has ended, even if it never ran.
 func (r *slashRun) ended() {
+	if r.unasked != nil {
+		r.unasked()
+	}
 	if r.giveUp != nil {
 		r.giveUp()
 	}
@@ -287,8 +320,9 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 }
 
 // change has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
-// becomes of it is told. It ends the command, with failed and why where that is not done.
-func (r *slashRun) change(failed string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
+// becomes of it is told. It ends the command, with failed and why where that is not done. Where droid has ended over it, or is late,
+// nobody knows: sought is what was to become so.
+func (r *slashRun) change(failed, sought string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
 	client := r.droid()
 	if client == nil {
 		return
@@ -304,12 +338,25 @@ func (r *slashRun) change(failed string, look func(context.Context, *droid.Clien
 			text, err = do(ctx, client)
 			return err
 		})
+		if err != nil && !errors.As(err, new(*stream.RPCError)) {
+			again := ". Send " + markdown.Code(visible.Line("/"+r.name+" "+r.args)) + " once more to be sure"
+			r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(plainly(err).Error(), ".")+again))
+			return
+		}
 	}
 	if err != nil {
 		r.fail(failed, err)
 		return
 	}
 	r.reply(text)
+}
+
+// plainly is an error without the method of droid's that it ended, where droid has.
+func plainly(err error) error {
+	if exit, gone := errors.AsType[*droid.ExitError](err); gone {
+		return exit
+	}
+	return err
 }
 
 // history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and

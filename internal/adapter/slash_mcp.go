@@ -35,12 +35,18 @@ func changeServer(r *slashRun, verb, name string) {
 		return
 	}
 	failed := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name
-	r.change(failed, func(ctx context.Context, client *droid.Client) error {
+	sought := map[string]string{"disable": name + " is off now", "logout": "droid has forgotten the login to " + name}[verb]
+	r.change(failed, cmp.Or(sought, name+" is on now"), func(ctx context.Context, client *droid.Client) error {
 		server, err := a.ownServer(ctx, cwd, client, name)
-		if err == nil && verb == "reconnect" && server.Status == "disabled" {
-			err = errors.New("it is off; `/mcp enable " + name + "` starts it")
+		switch {
+		case err != nil:
+			return err
+		case verb == "reconnect" && server.Status == "disabled":
+			return errors.New("it is off; `/mcp enable " + name + "` starts it")
+		case verb == "logout" && server.Type == "stdio":
+			return errors.New("it is a program that runs on your machine, so it has no login")
 		}
-		return err
+		return nil
 	}, func(ctx context.Context, client *droid.Client) (string, error) {
 		return switchServer(ctx, client, verb, name)
 	})
@@ -77,10 +83,11 @@ func switchServer(ctx context.Context, client *droid.Client, verb, name string) 
 	if err := client.SwitchMCPServer(ctx, name, false); err != nil {
 		return "", err
 	}
-	if err := client.SwitchMCPServer(ctx, name, true); err != nil {
+	err := client.SwitchMCPServer(ctx, name, true)
+	if errors.As(err, new(*stream.RPCError)) {
 		return "", fmt.Errorf("it was stopped and not started again: %w. `/mcp enable %s` tries once more", err, name)
 	}
-	return name + " was stopped and started again; `/mcp` shows what became of it.", nil
+	return name + " was stopped and started again; `/mcp` shows what became of it.", err
 }
 
 // showServers shows the MCP servers and their tools.

@@ -98,6 +98,30 @@ func TestMCPServerIsChanged(t *testing.T) {
 	}
 }
 
+// TestMCPLogoutWithoutALogin: only a server over HTTP has a login. Of any other droid refuses it in words of its own protocol.
+func TestMCPLogoutWithoutALogin(t *testing.T) {
+	for kind, says := range map[string]string{
+		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
+		"http":      "droid did not log out of the MCP server mine: clear_mcp_auth: droid: MCP server not found",
+		"not known": "droid did not log out of the MCP server mine: clear_mcp_auth: droid: MCP server not found",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := fakedroid.Fields{"name": "mine", "status": "connected", "source": "user"}
+			if kind != "not known" {
+				server["serverType"] = kind
+			}
+			asked := 0
+			r := inProject(t, fakedroid.V0225, map[string]string{"~/.factory/mcp.json": `{"mcpServers":{"mine":{"command":"a"}}}`},
+				answering("list_mcp_servers", fakedroid.Fields{"servers": []any{server}}),
+				fakedroid.WithAnswer("droid.clear_mcp_auth", func(map[string]any) (any, string) { asked++; return nil, "MCP server not found" }))
+			require.Nil(t, r.newSession().Error)
+			require.Equal(t, "end_turn", r.run("/mcp logout mine"))
+			require.Contains(t, strings.Join(r.updates(), "\n"), says)
+			require.Equal(t, kind != "stdio", asked == 1)
+		})
+	}
+}
+
 // TestMCPServerOfAnUnclearProject: where nobody can tell what servers the project has, none is switched.
 func TestMCPServerOfAnUnclearProject(t *testing.T) {
 	for name, files := range map[string]map[string]string{

@@ -77,7 +77,7 @@ func rewindCommand(r *slashRun, args string) {
 		r.fail(failed, err)
 		return
 	case err != nil:
-		r.fail("The session goes on as it was. Whether files were restored is not known", err)
+		r.fail("The session goes on as it was. Whether files were restored is not known", plainly(err))
 		return
 	}
 	if r.goOn(next, !goesOver) {

@@ -25,7 +25,8 @@ func skillsCommand(r *slashRun, args string) {
 		})
 		return
 	}
-	r.change("droid did not "+verb+" the skill "+name, func(ctx context.Context, client *droid.Client) error {
+	state := map[string]string{"enable": "on", "disable": "off"}[verb]
+	r.change("droid did not "+verb+" the skill "+name, name+" is "+state+" now", func(ctx context.Context, client *droid.Client) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
 			return err
 		}
@@ -35,7 +36,6 @@ func skillsCommand(r *slashRun, args string) {
 		}
 		return err
 	}, func(ctx context.Context, client *droid.Client) (string, error) {
-		state := map[string]string{"enable": "on", "disable": "off"}[verb]
 		return fmt.Sprintf("%s is %s, in all your projects.", name, state), client.SwitchSkill(ctx, name, verb == "enable")
 	})
 	r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed

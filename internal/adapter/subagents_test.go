@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -439,6 +440,77 @@ func TestLoadWithSubagents(t *testing.T) {
 				require.Equal(t, name == "reported", strings.Contains(fmt.Sprint(e.updates()), "Subagent *look* is done."))
 			})
 		})
+	}
+}
+
+// TestAgentDiesWithSubagents: when an agent is killed, its droid is, too. A load in another agent shows no call as open and nobody
+// as at work; what became of them is not known.
+func TestAgentDiesWithSubagents(t *testing.T) {
+	asks := func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+		return inTurn(func() error { return s.Write(s.Calls("Let me do that. ", touch)) }, func() error { _, err := d.Asks(s, touch); return err })
+	}
+	for name, tc := range map[string]struct {
+		script func(d *fakedroid.Droid, s *fakedroid.Subagent) error // within the turn
+		after  func(d *fakedroid.Droid, s *fakedroid.Subagent) error // behind it
+		want   shownCall
+	}{
+		"asks": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+			return d.Task("On it. ", func() error { return inTurn(func() error { return asks(d, s) }, d.Silence) }, s)
+		}, nil, shownCall{"Task look", "failed", "What became of the subagent is not known.\n"}},
+		"works": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+			return d.Task("On it. ", func() error { return inTurn(func() error { return s.Write(s.Calls("", touch)) }, d.Silence) }, s)
+		}, nil, shownCall{"Task look", "failed", "What became of the subagent is not known.\n"}},
+		"asks from the background": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error { return d.Task("On it. ", nil, s) }, asks,
+			shownCall{"Task look", "completed", "The subagent worked in the background. What became of it is not known.\n"}},
+		"works in the background": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error { return d.Task("On it. ", nil, s) },
+			func(_ *fakedroid.Droid, s *fakedroid.Subagent) error { return s.Write(s.Calls("", touch)) },
+			shownCall{"Task look", "completed", "The subagent worked in the background. What became of it is not known.\n"}},
+	} {
+		t.Run(name, inBubble(func(t *testing.T) {
+			root, left, sessions := t.TempDir(), filepath.Join(t.TempDir(), "left"), fakedroid.WithSessions(new(fakedroid.Sessions))
+			e := connect(t, playing(func(d *fakedroid.Droid) error {
+				p, err := d.AwaitPrompt()
+				if err != nil {
+					return err
+				}
+				s := d.NewSubagent("look", root)
+				return inTurn(
+					func() error { return d.Turn(p, func() error { return tc.script(d, s) }) },
+					func() error {
+						if tc.after == nil {
+							return nil
+						}
+						return tc.after(d, s)
+					},
+					func() error { return d.Pause(time.Hour) },
+				)
+			}, sessions))
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			e.beginSession()
+			e.ask = nil
+			prompt := e.prompt("go")
+			time.Sleep(5 * time.Second)
+			require.Equal(t, strings.Contains(name, "asks"), slices.Contains(e.updates(), "ask"))
+			_, over := e.answered(prompt)
+			require.Equal(t, tc.after != nil, over)
+			require.NoError(t, os.CopyFS(left, os.DirFS(root))) // what a dead agent leaves: its notes of what is open count no more
+			e.agent.Kill()
+
+			other := connect(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }), sessions))
+			other.agent.cfg.Store = store.New(left, zap.NewNop())
+			other.session = e.session
+			require.Nil(t, other.call("session/load", other.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+			time.Sleep(time.Minute)
+			other.noCallOpen()
+			calls := other.shownCalls()
+			require.Len(t, calls, 1)
+			for _, c := range calls {
+				require.Equal(t, tc.want, c)
+			}
+			require.NotContains(t, other.updates(), "ask")
+			require.Equal(t, "end_turn", other.run("hello"))
+			require.NotContains(t, strings.Join(other.updates(), "\n"), "works in the background")
+		}))
 	}
 }
 

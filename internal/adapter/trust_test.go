@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,8 @@ type trustRoom struct {
 	keeper          *trust.Keeper
 
 	mu       sync.Mutex
-	settings []string // of each process, as they were last
+	settings []string  // of each process, as they were last
+	stdin    io.Closer // of the last droid
 }
 
 // inProject is a trustRoom whose project has these files, with a droid of this version.
@@ -59,7 +61,7 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 		stdout, stdin := fakedroid.Start(script, append(options, fakedroid.WithVersion(v), fakedroid.WithSessions(store))...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.settings = append(r.settings, "")
+		r.settings, r.stdin = append(r.settings, ""), stdin
 		number := len(r.settings) - 1
 		return droid.NewClientWithSettings(stdout, stdin, func(data []byte) error {
 			r.mu.Lock()
@@ -72,6 +74,13 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 	r.agent.opener.Stat = os.Stat
 	require.Nil(t, r.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+info+`}`).Error)
 	return r
+}
+
+// die ends the last droid, as a crash does.
+func (r *trustRoom) die() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.stdin.Close() // a pipe's
 }
 
 // write makes a file of the project, or of the user where the name begins with "~/".

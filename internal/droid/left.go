@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )
 
@@ -43,8 +45,24 @@ func (p *process) kin(id int) (Left, error) {
 	return kin, err
 }
 
+// MayStillRun reports whether a command that a droid which is gone has left in the background may still run: droid does not end it
+// where droid itself is killed, and 0.99 does not where its agent is. The process is known by its id and the time of its start, which
+// the name of the file with its output has (0.99 to 0.225). Where the system cannot tell, it may.
+func MayStillRun(id int, output string) bool {
+	name := outputName().FindStringSubmatch(filepath.Base(output))
+	if name == nil {
+		return false
+	}
+	milliseconds, err := strconv.ParseInt(name[1], 10, 64)
+	if err != nil {
+		return false
+	}
+	runs, err := child.GroupRuns(id, time.UnixMilli(milliseconds))
+	return runs || err != nil
+}
+
 // outputName is how droid calls the file with the output of such a command (0.99 to 0.225).
-var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^droid-bg-\d+\.out$`) })
+var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^droid-bg-(\d+)\.out$`) })
 
 // OpenOutput opens the file with the output of such a command for reading: a regular file of this user's in the
 // directory for temporary files, which droid has named. Another file is an error, and is not read.

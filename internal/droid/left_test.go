@@ -3,10 +3,14 @@
 package droid
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -43,4 +47,19 @@ func TestOpenOutput(t *testing.T) {
 		_, err = OpenOutput(good)
 		require.ErrorContains(t, err, "another user")
 	}
+}
+
+// A command that was left behind is known by its process and by the time in the name of its output.
+func TestMayStillRun(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, cmd.Start())
+	id, now := cmd.Process.Pid, time.Now().UnixMilli()
+	require.True(t, MayStillRun(id, fmt.Sprintf("/tmp/droid-bg-%d.out", now)))
+	for _, other := range []string{fmt.Sprintf("/tmp/droid-bg-%d.out", now-3_600_000), "/tmp/droid-bg-.out", "", "/tmp/droid-bg-99999999999999999999.out"} {
+		require.False(t, MayStillRun(id, other), other)
+	}
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	require.False(t, MayStillRun(id, fmt.Sprintf("/tmp/droid-bg-%d.out", now)))
 }

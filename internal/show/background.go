@@ -2,8 +2,10 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,15 +68,23 @@ func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolC
 const (
 	runsOn         = "It runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
 	endedWithDroid = "It ran in the background, and ended with droid."
+	mayStillRun    = "It ran in the background, was not ended with its droid, and may still run: as process %d, with what it has started."
 )
+
+// StillRun notes which commands of a history that is about to be shown may still run, though their droid is gone.
+func (v *View) StillRun(outlived []Left) { v.outlived = outlived }
 
 // left shows the end of a call whose command goes on. droid says that it goes on when droid has ended; it does not
 // (0.99 to 0.225). In a history it is one that has ended, unless it is known to run.
 func (c *command) left(left Left, update *protocol.ToolCall) {
 	before := c.v.left[left.Output]
 	if c.v.past && before == nil {
-		c.shows(update, endedWithDroid)
-		c.tellLater(endedWithDroid)
+		note := endedWithDroid
+		if slices.Contains(c.v.outlived, left) {
+			note = fmt.Sprintf(mayStillRun, left.Process)
+		}
+		c.shows(update, note)
+		c.tellLater(note)
 		if c.v.client.TerminalOutput {
 			update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 		}
@@ -138,15 +148,20 @@ func (v *View) LeftWrote(left Left, piece string) []Output {
 }
 
 // LeftEnded shows that a command in the background has ended. how says so in a sentence: droid does not know its exit
-// code, so nothing is said of that. stopped is that somebody had it end.
-func (v *View) LeftEnded(left Left, how string, stopped bool) []Output {
+// code, so nothing is said of that. stopped is that somebody had it end. output is the end of what it wrote, for a client that
+// shows its tasks and not what these write.
+func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
 	c := v.left[left.Output]
 	if c == nil {
 		return nil
 	}
 	delete(v.left, left.Output)
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id}
-	c.shows(&update, how)
+	below := how
+	if v.client.AsyncTasks && !v.client.TerminalOutput {
+		below += lastWords(output)
+	}
+	c.shows(&update, below)
 	if v.client.TerminalOutput {
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 	}
@@ -161,15 +176,19 @@ func (v *View) LeftEnded(left Left, how string, stopped bool) []Output {
 	return v.take()
 }
 
-// LeftMessage is what a client without terminals is told of the end of a command in the background; "" for one that
-// has them. output is the end of what it wrote.
-func (v *View) LeftMessage(line, output string) string {
-	if v.client.TerminalOutput {
+// LeftMessage is what a client is told of the end of a command in the background, before LeftEnded; "" for one that has terminals,
+// or sees that in its tasks and below the call. output is the end of what it wrote.
+func (v *View) LeftMessage(left Left, line, output string) string {
+	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.NoResults && v.left[left.Output] != nil {
 		return ""
 	}
-	text := "A command that droid ran in the background has ended: " + markdown.Code(shorten(visible.Line(FirstLine(line)), maxTitle))
-	if output = visible.Text(strings.TrimSpace(output)); output != "" {
-		text += "\n\nThe end of its output:\n" + markdown.Fenced("console", output)
+	return "A command that droid ran in the background has ended: " + markdown.Code(shorten(visible.Line(FirstLine(line)), maxTitle)) + lastWords(output)
+}
+
+// lastWords is the end of what a command wrote, behind a sentence.
+func lastWords(output string) string {
+	if output = visible.Text(strings.TrimSpace(output)); output == "" {
+		return ""
 	}
-	return text
+	return "\n\nThe end of its output:\n" + markdown.Fenced("console", output)
 }

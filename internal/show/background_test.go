@@ -91,12 +91,14 @@ func TestCommandInTheBackground(t *testing.T) {
 
 			require.Contains(t, shownOf(d.LeftWrote(left, "one\ntwo\n")), tc.wrote)
 			require.Empty(t, d.LeftWrote(Left{Output: "/tmp/droid-bg-1.out"}, "one"))
-			ended := shownOf(d.LeftEnded(left, "It has ended.", false))
+			require.Equal(t, name == "others", d.LeftMessage(left, "serve", "one\ntwo\n") != "")
+			ended := shownOf(d.LeftEnded(left, "It has ended.", "one\ntwo\n", false))
 			require.Contains(t, ended, tc.ended)
+			require.Equal(t, name == "Air", strings.Contains(ended, `The end of its output:\n`+"```console"+`\none\ntwo\n`), ended)
 			require.NotContains(t, ended, `exit_code":0`)
 			require.Empty(t, d.LeftWrote(left, "late"))
-			require.Empty(t, d.LeftEnded(left, "It has ended.", false), "once")
-			require.Equal(t, tc.client.TerminalOutput, d.LeftMessage("serve", "one\ntwo\n") == "")
+			require.Empty(t, d.LeftEnded(left, "It has ended.", "", false), "once")
+			require.Equal(t, tc.client.TerminalOutput, d.LeftMessage(left, "serve", "one\ntwo\n") == "", "it is told where no call shows it")
 		})
 	}
 }
@@ -158,7 +160,7 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
 			d.event(leaves("a")...)
 			d.Prompted()
-			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", true)))
+			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", "", true)))
 			end := ended("t", "Task", "")
 			end.Background = true
 			d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
@@ -187,6 +189,12 @@ func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
 	require.Contains(t, gone, "terminal_exit")
 	require.NotContains(t, gone, "async_task")
 	require.NotContains(t, gone, "CLI exits")
+	d.StillRun([]Left{{Process: 555, Output: "/tmp/droid-bg-18.out"}, left})
+	stays := load("a2")
+	require.Contains(t, stays, "was not ended with its droid, and may still run: as process 554,")
+	require.NotContains(t, stays, endedWithDroid)
+	d.StillRun(nil)
+	require.Contains(t, load("a3"), endedWithDroid)
 
 	for _, ev := range leaves("b") {
 		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
@@ -209,5 +217,5 @@ func TestCommandThatEndedAtOnce(t *testing.T) {
 	for _, ev := range []quirks.Event{events[0], events[1], end} {
 		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
 	}
-	require.Empty(t, d.LeftEnded(Left{Output: "/tmp/droid-bg-17.out"}, "", false))
+	require.Empty(t, d.LeftEnded(Left{Output: "/tmp/droid-bg-17.out"}, "", "", false))
 }

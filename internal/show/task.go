@@ -81,6 +81,8 @@ const needsLogin = "droid also says this when it is not logged in to Factory: it
 // ended shows the steps, then the answer. A subagent of the background goes on.
 func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	switch {
+	case ev.Unfinished && t.v.past && !ev.Elsewhere:
+		update.Content = t.content(protocol.TextContent("What became of the subagent is not known."))
 	case ev.Unfinished:
 	case ev.Background:
 		t.v.background[t.id] = t

@@ -35,9 +35,16 @@ func TestTaskWithoutLogin(t *testing.T) {
 		protocol.TextContent("droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. Log in.")}, update.Content)
 }
 
-// What an unfinished call showed so far stays.
+// What an unfinished call showed so far stays. In a history nobody knows what became of it, but where it may go on.
 func TestUnfinishedTask(t *testing.T) {
-	var update protocol.ToolCall
-	(&task{steps: []string{"a"}}).ended(quirks.ToolEnded{Unfinished: true}, &update)
-	require.Empty(t, update)
+	for past, says := range map[bool]string{false: "", true: "What became of the subagent is not known."} {
+		var update protocol.ToolCall
+		v := New(Options{})
+		v.past = past
+		(&task{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true}, &update)
+		require.Equal(t, textContent(says), update.Content)
+		update.Content = nil
+		(&task{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true, Elsewhere: true}, &update)
+		require.Empty(t, update)
+	}
 }

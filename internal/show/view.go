@@ -41,6 +41,7 @@ type View struct {
 	ids         map[string]struct{}           // of all tool calls so far
 	background  map[string]*task              // calls that have ended and whose subagents work, by id
 	noted       map[string]struct{}           // what was said once of options that last
+	outlived    []Left                        // commands of a history that may still run
 	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
 	unexplained []FailedEdit                  // whose reason is still to be looked for
 	unseen      []string                      // what a client with NoResults would not show, to be told between the model's messages

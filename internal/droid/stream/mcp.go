@@ -57,8 +57,9 @@ func (s MCPServer) MarshalJSON() ([]byte, error) {
 // MCPServerStatus is one server in MCPStatusChanged.
 type MCPServerStatus struct {
 	Name   string `json:"name"`
-	Status string `json:"status"` // "connecting", "connected", "failed" or "disabled"
-	Source string `json:"source"` // whose file names it: "user", "project", "folder" (a project's, too), …
+	Status string `json:"status"`     // "connecting", "connected", "failed" or "disabled"
+	Source string `json:"source"`     // whose file names it: "user", "project", "folder" (a project's, too), …
+	Type   string `json:"serverType"` // "stdio", "http" or "sse"
 	Error  string `json:"error"`
 	// RequiresAuth and Blocked are true when a login is needed, and when a policy
 	// of the organisation forbids the server.

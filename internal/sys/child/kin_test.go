@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // kinOf starts a program that starts script in a session of its own, as droid does, and finds it.
@@ -71,4 +72,30 @@ func TestKinIsNotItsSuccessor(t *testing.T) {
 	require.False(t, later.Runs())
 	require.True(t, later.End(0))
 	require.True(t, kin.Runs(), "nothing was sent to it")
+}
+
+// A group is known again by its id and the time of its start, by a program that has not started it.
+func TestGroupRuns(t *testing.T) {
+	_, leader, kin := kinOf(t, "sleep 1000 & echo $$; read -r go")
+	then := time.Now()
+	for id, at := range map[int]time.Time{leader: then.Add(-time.Hour), 0: then, 1: then, -1: then, os.Getpid() + 1<<22: then} {
+		runs, err := GroupRuns(id, at)
+		require.NoError(t, err)
+		require.False(t, runs, "%d", id)
+	}
+	runs, err := GroupRuns(leader, then.Add(time.Hour))
+	require.NoError(t, err)
+	require.False(t, runs, "it was there before")
+	runs, err = GroupRuns(leader, then)
+	require.NoError(t, err)
+	require.True(t, runs)
+	require.NoError(t, unix.Kill(leader, unix.SIGKILL))
+	require.Eventually(t, func() bool { r, err := processOf(leader); return err != nil || r.dead }, 5*time.Second, time.Millisecond)
+	runs, err = GroupRuns(leader, then)
+	require.NoError(t, err)
+	require.True(t, runs, "what it has left behind")
+	require.True(t, kin.End(0))
+	runs, err = GroupRuns(leader, then)
+	require.NoError(t, err)
+	require.False(t, runs)
 }

@@ -4,6 +4,7 @@ package child
 
 import (
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,35 @@ func (p *Process) Kin(id int) (*Kin, error) {
 		return nil, nil
 	}
 	return &Kin{id: id, started: r.started}, nil
+}
+
+// aboutThen is how far the clock may be from what it was when a process was started.
+const aboutThen = time.Minute
+
+// GroupRuns reports whether something of this user's runs in the process group with this id whose leader was started about then: a
+// later process may have got its id.
+func GroupRuns(id int, then time.Time) (runs bool, err error) {
+	if id <= 1 || unix.Kill(-id, 0) != nil {
+		return false, nil
+	}
+	all, err := processes()
+	if err != nil {
+		return false, fmt.Errorf("looking at the processes: %w", err)
+	}
+	for _, r := range all {
+		if r.group != id || r.dead {
+			continue
+		}
+		at, err := r.startedAt()
+		switch {
+		case err != nil:
+			return false, fmt.Errorf("looking when a process was started: %w", err)
+		case at.Before(then.Add(-aboutThen)), r.pid == id && at.After(then.Add(aboutThen)):
+			return false, nil
+		}
+		runs = true
+	}
+	return runs, nil
 }
 
 // Runs reports whether the leader runs, or, where it has ended, something that it left in its group. Where the system

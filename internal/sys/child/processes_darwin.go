@@ -2,6 +2,7 @@ package child
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,3 +41,6 @@ func relativeOf(p *unix.KinfoProc) relative {
 		dead:    p.Proc.P_stat == zombie,
 	}
 }
+
+// startedAt is when the process was started.
+func (r relative) startedAt() (time.Time, error) { return time.UnixMicro(int64(r.started)), nil }

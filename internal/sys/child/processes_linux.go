@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // endWithThread has a process get a signal when the thread ends that starts it.
@@ -48,4 +49,17 @@ func readStat(pid int) (relative, error) {
 	started, err3 := strconv.ParseUint(string(fields[19]), 10, 64) // field 22: clock ticks after boot
 	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'             // field 3
 	return relative{pid, started, parent, group, dead}, errors.Join(err1, err2, err3)
+}
+
+// startedAt is when the process was started, as near as the clock was right then and is now.
+func (r relative) startedAt() (time.Time, error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, rest, _ := bytes.Cut(data, []byte("\nbtime "))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	boot, err := strconv.ParseInt(string(line), 10, 64)
+	const ticks = 100 // a second, see sysconf(3)
+	return time.Unix(boot, 0).Add(time.Duration(r.started) * time.Second / ticks), err
 }

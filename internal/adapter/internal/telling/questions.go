@@ -142,6 +142,9 @@ func (q *Question) Close() Outcome {
 	return q.outcome
 }
 
+// TakeBack takes the question back from the user, and nobody waits for an answer. Who asks closes it.
+func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
+
 // takeBack takes a question back from the user. Who asks closes it.
 func (q *Question) takeBack(how Outcome) {
 	if q.outcome != Answered || !slices.Contains(q.of.open, q) {

@@ -37,6 +37,7 @@ type Way struct {
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
 	waiting []string          // for the next prompt
 	unheard []show.Text       // for the next prompt, before that
+	cut     bool              // something of unheard was left out
 	chunk   chunk
 	before  chunk // another one that was told before: two messages may come in turn
 
@@ -83,7 +84,7 @@ func (w *Way) Known() bool { return w.known }
 func (w *Way) Know() { w.known = true }
 
 // Forget notes that the editor begins anew: it is told the session's state again, and reads what was said in the history.
-func (w *Way) Forget() { w.told, w.unheard = nil, nil }
+func (w *Way) Forget() { w.told, w.unheard, w.cut = nil, nil, false }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.
@@ -186,18 +187,20 @@ func (w *Way) KeepText(t show.Text) {
 	if last := &w.unheard[len(w.unheard)-1]; len(last.Text) > mostUnheard {
 		size -= len(last.Text) - mostUnheard
 		last.Text = strings.ToValidUTF8(last.Text[len(last.Text)-mostUnheard:], "")
+		w.cut = true
 	}
 	for len(w.unheard) > 1 && size > mostUnheard {
 		size -= len(w.unheard[0].Text)
-		w.unheard = w.unheard[1:]
+		w.unheard, w.cut = w.unheard[1:], true
 	}
 }
 
-// KeptTexts hands out what waits of droid's words, for the prompt that begins.
-func (w *Way) KeptTexts() []show.Text {
-	kept := w.unheard
-	w.unheard = nil
-	return kept
+// KeptTexts hands out what waits of droid's words, for the prompt that begins. cut reports whether the beginning of it was left
+// out, as it was too much.
+func (w *Way) KeptTexts() (kept []show.Text, cut bool) {
+	kept, cut = w.unheard, w.cut
+	w.unheard, w.cut = nil, false
+	return kept, cut
 }
 
 // Kept hands out what waits, for the prompt that begins.

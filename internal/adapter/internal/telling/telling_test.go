@@ -155,19 +155,30 @@ func TestKeepText(t *testing.T) {
 	for _, text := range []show.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
-	require.Equal(t, []show.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, w.KeptTexts())
-	require.Empty(t, w.KeptTexts())
+	kept, cut := w.KeptTexts()
+	require.Equal(t, []show.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, kept)
+	require.False(t, cut)
+	kept, _ = w.KeptTexts()
+	require.Empty(t, kept)
 
 	w.KeepText(show.Text{MessageID: "a", Text: "one"})
 	w.KeepText(show.Text{MessageID: "b", Text: strings.Repeat("é", mostUnheard)})
 	w.KeepText(show.Text{MessageID: "b", Text: "x"})
-	kept := w.KeptTexts()
+	kept, cut = w.KeptTexts()
+	require.True(t, cut)
 	require.Len(t, kept, 1)
 	require.LessOrEqual(t, len(kept[0].Text), mostUnheard)
 	require.True(t, utf8.ValidString(kept[0].Text))
 	require.True(t, strings.HasSuffix(kept[0].Text, "éx"))
 
 	w.KeepText(show.Text{MessageID: "a", Text: "one"})
+	kept, cut = w.KeptTexts()
+	require.Len(t, kept, 1)
+	require.False(t, cut, "what was left out was told before")
+
+	w.KeepText(show.Text{MessageID: "a", Text: strings.Repeat("x", mostUnheard+1)})
 	w.Forget()
-	require.Empty(t, w.KeptTexts(), "a load shows it")
+	kept, cut = w.KeptTexts()
+	require.Empty(t, kept, "a load shows it")
+	require.False(t, cut)
 }
