@@ -39,7 +39,7 @@ func startHeld(t *testing.T, c Command, script string) held {
 	c.Path, c.Args = "sh", []string{"-c", script}
 	p, err := Start(c)
 	require.NoError(t, err)
-	late := time.AfterFunc(20*time.Second, func() { _ = p.Stdout.Close() })
+	late := time.AfterFunc(time.Minute, func() { _ = p.Stdout.Close() })
 	t.Cleanup(func() {
 		late.Stop()
 		_ = p.Kill()

@@ -88,19 +88,26 @@ func (p *Place[S]) try(act func()) (moved <-chan struct{}, err error) {
 
 // isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
 func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
-	for _, before := range r.line {
-		if before == p {
-			break
-		}
-		if !r.holds(before, p) {
-			continue
-		}
+	for _, before := range r.holders(p) {
 		held = true
 		if before.hurry != nil {
 			before.hurry()
 		}
 	}
 	return held
+}
+
+// holders are the earlier places that keep p waiting.
+func (r *Registry[S]) holders(p *Place[S]) (holders []*Place[S]) {
+	for _, before := range r.line {
+		if before == p {
+			break
+		}
+		if r.holds(before, p) {
+			holders = append(holders, before)
+		}
+	}
+	return holders
 }
 
 // holds reports whether p waits for an earlier place. One that names a session which is not

@@ -188,12 +188,12 @@ func (r *Registry[S]) Beside(f func()) {
 // Wait returns when the owners of all sessions have ended.
 func (r *Registry[S]) Wait() { r.running.Wait() }
 
-// Tell says which requests are still to act at the session that has an id, and since when.
+// Tell says which requests wait to act at the session that has an id, for what and since when.
 func (r *Registry[S]) Tell(id string, now time.Time) (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.line {
-		if !p.keeps && r.isAbout(p, id) {
+		if !p.keeps && r.isAbout(p, id) && (p.looks || len(r.holders(p)) > 0) {
 			lines = append(lines, p.tell(now))
 		}
 	}

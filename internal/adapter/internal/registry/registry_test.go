@@ -55,6 +55,17 @@ func TestSessionThatLeaves(t *testing.T) {
 	})
 }
 
+// Who acts is not told among those that wait.
+func TestOnlyWhoWaitsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New[*session]()
+		r.Arrive("a", "prompt", Prompts)
+		require.Empty(t, r.Tell("a", time.Now()))
+		r.Arrive("a", "mode", Asks)
+		require.Equal(t, []string{"mode waits for what was asked before it since 0s"}, r.Tell("a", time.Now()))
+	})
+}
+
 // What waits ends when it is taken back, and with the agent.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
