@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -116,11 +117,11 @@ func TestSetTitle(t *testing.T) {
 		model.On("again", modelserver.Step{Text: "Still here."})
 		c := startAgent(t, h)
 		s := c.open(h)
-		if h.version == oldestDroid {
+		if !h.has(t, stream.RenamesSessions) {
 			require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
 			for range 2 { // open, and then closed
 				_, err := c.call("session/set_title", map[string]any{"sessionId": s.id, "title": "x"})
-				require.ErrorContains(t, err, "This droid (protocol 1.15.0) cannot rename a session; droid 0.215 and newer can. Update droid")
+				require.ErrorContains(t, err, "This droid (protocol "+h.protocol(t).String()+") cannot rename a session; droid 0.215 and newer can. Update droid")
 				_, _ = c.call("session/close", map[string]any{"sessionId": s.id}) // the second time it is
 			}
 			require.NotEqual(t, "x", c.titleOf(h, s.id))

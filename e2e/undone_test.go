@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -150,7 +151,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 // A title that is confirmed while the thread goes over to another session is the thread's.
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		if h.version == oldestDroid {
+		if !h.has(t, stream.RenamesSessions) {
 			t.Skip("it can neither rename a session nor compact one without a login")
 		}
 		model.On("first", modelserver.Step{Text: "One."})
