@@ -202,7 +202,7 @@ func TestBooleanOptions(t *testing.T) {
 		var opened newSession
 		require.NoError(t, json.Unmarshal(raw, &opened))
 		set := map[string]any{"sessionId": opened.SessionID, "configId": "auto_compaction", "type": "boolean", "value": false}
-		if h.version != newDroid && h.version != "0.215.0" {
+		if !h.has(t, stream.SwitchesAutoCompaction) {
 			require.Nil(t, switchOf(raw))
 			_, err = c.call("session/set_config_option", set)
 			require.Equal(t, -32602, err.Code)
@@ -232,7 +232,7 @@ func TestUsageAndToolNames(t *testing.T) {
 		c := startAgent(t, h)
 		s := c.open(h)
 		c.onPermission(allowOnce)
-		late := h.version != newDroid && h.version != "0.215.0"
+		late := !h.has(t, stream.TellsTurnEnd)
 		for _, turn := range []struct {
 			prompt string
 			calls  int64
@@ -294,7 +294,7 @@ func TestCompactionSummary(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(u.raw), &last))
 			}
 		}
-		if h.version == "0.99.0" {
+		if !h.does(t, stream.CompactsWithoutLogin) {
 			require.Equal(t, "failed", last.Status)
 			require.Contains(t, last.Error, "login")
 			return
