@@ -152,7 +152,7 @@ func TestBackgroundCommandEnds(t *testing.T) {
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.has(t, stream.RenamesSessions) {
-			t.Skip("it can neither rename a session nor compact one without a login")
+			t.Skip(h.protocol(t).Lacks(stream.RenamesSessions))
 		}
 		model.On("first", modelserver.Step{Text: "One."})
 		model.On("second", modelserver.Step{Text: "Two."})
