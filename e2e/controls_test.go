@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -452,7 +453,6 @@ func TestCommands(t *testing.T) {
 		model.On("after", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h, "--mode", "auto-high").open(h)
 		require.Subset(t, s.commands(), []string{"compact", "rename", "fork", "rewind", "model", "mode", "effort", "context", "usage", "mcp", "sessions", "export", "status", "help"})
-		limited := h.version == oldestDroid
 		require.Equal(t, "One. \n\nMade.", s.say("first"))
 		require.Equal(t, "Two.", s.say("zweitens"))
 		if h.version == newDroid {
@@ -473,7 +473,7 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, s.say("/mcp login nowhere"), "Server not found")
 		require.NotEmpty(t, s.say("/sessions"))
 		require.Contains(t, s.say("/fork"), "The copy is the session")
-		if limited {
+		if !h.has(t, stream.RenamesSessions) {
 			require.Contains(t, s.say("/rename A new name"), "cannot rename a session; droid 0.215 and newer can. Update droid")
 		} else {
 			require.Contains(t, s.say("/rename A new name"), "called “A new name” now")
@@ -502,7 +502,7 @@ func TestCommands(t *testing.T) {
 		for _, m := range lastRequest(model).Messages {
 			require.NotContains(t, m.Text(), "zweitens", "the model no longer sees it")
 		}
-		if limited {
+		if !h.does(t, stream.CompactsWithoutLogin) {
 			require.Contains(t, s.say("/compact"), "login")
 		} else {
 			require.Contains(t, s.say("/compact"), "became a summary")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -116,11 +117,11 @@ func TestSetTitle(t *testing.T) {
 		model.On("again", modelserver.Step{Text: "Still here."})
 		c := startAgent(t, h)
 		s := c.open(h)
-		if h.version == oldestDroid {
+		if !h.has(t, stream.RenamesSessions) {
 			require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
 			for range 2 { // open, and then closed
 				_, err := c.call("session/set_title", map[string]any{"sessionId": s.id, "title": "x"})
-				require.ErrorContains(t, err, "This droid (protocol 1.15.0) cannot rename a session; droid 0.215 and newer can. Update droid")
+				require.ErrorContains(t, err, "This droid (protocol "+h.protocol(t).String()+") cannot rename a session; droid 0.215 and newer can. Update droid")
 				_, _ = c.call("session/close", map[string]any{"sessionId": s.id}) // the second time it is
 			}
 			require.NotEqual(t, "x", c.titleOf(h, s.id))
@@ -201,7 +202,7 @@ func TestBooleanOptions(t *testing.T) {
 		var opened newSession
 		require.NoError(t, json.Unmarshal(raw, &opened))
 		set := map[string]any{"sessionId": opened.SessionID, "configId": "auto_compaction", "type": "boolean", "value": false}
-		if h.version != newDroid && h.version != "0.215.0" {
+		if !h.has(t, stream.SwitchesAutoCompaction) {
 			require.Nil(t, switchOf(raw))
 			_, err = c.call("session/set_config_option", set)
 			require.Equal(t, -32602, err.Code)
@@ -231,7 +232,7 @@ func TestUsageAndToolNames(t *testing.T) {
 		c := startAgent(t, h)
 		s := c.open(h)
 		c.onPermission(allowOnce)
-		late := h.version != newDroid && h.version != "0.215.0"
+		late := !h.has(t, stream.TellsTurnEnd)
 		for _, turn := range []struct {
 			prompt string
 			calls  int64
@@ -293,7 +294,7 @@ func TestCompactionSummary(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(u.raw), &last))
 			}
 		}
-		if h.version == "0.99.0" {
+		if !h.does(t, stream.CompactsWithoutLogin) {
 			require.Equal(t, "failed", last.Status)
 			require.Contains(t, last.Error, "login")
 			return

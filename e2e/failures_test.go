@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -119,7 +120,7 @@ func TestNoticesStayOutOfTheModelsRequests(t *testing.T) {
 			require.NotContains(t, told, strings.Trim(string(quoted), `"`))
 		}
 		require.Contains(t, told, "and now")
-		if h.version == oldestDroid { // it cannot compact without a login, so the conversation stands there
+		if !h.does(t, stream.CompactsWithoutLogin) { // it cannot compact without a login, so the conversation stands there
 			for _, said := range []string{"down", back, "half", whole} {
 				require.Contains(t, told, said)
 			}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/testing/droids"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -46,6 +48,35 @@ func newHome(t testing.TB, version, url string) home {
 		model.(*modelserver.Server).Elsewhere(h.dir, h.far)
 	}
 	return h
+}
+
+// protocol is the version that the home's droid says of itself.
+func (h home) protocol(t testing.TB) stream.Version {
+	t.Helper()
+	r, err := droids.Load(knownDroids, h.version)
+	require.NoError(t, err, "make record VERSION=%s", h.version)
+	return r.Protocol
+}
+
+// has reports what the program goes by: a droid between two releases with facts of their own
+// may do more.
+func (h home) has(t testing.TB, f stream.Fact) bool {
+	t.Helper()
+	return h.protocol(t).Has(f)
+}
+
+// does reports what was recorded of the home's droid, whatever the program makes of it.
+func (h home) does(t testing.TB, f stream.Fact) bool {
+	t.Helper()
+	r, err := droids.Load(knownDroids, h.version)
+	require.NoError(t, err, "make record VERSION=%s", h.version)
+	for _, c := range droids.Checks() {
+		if c.Fact != nil && *c.Fact == f {
+			return c.Of(r) == droids.Yes
+		}
+	}
+	t.Fatalf("no recording shows whether droid can %s", f)
+	return false
 }
 
 // process is a running process of a home.

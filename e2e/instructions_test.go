@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -46,11 +47,6 @@ func appends(text string) map[string]any {
 	return map[string]any{"mode": "append", "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// storesSystemPrompt reports whether droid keeps a session's system prompt: since 0.215.
-func (h home) storesSystemPrompt() bool {
-	return h.version != "0.99.0"
-}
-
 // TestInstructionsReachTheModel: what the client adds to the system prompt, and the
 // additional directories, are in each request of the model, once: after new, in later
 // prompts, after a rewind and a compaction, after a load that gives them, by this agent
@@ -78,7 +74,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 		sees(s, "second", both)
 		require.Contains(t, s.say("/rewind 2"), "back at the point")
 		sees(s, "third", both)
-		if h.version != "0.99.0" { // it needs a login to compact
+		if h.does(t, stream.CompactsWithoutLogin) {
 			require.Contains(t, s.say("/compact"), "became a summary")
 			sees(s, "fourth", both)
 		}
@@ -95,7 +91,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 		id := s.id
 
 		stored := map[string]int{}
-		if h.storesSystemPrompt() {
+		if h.has(t, stream.StoresSystemPrompt) {
 			stored[words] = 1
 		}
 		c = startAgent(t, h).initialize()

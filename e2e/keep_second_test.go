@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -22,14 +23,14 @@ type windowCall struct {
 }
 
 // windowCalls has each method of the agent. What a window has loaded is the last.
-func windowCalls(h home, id string) []windowCall {
+func windowCalls(t *testing.T, h home, id string) []windowCall {
 	with := func(more map[string]any) map[string]any {
 		more["sessionId"] = id
 		return more
 	}
 	elsewhere, titled := filepath.Join(h.work, "elsewhere"), "ok" // the one agent that has it can
-	if h.version == oldDroid {
-		titled = "refused: This droid (protocol 1.15.0) cannot rename a session; droid 0.215 and newer can. Update droid: `droid update`, or `npm install -g droid`."
+	if h.version != "" && !h.has(t, stream.RenamesSessions) {
+		titled = "refused: This droid (protocol " + h.protocol(t).String() + ") cannot rename a session; droid 0.215 and newer can. Update droid: `droid update`, or `npm install -g droid`."
 	}
 	return []windowCall{
 		{"initialize", map[string]any{"protocolVersion": 1}, ""},
@@ -63,7 +64,7 @@ func TestSecondWindow(t *testing.T) {
 			without := secondWindow(t, version, false)
 			with := secondWindow(t, version, true)
 			require.Equal(t, len(without), len(with))
-			for i, call := range windowCalls(home{}, "") {
+			for i, call := range windowCalls(t, home{}, "") {
 				t.Logf("%-26s without: %s", call.method, without[i].said)
 				if with[i].said != without[i].said {
 					t.Logf("%-26s    with: %s", "", with[i].said)
@@ -96,7 +97,7 @@ func secondWindow(t *testing.T, version string, kept bool) (answers []windowAnsw
 	h.awaitProcess(t, "sleep 297")
 	second := start(t, h).initialize()
 	second.notify("session/cancel", map[string]any{"sessionId": first.id})
-	for _, call := range windowCalls(h, first.id) {
+	for _, call := range windowCalls(t, h, first.id) {
 		_, err := second.call(call.method, call.params)
 		said := "ok"
 		if err != nil {

@@ -414,7 +414,9 @@ func TestMCPServersWithoutSettings(t *testing.T) {
 		if h.version == newDroid {
 			require.Equal(t, "completed hello tiny", end.results()["use-tiny"])
 		} else {
-			require.Contains(t, end.notices(), "ignores MCP servers that an editor passes: tiny")
+			// 0.105 tells its servers before the session is open and not again, so that these may still come.
+			require.Regexp(t, "(ignores MCP servers that an editor passes|have not answered for 10s): tiny", end.notices())
+			require.Contains(t, end.results()["use-tiny"], "failed")
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -52,7 +53,7 @@ func TestPlanIsEdited(t *testing.T) {
 		spec(model)
 		c := startAgent(t, h)
 		s := c.openNamed(h, map[string]any{"name": "agent-shell"}, forms).inSpec()
-		if h.version == oldestDroid {
+		if !h.has(t, stream.TakesEditedPlan) {
 			s.prompt("plan it").end(turnLimit)
 			require.Len(t, c.asked(), 1)
 			require.NotContains(t, fmt.Sprint(c.asked()[0].Options), "Edit the plan", "0.99 would open a program of the desktop")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -268,7 +269,7 @@ func TestServersStayWithoutTheirSecrets(t *testing.T) {
 		works("settings")
 		require.Nil(t, s.prompt("/rewind 1").end(turnLimit).Err)
 		works("rewound")
-		if h.version != oldDroid { // 0.99 needs a login for it
+		if h.does(t, stream.CompactsWithoutLogin) {
 			require.Nil(t, s.prompt("/compact").end(turnLimit).Err)
 			works("compacted")
 		}

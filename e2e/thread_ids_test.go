@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -28,7 +29,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 		for _, w := range words {
 			model.On("say "+w, modelserver.Step{Text: "SAID-" + strings.ToUpper(w) + "."})
 		}
-		compacts := h.version != oldestDroid // which needs a login for it
+		compacts, renames := h.does(t, stream.CompactsWithoutLogin), h.has(t, stream.RenamesSessions)
 		c := startAgent(t, h)
 		s := c.open(h)
 		ids := []string{s.id}
@@ -42,7 +43,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 		}
 		s.say("say first")
 		s.say("say second")
-		if compacts {
+		if renames {
 			require.Contains(t, s.say("/rename My own title"), "My own title")
 		}
 		for _, w := range []string{"third", "sixth"} {
@@ -73,7 +74,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 		c.mustCall("session/list", map[string]any{}, &list)
 		require.Len(t, list.Sessions, 2)
 		for _, one := range list.Sessions {
-			if one.SessionID == ids[0] && compacts {
+			if one.SessionID == ids[0] && renames {
 				require.Equal(t, "My own title", one.Title)
 			}
 		}
@@ -151,10 +152,10 @@ func TestThreadKeepsItsID(t *testing.T) {
 
 // TestCompactedElsewhere: a conversation that another program had droid compact is one
 // thread with its summary, until somebody goes on with the old one; a fork of either
-// is not.
+// is not. Before 0.215 the summary tells no host, by which it is told from a fork, and stands for itself.
 func TestCompactedElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		if h.version == oldDroid {
+		if !h.does(t, stream.CompactsWithoutLogin) {
 			t.Skip("it needs a login to compact")
 		}
 		for _, w := range []string{"first", "second", "third"} {
@@ -187,6 +188,10 @@ func TestCompactedElsewhere(t *testing.T) {
 		<-heard
 
 		c = startAgent(t, h).initialize()
+		if !h.has(t, stream.CompactsWithoutLogin) {
+			require.ElementsMatch(t, []string{s.id, made, forked}, c.listed(h))
+			return
+		}
 		require.ElementsMatch(t, []string{s.id, forked}, c.listed(h))
 		c.mustCall("session/load", h.params(s.id), nil)
 		s = session{c, s.id}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -140,7 +141,7 @@ func TestThreadWithTwoIDs(t *testing.T) {
 		text, _ := requestText(t, model)
 		require.Contains(t, text, "QUINCE")
 		require.NotContains(t, text, "MEDLAR", "it was gone back behind that")
-		if h.version == newDroid { // 0.99 needs a login to compact
+		if h.does(t, stream.CompactsWithoutLogin) {
 			works = newID(s.say("/compact"))
 			require.Equal(t, "Fourth.", s.say("fourth"))
 			text, messages := requestText(t, model)

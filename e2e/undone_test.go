@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
 
@@ -150,8 +151,8 @@ func TestBackgroundCommandEnds(t *testing.T) {
 // A title that is confirmed while the thread goes over to another session is the thread's.
 func TestTitleWhileTheThreadMoves(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		if h.version == oldestDroid {
-			t.Skip("it can neither rename a session nor compact one without a login")
+		if !h.has(t, stream.RenamesSessions) {
+			t.Skip(h.protocol(t).Lacks(stream.RenamesSessions))
 		}
 		model.On("first", modelserver.Step{Text: "One."})
 		model.On("second", modelserver.Step{Text: "Two."})

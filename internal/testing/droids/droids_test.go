@@ -3,9 +3,11 @@ package droids
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +73,29 @@ func TestGenerated(t *testing.T) {
 		_, err := Load(data, version)
 		require.NoError(t, err)
 	}
+}
+
+// TestEachQuirkIsSeenOrNot: of each quirk of docs/dev/protocol.md the page says in which versions it is, or
+// why no recording shows that, and not both.
+func TestEachQuirkIsSeenOrNot(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "dev", "protocol.md"))
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \| `).FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(rows), 40)
+	said := map[string]int{}
+	for number := range Unseen() {
+		said[fmt.Sprint(number)]++
+	}
+	for _, c := range Checks() {
+		if c.Quirk != 0 {
+			said[fmt.Sprint(c.Quirk)]++
+		}
+	}
+	want := map[string]int{}
+	for _, row := range rows {
+		want[row[1]] = 1
+	}
+	require.Equal(t, want, said)
 }
 
 // A table that is stale is noticed: one cell more, and one fact the other way.

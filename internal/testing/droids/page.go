@@ -3,8 +3,10 @@ package droids
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,6 +58,13 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 			cells = append(cells, c.Of(r).String())
 		}
 		row(cells...)
+	}
+	b.WriteString("\nNo recording shows these quirks:\n\n")
+	row("quirk", "why")
+	row("-", "-")
+	unseen := Unseen()
+	for _, number := range slices.Sorted(maps.Keys(unseen)) {
+		row(fmt.Sprint(number), unseen[number])
 	}
 	return b.String()
 }
