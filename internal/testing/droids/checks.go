@@ -200,7 +200,7 @@ func Unseen() map[int]string {
 		race  = "a race, which comes on a busy machine"
 		size  = "lines of several MB are not recorded"
 		hooks = "droids are recorded without droid-acp, and so without its hooks"
-		login = "since 0.215 a subagent needs a login, and droids are recorded offline"
+		login = "newer droids want a login for a subagent, and are recorded offline"
 	)
 	return map[int]string{
 		9:  "which of several calls ends first is a race",
