@@ -62,7 +62,8 @@ func TestRewindCancelled(t *testing.T) {
 }
 
 // Going back asks before files change, and names one that the user has written since droid's edit, which droid would
-// overwrite without a word.
+// overwrite without a word. It also undoes what a later prompt than the named one changed, of which droid tells nothing when
+// it is asked about one that changed no file.
 func TestRewindAsksAboutFiles(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "kept")
@@ -70,6 +71,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		edit := modelserver.ToolCall{ID: "e", Name: "Edit", Args: map[string]any{"file_path": file, "old_str": "old", "new_str": "new"}}
 		model.On("write", modelserver.Step{Text: "I write. ", Tools: []modelserver.ToolCall{edit}}, modelserver.Step{Text: "Made."})
 		s := startAgent(t, h, "--mode", "auto-high").onPermission(rejectOnce).open(h)
+		s.say("a question")
 		s.say("write it")
 		holds := func(want string) {
 			text, err := os.ReadFile(file)

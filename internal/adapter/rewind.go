@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -48,9 +49,16 @@ func listRewindPoints(points []rewindPoint) string {
 	return b.String()
 }
 
-// rewindFiles asks what going back to before a prompt would do to files: nothing where files are not wanted.
-func rewindFiles(ctx context.Context, client *droid.Client, session string, p rewindPoint, wanted bool) (droid.RewindInfo, error) {
-	info, err := client.RewindInfo(ctx, session, p.MessageID)
+// rewindFiles asks what going back to before a prompt would do to files: nothing where files are not wanted. Of a message in
+// whose turn it edited none droid knows no files, and of another all from there on (0.225): the next ones are asked about, until
+// there are some, or droid has forgotten what it edited; what it knows of later ones is not the text of that time.
+func rewindFiles(ctx context.Context, client *droid.Client, session string, p rewindPoint, messages []stream.Message, cwd string, wanted bool) (info droid.RewindInfo, err error) {
+	for id, edits := range turnsFrom(messages, p.MessageID, cwd) {
+		info, err = client.RewindInfo(ctx, session, id)
+		if err != nil || !wanted || edits || len(info.Available)+len(info.Created)+len(info.Evicted) > 0 {
+			break
+		}
+	}
 	var refused *stream.RPCError
 	if !wanted && (err == nil || errors.As(err, &refused)) {
 		// 0.99 knows no files after it has loaded a session; the
@@ -58,6 +66,34 @@ func rewindFiles(ctx context.Context, client *droid.Client, session string, p re
 		return droid.RewindInfo{Evicted: info.Evicted}, nil
 	}
 	return info, err
+}
+
+// turnsFrom are the messages of a history that droid may have worked at, from this one on, each with whether droid edited files then.
+func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		turn, edits, calls := "", false, map[string]bool{}
+		for _, m := range messages {
+			starts := m.Role != stream.RoleAssistant && m.ID != "" && m.ID != turn && (turn != "" || m.ID == from)
+			for _, b := range m.Content {
+				call := quirks.CallOf(b)
+				edits = edits || calls[call] && !quirks.CallFailed(b)
+				if b.Type == "tool_use" && len(show.EditedFiles(b.Name, b.Input, cwd)) > 0 {
+					calls[b.ID] = true
+				}
+				starts = starts && call == ""
+			}
+			if !starts {
+				continue
+			}
+			if turn != "" && !yield(turn, edits) {
+				return
+			}
+			turn, edits = m.ID, false
+		}
+		if turn != "" {
+			yield(turn, edits)
+		}
+	}
 }
 
 // rewoundFiles are the files that going back changes, as droid names them. Its answer says what they were, and not what the

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,6 +85,54 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
 		require.Contains(t, strings.Join(f.raw, "\n"), "execute_rewind")
 	})
+}
+
+// Files are restored though the prompt itself changed none: of such a prompt droid knows no files, and of a later one all from there on.
+func TestRewindRestoresWhatLaterPromptsChanged(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		var asked []any
+		f := newFleet(t, v, repeats())
+		f.options = append(f.options, fakedroid.WithAnswer("droid.get_rewind_info", func(params map[string]any) (any, string) {
+			if asked = append(asked, params["messageId"]); len(asked) < 3 {
+				return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{}, "evictedFiles": []any{}}, ""
+			}
+			return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{fakedroid.Fields{"filePath": "/workspace/made"}}}, ""
+		}))
+		e := begin(t, f.start)
+		for _, prompt := range []string{"one", "two", "three", "four", "five"} {
+			require.Equal(t, "end_turn", e.run(prompt))
+		}
+		e.ask = allowOnce
+		require.Equal(t, "end_turn", e.run("/rewind 2 files"))
+		require.Len(t, asked, 3)
+		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 2")
+		sent := strings.Join(f.raw, "\n")
+		require.Contains(t, sent, `"filesToDelete":[{"filePath":"/workspace/made"}]`)
+		require.Regexp(t, fmt.Sprintf(`"droid.execute_rewind",.*"messageId":"%s"`, asked[0]), sent)
+	})
+}
+
+// TestTurnsFrom: droid's own turns count, a failed edit does not, and results are no messages of their own.
+func TestTurnsFrom(t *testing.T) {
+	var messages []stream.Message
+	require.NoError(t, json.Unmarshal([]byte(`[
+		{"id":"1","role":"user","content":[{"type":"text","text":"one"}]},
+		{"id":"2","role":"user","content":[{"type":"text","text":"two"}]},
+		{"id":"3","role":"assistant","content":[{"type":"tool_use","id":"a","name":"Edit","input":{"file_path":"f"}}]},
+		{"id":"4","role":"user","content":[{"type":"tool_result","toolUseId":"a","isError":true,"content":"no"}]},
+		{"id":"5","role":"system","content":[{"type":"text","text":"a report"}]},
+		{"id":"6","role":"assistant","content":[{"type":"tool_use","id":"b","name":"Edit","input":{"file_path":"f"}}]},
+		{"id":"7","role":"user","content":[{"type":"tool_result","toolUseId":"b","content":"done"}]},
+		{"id":"8","role":"user","content":[{"type":"text","text":"three"}]}]`), &messages))
+	turns := func(from string) (got []string) {
+		for id, edits := range turnsFrom(messages, from, "/workspace") {
+			got = append(got, fmt.Sprint(id, edits))
+		}
+		return got
+	}
+	require.Equal(t, []string{"2false", "5true", "8false"}, turns("2"))
+	require.Equal(t, []string{"8false"}, turns("8"))
+	require.Empty(t, turns("9"))
 }
 
 // TestPoints: each prompt once, with all its text.

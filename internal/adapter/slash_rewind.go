@@ -41,7 +41,7 @@ func rewindCommand(r *slashRun, args string) {
 	var changes []show.RewoundFile
 	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
 		next = r.s.agent.threads.Successor(ctx, session)
-		files, err = rewindFiles(ctx, client, session, to, len(fields) > 1)
+		files, err = rewindFiles(ctx, client, session, to, info.Messages, cwd, len(fields) > 1)
 		changes = r.s.agent.rewoundFiles(ctx, files, info.Messages, cwd)
 		return err
 	})

@@ -276,6 +276,9 @@ func CallOf(b stream.ContentBlock) string {
 	return resultOf(b).ToolUseID
 }
 
+// CallFailed reports whether a block of a history is the result of a call that failed.
+func CallFailed(b stream.ContentBlock) bool { return b.Type == "tool_result" && resultOf(b).IsError }
+
 // resultOf reads a tool_result, whose fields are toolUseId and isError in the
 // histories of 0.99 to 0.225, unlike in the provider's API that stream.ContentBlock
 // follows.

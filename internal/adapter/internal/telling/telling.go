@@ -173,6 +173,9 @@ func (w *Way) Keep(notices ...string) {
 // mostUnheard bounds what waits of droid's words, in bytes.
 const mostUnheard = 64 << 10
 
+// mostBroken bounds the rest of a line that is dropped with its beginning, in bytes.
+const mostBroken = 1 << 10
+
 // KeepText has words of droid's wait for the next prompt. Where they are too many, the oldest are dropped.
 func (w *Way) KeepText(t show.Text) {
 	if n := len(w.unheard); n > 0 && w.unheard[n-1].MessageID == t.MessageID && w.unheard[n-1].Thought == t.Thought {
@@ -185,8 +188,12 @@ func (w *Way) KeepText(t show.Text) {
 		size += len(waits.Text)
 	}
 	if last := &w.unheard[len(w.unheard)-1]; len(last.Text) > mostUnheard {
-		size -= len(last.Text) - mostUnheard
+		size -= len(last.Text)
 		last.Text = strings.ToValidUTF8(last.Text[len(last.Text)-mostUnheard:], "")
+		if end := strings.IndexByte(last.Text, '\n'); 0 <= end && end < mostBroken {
+			last.Text = last.Text[end+1:]
+		}
+		size += len(last.Text)
 		w.cut = true
 	}
 	for len(w.unheard) > 1 && size > mostUnheard {

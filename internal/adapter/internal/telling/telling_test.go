@@ -176,6 +176,13 @@ func TestKeepText(t *testing.T) {
 	require.Len(t, kept, 1)
 	require.False(t, cut, "what was left out was told before")
 
+	for _, lines := range []int{mostUnheard / 7, 1, 1, 1} {
+		w.KeepText(show.Text{MessageID: "a", Text: strings.Repeat("a line\n", lines)})
+	}
+	kept, _ = w.KeptTexts()
+	require.True(t, strings.HasPrefix(kept[0].Text, "a line\n"), "what is left begins with a line")
+	require.Greater(t, len(kept[0].Text), mostUnheard-100)
+
 	w.KeepText(show.Text{MessageID: "a", Text: strings.Repeat("x", mostUnheard+1)})
 	w.Forget()
 	kept, cut = w.KeptTexts()
