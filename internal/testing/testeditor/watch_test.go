@@ -88,7 +88,7 @@ func TestLateReload(t *testing.T) {
 		time.Sleep(80 * time.Millisecond) // read, and not landed
 		d.edit("f", "A\n")
 		d.requireBuffer("f", "A\n")
-		time.Sleep(70 * time.Millisecond)
+		time.Sleep(75 * time.Millisecond) // landed 150 ms after it was written
 		d.requireBuffer("f", "a\nother\n")
 		d.requireDisk("f", "A\n")
 		time.Sleep(time.Second)
