@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -144,22 +143,22 @@ func endLeft(left []*background.Command) {
 	}
 }
 
-// lookForLeft looks which of the commands that a history leaves in the background may still run.
+// lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
+// may: a history can name very many.
 func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
 	var all []show.Left
 	for _, m := range messages {
 		for _, b := range m.Content {
-			if b.Type != "tool_result" || !bytes.Contains(b.Content, []byte("Background process started")) { // nearly all
-				continue
-			}
-			if left, ok := show.LeftRunning(b.Content); ok {
+			if left, ok := show.LeftRunning(b.Content); ok && b.Type == "tool_result" {
 				all = append(all, left)
 			}
 		}
 	}
 	if len(all) > 0 {
-		t.Beside(func(context.Context) {
-			all = slices.DeleteFunc(all, func(l show.Left) bool { return !s.agent.stays(l.Process, l.Output) })
+		t.Beside(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, diskTime)
+			defer cancel()
+			all = slices.DeleteFunc(all, func(l show.Left) bool { return ctx.Err() == nil && !s.agent.stays(l.Process, l.Output) })
 		})
 	}
 	s.show.StillRun(all)

@@ -73,14 +73,15 @@ func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bo
 	return func(yield func(string, bool) bool) {
 		turn, edits, calls := "", false, map[string]bool{}
 		for _, m := range messages {
-			starts := m.Role != stream.RoleAssistant && m.ID != "" && m.ID != turn && (turn != "" || m.ID == from)
+			first := turn == "" && m.ID == from
+			starts := first || turn != "" && m.Role != stream.RoleAssistant && m.ID != "" && m.ID != turn
 			for _, b := range m.Content {
 				call := quirks.CallOf(b)
 				edits = edits || calls[call] && !quirks.CallFailed(b)
 				if b.Type == "tool_use" && len(show.EditedFiles(b.Name, b.Input, cwd)) > 0 {
 					calls[b.ID] = true
 				}
-				starts = starts && call == ""
+				starts = first || starts && call == ""
 			}
 			if !starts {
 				continue

@@ -132,6 +132,7 @@ func TestTurnsFrom(t *testing.T) {
 	}
 	require.Equal(t, []string{"2false", "5true", "8false"}, turns("2"))
 	require.Equal(t, []string{"8false"}, turns("8"))
+	require.Equal(t, []string{"4false", "5true", "8false"}, turns("4"), "a prompt with a result before it")
 	require.Empty(t, turns("9"))
 }
 

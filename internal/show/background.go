@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -33,6 +34,9 @@ var leftForm = sync.OnceValue(func() *regexp.Regexp {
 // LeftRunning reads the result of an Execute with fireAndForget. ok is false for a command that has ended at once, and
 // for all that has another form.
 func LeftRunning(content json.RawMessage) (left Left, ok bool) {
+	if !bytes.Contains(content, []byte("Background process started")) { // nearly all
+		return left, false
+	}
 	m := leftForm().FindStringSubmatch(ResultText(content))
 	if m == nil {
 		return left, false
@@ -68,7 +72,7 @@ func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolC
 const (
 	runsOn         = "It runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
 	endedWithDroid = "It ran in the background, and ended with droid."
-	mayStillRun    = "It ran in the background, was not ended with its droid, and may still run: as process %d, with what it has started."
+	mayStillRun    = "It ran in the background, and may still run: as process %d, with what it has started."
 )
 
 // StillRun notes which commands of a history that is about to be shown may still run, though their droid is gone.

@@ -191,7 +191,7 @@ func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
 	require.NotContains(t, gone, "CLI exits")
 	d.StillRun([]Left{{Process: 555, Output: "/tmp/droid-bg-18.out"}, left})
 	stays := load("a2")
-	require.Contains(t, stays, "was not ended with its droid, and may still run: as process 554,")
+	require.Contains(t, stays, "It ran in the background, and may still run: as process 554,")
 	require.NotContains(t, stays, endedWithDroid)
 	d.StillRun(nil)
 	require.Contains(t, load("a3"), endedWithDroid)
