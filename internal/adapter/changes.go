@@ -59,11 +59,12 @@ func (c *change) over(why error) { c.s.prompts.Changed(c.turn, why) }
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.
 func (c *change) failed(call *wire.Call, why error) {
-	c.s.whenWritten(call.Response, func() { c.over(why) })
+	c.s.Go(func(t *owner.Task) {
+		if c.s.untilWritten(t, "what was asked", call.Response) {
+			c.over(why)
+		}
+	})
 }
-
-// whenWritten has the owner do f when a response is written.
-func (s *Session) whenWritten(r *wire.Response, f func()) { r.WhenWritten(func() { s.Post(f) }) }
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {

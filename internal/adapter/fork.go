@@ -47,7 +47,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, problem.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
-	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, id))
+	return a.takeUpCopy(c, client, info, w, ids)
 }
 
 // fork has droid copy the session it works on.
@@ -71,22 +71,22 @@ func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *
 		return "", err
 	}
 	defer release()
-	_, failed := s.callDroid(s.Context, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
+	var call droidCall
+	for call.next(s.Context, t, s, 1) {
 		t.Beside(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			id, err = client.Fork(ctx)
-			err = opening.OutOfTime(ctx, err)
+			id, call.err = call.client.Fork(ctx)
+			call.err = opening.OutOfTime(ctx, call.err)
 		})
-		return err
-	})
-	if why := whyNoDroid(failed); why != nil {
+	}
+	if why := whyNoDroid(call.err); why != nil {
 		return "", why
 	}
-	s.backFromCopy(t, failed)
-	if failed != nil {
-		return "", problem.NotDone(problem.Copying, failed)
+	s.backFromCopy(t, call.err)
+	if call.err != nil {
+		return "", problem.NotDone(problem.Copying, call.err)
 	}
 	return id, nil
 }
@@ -139,5 +139,13 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 		return nil, problem.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.ID
-	return a.takeUp(c, client, info, w, a.copyOptions(c.Context, ids, made.ID))
+	return a.takeUpCopy(c, client, info, w, ids)
+}
+
+// takeUpCopy has a copy begin to work that a process has just opened. ids are those of the thread that it is a copy of.
+func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
+	followUp := a.copyOptions(c.Context, ids, info.SessionID)
+	s := a.takeUp(client, info, w)
+	s.useFollowUp(followUp)
+	return a.begin(c, s, s.sessionResult(), w.Notices)
 }

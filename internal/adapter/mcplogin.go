@@ -9,8 +9,10 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/mcp"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 )
@@ -28,12 +30,26 @@ func beginLogin(r *slashRun, name string) {
 	if client == nil {
 		return
 	}
-	asked := s.servers.AskLogin(name, r.reply)
-	err := r.beside(mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
+	asked, answered, err := s.servers.AskLogin(name), false, error(nil)
+	s.Go(func(t *owner.Task) {
+		t.Beside(func(context.Context) {
+			ctx, cancel := context.WithTimeoutCause(r.work, mcp.LoginTime, errLoginTime)
+			defer cancel()
+			err = opening.OutOfTime(ctx, client.AuthenticateMCP(ctx, name))
+		})
+		answered = true
+	})
+	given := s.line.UntilReady(r.work, r.task, "a login", needAddress, func() bool { return answered || asked.Reply != "" })
 	if s.servers.Unasked(asked) && r.cancelled() {
 		s.cancelAuth(name)
 	}
-	if err != nil {
+	switch {
+	case given != nil: // the prompt has ended
+		return
+	case asked.Reply != "":
+		r.reply(asked.Reply)
+		return
+	case err != nil:
 		r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
 		return
 	}
@@ -47,31 +63,36 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 		s.showLogin(do.Show)
 	}
 	s.tell(show.Notices(do.Texts)...)
-	if do.Reply != nil {
-		do.Reply()
-	}
 }
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
-	if !s.out.Known() {
-		return // register shows it
+	if !s.out.Known() || s.ended {
+		return // register shows it, or nobody does
 	}
 	dialog := uuid.NewString()
+	s.Go(func(t *owner.Task) { s.askToLogIn(t, l, dialog) })
+}
+
+// askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.
+func (s *Session) askToLogIn(t *owner.Task, l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
-	asked := telling.Ask(s.out, "elicitation/create", params, func(result protocol.ElicitationResult, err error) {
-		if err != nil {
-			s.log.Info("the editor did not show where to log in", zap.Error(err))
-		}
-		text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
-		if text != "" {
-			s.tell(show.Notice(text))
-		}
-		if cancel {
-			s.cancelAuth(l.Server)
-		}
-	})
-	s.servers.Shown(l, dialog, func() { asked.Withdraw() })
+	asked := telling.Ask[protocol.ElicitationResult](s.out, "elicitation/create", params)
+	s.servers.Shown(l, dialog, asked)
+	result, err := asked.Await(t)
+	switch {
+	case err == telling.ErrWithdrawn:
+		return
+	case err != nil:
+		s.log.Info("the editor did not show where to log in", zap.Error(err))
+	}
+	text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
+	if text != "" {
+		s.tell(show.Notice(text))
+	}
+	if cancel {
+		s.cancelAuth(l.Server)
+	}
 }
 
 // cancelAuth tells droid to stop waiting for a login.
@@ -91,7 +112,7 @@ func (s *Session) cancelAuth(server string) {
 
 // loginEnded tells how a login ended.
 func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
-	if dialog := s.servers.Dialog(ev.ServerName); dialog != "" {
+	if dialog := s.servers.DialogOf(ev.ServerName); dialog != "" {
 		s.agent.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {

@@ -28,7 +28,8 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	return a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID), func(*Session) any { return struct{}{} })
+	_, err := a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID))
+	return struct{}{}, err
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
@@ -46,11 +47,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return a.askToSet(c, params.SessionID, params.ConfigID, value, func(s *Session) any {
-		list := s.options.ListUpdate()
-		s.out.Told(list)
-		return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
-	})
+	return a.askToSet(c, params.SessionID, params.ConfigID, value)
 }
 
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
@@ -69,9 +66,9 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet sets an option in its turn. The request succeeds when droid reports the value asked for; its
-// result is made in the owner. While it waits for its turn, $/cancel_request takes it back.
-func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*Session) any) (any, *acp.RequestError) {
+// askToSet sets an option in its turn, and returns what all options are then. The request succeeds when droid reports
+// the value asked for. While it waits for its turn, $/cancel_request takes it back.
+func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.RequestError) {
 	s, place, err := a.reach(c, session)
 	if err != nil {
 		return nil, err
@@ -84,7 +81,11 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string, result func(*S
 		err = s.setOption(t, id, value)
 		if err == nil {
 			defer its.over(nil)
-			return result(s), nil
+			list := s.options.ListUpdate()
+			if c.Method == acp.AgentMethodSessionSetConfigOption { // others are told by an update
+				s.out.Told(list)
+			}
+			return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}, nil
 		}
 		if why := tooFree(s.options.Mode(), id, value, err); why != nil {
 			its.failed(c, why)
@@ -133,22 +134,29 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(t, value == "true")
 	}
-	refused, asked := error(nil), false
-	err := s.updateSettings(s.Context, t, func(v stream.Version) (patch stream.SettingsPatch) {
-		patch, refused = s.options.Patch(v, id, value)
-		asked = !patch.IsZero()
-		return patch
-	})
-	switch why := whyNoDroid(err); {
+	release, failure := s.call(s.Context, t)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	var call droidCall
+	var patch stream.SettingsPatch
+	var refused error
+	for call.next(s.Context, t, s, 1) {
+		patch, refused = s.options.Patch(call.client.Version(), id, value)
+		call.err = changeSettings(t, call.client, patch)
+	}
+	s.hearSettings(t)
+	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return why
 	case refused != nil:
 		return problem.InvalidParams("%v", refused)
-	case !asked:
+	case patch.IsZero(): // it has the value
 		s.options.Chosen(id)
 		return nil
 	}
-	return settled(&s.options, id, value, err)
+	return settled(&s.options, id, value, call.err)
 }
 
 // settled says whether droid did what it was asked: err is its answer to the request,
@@ -165,32 +173,26 @@ func settled(o *options.State, id, value string, err error) *acp.RequestError {
 	return nil
 }
 
-// updateSettings has droid change settings, when the calls before have ended. patch, which says what is to change
-// of the droid that gets it, may say nothing. The error is a noDroid where droid was not asked.
-func (s *Session) updateSettings(ctx context.Context, t *owner.Task, patch func(stream.Version) stream.SettingsPatch) error {
-	release, failure := s.call(ctx, t)
-	if failure != nil {
-		return &noDroid{failure}
+// changeSettings has a droid change settings. It is not asked where there is nothing to change.
+func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPatch) (err error) {
+	if patch.IsZero() {
+		return nil
 	}
-	defer release()
-	_, err := s.callDroid(ctx, t, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
-		if patch := patch(client.Version()); !patch.IsZero() {
-			t.Beside(func(ctx context.Context) { err = changeSettings(ctx, client, patch) })
-		}
-		return err
+	t.Beside(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, settingsTime)
+		defer cancel()
+		err = client.UpdateSettings(ctx, patch)
 	})
-	if !s.prompts.ReadEvents() {
-		_ = s.until(s.Context, t, "a change of settings", needWritten) // nothing of the next prompt comes before the response
-	}
-	s.drainEvents() // settings_updated comes before the reply
 	return err
 }
 
-// changeSettings has droid change settings.
-func changeSettings(ctx context.Context, client *droid.Client, patch stream.SettingsPatch) error {
-	ctx, cancel := context.WithTimeout(ctx, settingsTime)
-	defer cancel()
-	return client.UpdateSettings(ctx, patch)
+// hearSettings hears what droid has reported of its settings since they were changed: settings_updated comes before the
+// reply.
+func (s *Session) hearSettings(t *owner.Task) {
+	if !s.prompts.ReadEvents() {
+		_ = s.until(s.Context, t, "a change of settings", needWritten) // nothing of the next prompt comes before the response
+	}
+	s.drainEvents()
 }
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
@@ -200,13 +202,22 @@ const settingsTime = 10 * time.Second
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
-	err := s.updateSettings(s.Context, t, func(stream.Version) stream.SettingsPatch { return stream.SettingsPatch{AutoCompaction: &on} })
+	release, failure := s.call(s.Context, t)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	var call droidCall
+	for call.next(s.Context, t, s, 1) {
+		call.err = changeSettings(t, call.client, stream.SettingsPatch{AutoCompaction: &on})
+	}
+	s.hearSettings(t)
 	got := s.options.Settings().AutoCompaction
-	switch why := whyNoDroid(err); {
+	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return why
-	case err != nil:
-		return problem.NotSet("auto_compaction", "automatic compaction", settingsTime, err)
+	case call.err != nil:
+		return problem.NotSet("auto_compaction", "automatic compaction", settingsTime, call.err)
 	case got == nil || *got != on:
 		return problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
 	}
@@ -230,7 +241,8 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	if params.ModelID == "" {
 		return nil, problem.InvalidParams("modelId is missing")
 	}
-	return a.askToSet(c, params.SessionID, options.Model, params.ModelID, func(*Session) any { return struct{}{} })
+	_, err := a.askToSet(c, params.SessionID, options.Model, params.ModelID)
+	return struct{}{}, err
 }
 
 // sessionResult is what the editor is told of the session when it is opened or loaded.

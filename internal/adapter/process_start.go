@@ -123,8 +123,7 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 		return
 	}
 	for _, patch := range s.options.ToRestore(client.Version(), before) {
-		var err error
-		t.Beside(func(ctx context.Context) { err = changeSettings(ctx, client, patch) })
+		err := changeSettings(t, client, patch)
 		if err != nil {
 			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 		}
@@ -145,11 +144,20 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	if mode == "" {
 		return nil
 	}
-	err := s.updateSettings(ctx, t, func(v stream.Version) stream.SettingsPatch { return stream.ModeSettings(v, mode) })
-	if why := whyNoDroid(err); why != nil || s.options.Owed() == "" {
+	release, failure := s.call(ctx, t)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	var call droidCall
+	for call.next(ctx, t, s, 1) {
+		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
+	}
+	s.hearSettings(t)
+	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}
-	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), err)
+	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
 }
 
 // adopt makes client the session's process. Its events are read from now on.
@@ -190,22 +198,35 @@ func whyNoDroid(err error) *acp.RequestError {
 	return nil
 }
 
-// callDroid makes one of the calls to droid that wait for each other, whose turn has come: who makes
-// it holds needCalls. A droid that dies may not have heard it, so the next one gets it, once. call asks the
-// droid that gets it, beside the owner; info is what that droid said where it was started just now, else nil. limit is
-// how many messages it is then asked for. The error is the call's, or a noDroid.
-func (s *Session) callDroid(ctx context.Context, t *owner.Task, limit int, call func(client *droid.Client, info *stream.SessionInfo) error) (*droid.Client, error) {
-	for again := false; ; again = true {
-		client, info, failure := s.awaitDroid(ctx, t, limit)
-		if failure != nil {
-			return nil, &noDroid{failure}
-		}
-		err := call(client, info)
-		if again || !diesOf(err) {
-			return client, err
-		}
-		if s.proc.Client() == client {
-			s.noteEnding() // its events come first
-		}
+// droidCall is one of the calls to droid that wait for each other; who makes it holds needCalls. A droid that dies may
+// not have heard it, so the next one gets it, once:
+//
+//	var call droidCall
+//	for call.next(ctx, t, s, limit) {
+//		call.err = … // ask call.client, beside the owner
+//	}
+type droidCall struct {
+	client *droid.Client       // that is to be asked, nil when there is none
+	info   *stream.SessionInfo // what it said where it was started just now, else nil
+	err    error               // what came of the call, or a noDroid
+	tries  int
+}
+
+// next returns when there is a droid to ask, and reports false when the call was made or there is none. limit is how
+// many messages a droid is asked for that has to be started.
+func (c *droidCall) next(ctx context.Context, t *owner.Task, s *Session, limit int) bool {
+	switch {
+	case c.tries > 0 && !diesOf(c.err), c.tries > 1:
+		return false
+	case c.tries > 0 && s.proc.Client() == c.client:
+		s.noteEnding() // its events come first
 	}
+	c.tries++
+	client, info, failure := s.awaitDroid(ctx, t, limit)
+	if failure != nil {
+		*c = droidCall{err: &noDroid{failure}, tries: c.tries}
+		return false
+	}
+	c.client, c.info, c.err = client, info, nil
+	return true
 }

@@ -222,7 +222,7 @@ func (r *reload) end(err *acp.RequestError) {
 		s.register()
 		r.answer.Set(loaded{result: result})
 	}
-	s.whenWritten(r.call.Response, r.answered)
+	s.Go(r.answered)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open
@@ -278,9 +278,12 @@ func (r *reload) neverOpened(err *acp.RequestError) {
 	s.prompts.FailWaiting(err)
 }
 
-// answered goes on when the response to a load is written.
-func (r *reload) answered() {
+// answered waits until the response to a load is written, and ends its turn.
+func (r *reload) answered(t *owner.Task) {
 	s := r.s
+	if !s.untilWritten(t, "a load", r.call.Response) {
+		return
+	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
 	r.over()
@@ -306,15 +309,14 @@ func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked
 // that came first would be undone. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
 func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+	var call droidCall
 	var loaded *stream.SessionInfo
-	started := false
-	client, err := s.callDroid(s.Context, t, limit, func(client *droid.Client, info *stream.SessionInfo) (err error) {
-		if started = info != nil; started { // the one before had gone while the load waited
-			loaded = info
-			return nil
+	for call.next(s.Context, t, s, limit) {
+		if call.info != nil { // the one before had gone while the load waited
+			return call.info, nil
 		}
 		servers := s.servers.List()
-		if client.TakesRuntime() {
+		if call.client.TakesRuntime() {
 			servers = nil // it has them
 		}
 		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
@@ -322,28 +324,25 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			if loaded, err = load(ctx, client, servers); err != nil && context.Cause(ctx) == errLoadHangs {
-				err = errLoadHangs
+			if loaded, call.err = load(ctx, call.client, servers); call.err != nil && context.Cause(ctx) == errLoadHangs {
+				call.err = errLoadHangs
 			}
 		})
-		return err
-	})
-	switch why := whyNoDroid(err); {
+	}
+	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return nil, why
-	case started:
-		return loaded, nil
-	case err == nil:
+	case call.err == nil:
 		before := s.options.Before()
 		s.opened(loaded)
 		s.restoreSettings(t, before)
 		return loaded, nil
-	case err == errLoadHangs && s.proc.Client() == client:
+	case call.err == errLoadHangs && s.proc.Client() == call.client:
 		s.endDroid(replaced, "it hangs while it loads the session")
 		_, info, err := s.awaitDroid(s.Context, t, limit)
 		return info, err
 	}
-	return nil, problem.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
+	return nil, problem.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
 }
 
 // loadWhole returns the whole conversation. droid tells it only while no turn

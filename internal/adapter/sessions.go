@@ -69,7 +69,10 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 		}
 		return nil, why
 	}
-	return a.takeUp(c, client, info, w, (*Session).checkDefaults, (*Session).checkWords)
+	s := a.takeUp(client, info, w)
+	s.checkDefaults()
+	s.checkWords()
+	return a.begin(c, s, s.sessionResult(), w.Notices)
 }
 
 // openWithout opens a session though there is no droid, so that its first prompt can say so: some
@@ -83,25 +86,25 @@ func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.Requ
 	return a.begin(c, s, protocol.SessionResult{}, w.Notices)
 }
 
-// takeUp registers the session that a process has just opened, and returns the
-// result that names it.
-func (a *Agent) takeUp(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, checks ...func(*Session)) (any, *acp.RequestError) {
+// takeUp makes the session that a process has just opened. begin follows.
+func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) *Session {
 	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
-	for _, check := range checks {
-		check(s)
-	}
-	return a.begin(c, s, s.sessionResult(), w.Notices)
+	return s
 }
 
 // begin has a session that was just made begin to work. The result gets its id.
 func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (any, *acp.RequestError) {
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
-	// The editor takes updates of a session once it has the response.
-	s.whenWritten(c.Response, func() { s.register(); s.tellLeftOut() })
+	s.Go(func(t *owner.Task) {
+		if s.untilWritten(t, "the session", c.Response) { // from then on the editor takes updates of it
+			s.register()
+			s.tellLeftOut()
+		}
+	})
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()

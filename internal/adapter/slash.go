@@ -148,17 +148,17 @@ type slashRun struct {
 
 	// From begin on.
 	prompt *userPrompt
-	named  int             // how often the user had named the thread
-	task   *owner.Task     // in which the command runs
-	work   context.Context // of what the command waits for; ends with the prompt
-	giveUp func()          // ends work
-	kept   bool            // see keep
+	named  int                // how often the user had named the thread
+	task   *owner.Task        // in which the command runs
+	work   context.Context    // of what the command waits for; ends with the prompt
+	giveUp context.CancelFunc // ends work
+	kept   bool               // see keep
 
-	// What ended does when the prompt ends before that is done.
-	unasked  func()        // takes back what the user is asked, and tells that
-	stop     func()        // stops a shell command that runs
-	compacts *droid.Client // the droid that was asked to compact
-	untold   string        // of the session in which the thread goes on already, "" when it is told
+	// What the command is at, and the end of the prompt ends or tells, see ended.
+	asked    *askedQuestion     // by the user, who has not answered
+	stop     context.CancelFunc // of a shell command that runs
+	compacts *droid.Client      // the droid that was asked to compact
+	untold   string             // of the session in which the thread goes on already, "" when it is told
 }
 
 // begin answers a prompt that is a command. When the user cancels it, the prompt
@@ -224,23 +224,35 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	return !r.over()
 }
 
+// askedQuestion is a question of a command's.
+type askedQuestion struct {
+	*telling.Question
+	words *show.OwnQuestion
+	not   string // is told where there is no answer
+}
+
 // asks asks the user, and reports whether they answered. Where the prompt ends before that, the question is taken back, and what
 // not says is told, before its response: some clients hear nothing behind that.
-func (r *slashRun) asks(asked *show.OwnQuestion, not string) (answered bool) {
-	r.s.tell(asked.Before...)
+func (r *slashRun) asks(words *show.OwnQuestion, not string) (answered bool) {
+	r.s.tell(words.Before...)
 	q := r.s.questions.Open("")
 	defer q.Close()
-	r.unasked = func() {
-		r.unasked = nil
-		q.TakeBack()
-		r.s.tell(asked.After(not)...)
+	r.asked = &askedQuestion{q, words, not}
+	answered = q.Lead(r.work, r.task, r.s.out, words) == telling.Answered
+	if !answered {
+		r.takeQuestionBack()
 	}
-	answered = q.Lead(r.work, r.task, r.s.out, asked) == telling.Answered
-	if r.unasked != nil && !answered {
-		r.unasked()
-	}
-	r.unasked = nil
+	r.asked = nil
 	return answered
+}
+
+// takeQuestionBack takes back what the user is asked, if anything, and tells that.
+func (r *slashRun) takeQuestionBack() {
+	if q := r.asked; q != nil {
+		r.asked = nil
+		q.TakeBack()
+		r.s.tell(q.words.After(q.not)...)
+	}
 }
 
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
@@ -253,16 +265,20 @@ func (r *slashRun) keep() {
 // meant for what it was to do.
 func (r *slashRun) failBehind(why error) {
 	s := r.s
-	if failing := s.prompts.Failing(r.prompt.id); failing != nil {
-		s.whenWritten(r.prompt.request, func() { s.prompts.Changed(failing, why) })
+	failing := s.prompts.Failing(r.prompt.id)
+	if failing == nil {
+		return
 	}
+	s.Go(func(t *owner.Task) {
+		if s.untilWritten(t, "what was asked", r.prompt.request) {
+			s.prompts.Changed(failing, why)
+		}
+	})
 }
 
 // ended is called when the prompt has ended, even if it never ran.
 func (r *slashRun) ended() {
-	if r.unasked != nil {
-		r.unasked()
-	}
+	r.takeQuestionBack()
 	if r.giveUp != nil {
 		r.giveUp()
 	}

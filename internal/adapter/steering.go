@@ -104,7 +104,8 @@ func (p *userPrompt) steer(t *owner.Task, response *wire.Response, place *place,
 	// that its updates come behind that.
 	s.Go(func(t *owner.Task) {
 		if release, err := s.line.Hold(s.Context, t, "a turn that a message began", needNoPrompt); err == nil {
-			s.whenWritten(response, release)
+			s.untilWritten(t, "a turn that a message began", response)
+			release()
 		}
 	})
 	p.began = time.Now()

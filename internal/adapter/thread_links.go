@@ -88,18 +88,16 @@ func (s *Session) stays(from string) {
 	s.Do(func(context.Context) { s.agent.threads.Stays(from) })
 }
 
-// copyOptions notes for the copy of a thread what droid knows nothing of and does not copy, and
-// returns what the copy's session is to do about it.
-func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) func(*Session) {
-	value := a.threads.FollowUp(ctx, ids)
-	if value != "" {
-		_ = a.threads.SetFollowUp(copied, value) // it is logged
+// copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.
+func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) (followUp string) {
+	followUp = a.threads.FollowUp(ctx, ids)
+	if followUp != "" {
+		_ = a.threads.SetFollowUp(copied, followUp) // it is logged
 	}
-	return func(s *Session) { s.useFollowUp(value) }
+	return followUp
 }
 
-// setFollowUp sets the option that droid knows nothing of, notes it for later agents, and calls
-// done. It reports false for what is no value of it.
+// setFollowUp sets the option that droid knows nothing of, and notes it for later agents. It reports false for what is no value of it.
 func (s *Session) setFollowUp(t *owner.Task, value string) bool {
 	if !s.useFollowUp(value) {
 		return false

@@ -205,11 +205,10 @@ func (s *Session) takeBack(request string) {
 	})
 }
 
-// endPrompt answers a prompt, once. The next prompt starts when that response is
-// written; otherwise an update of the next prompt could overtake it.
+// endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
-	s.whenWritten(p.request, func() { s.prompts.Written() })
+	defer s.Go(p.written)                           // also where this panics
 	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
@@ -230,5 +229,13 @@ func (s *Session) endPrompt(end turns.End) {
 		now := time.Now()
 		s.usage.TurnEnded(now)
 		s.commands.TurnEnded(now)
+	}
+}
+
+// written lets the next prompt begin when the response of one is written; otherwise an update of the next one could
+// overtake it.
+func (p *userPrompt) written(t *owner.Task) {
+	if p.s.untilWritten(t, "the next prompt", p.request) {
+		p.s.prompts.Written()
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/problem"
@@ -33,6 +34,7 @@ const (
 	needTurn     waiting.Need = "its turn"
 	needTitle    waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
 	needCall     waiting.Need = "droid to announce the call"
+	needAddress  waiting.Need = "droid to tell where to log in"
 	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
@@ -85,6 +87,14 @@ func (s *Session) waits(now time.Time) []string {
 // waits no longer: ctx or the session has ended.
 func (s *Session) until(ctx context.Context, t *owner.Task, who string, needs ...waiting.Need) *acp.RequestError {
 	return s.notWaited(s.line.Until(ctx, t, who, needs...))
+}
+
+// untilWritten waits until a response is written. It reports false when the session has ended before. A task of its
+// own calls it: the response to a request is written when the request's task has ended.
+func (s *Session) untilWritten(t *owner.Task, who string, r *wire.Response) bool {
+	written := false
+	r.WhenWritten(func() { s.Post(func() { written = true }) })
+	return s.line.UntilReady(s.Context, t, who, needWritten, func() bool { return written }) == nil
 }
 
 // besideFor has f run beside the owner for a prompt, and tells what that waits for meanwhile. f's context ends with

@@ -17,11 +17,11 @@ type Login struct {
 	Server string
 	URL    string
 
-	message  string
-	began    time.Time
-	asks     bool   // the editor is to be asked to open it
-	dialog   string // the id of the editor's dialog, "" while the editor was not asked
-	takeBack func() // takes the dialog back
+	message string
+	began   time.Time
+	asks    bool   // the editor is to be asked to open it
+	dialog  string // the id of the editor's dialog, "" while the editor was not asked
+	asked   Dialog // that dialog
 }
 
 // Text tells a user who gets no dialog where to log in. It leaves out an address that
@@ -52,14 +52,14 @@ func isWebAddress(address string) bool {
 
 // Asked is a "/mcp login" that waits for the address that droid tells.
 type Asked struct {
+	Reply string // answers the user; "" until the address is known
+
 	server string
-	reply  func(text string)
 }
 
-// AskLogin says that the user wants to log in to a server. reply answers the user
-// when the address is known; it is forgotten when another login is asked for.
-func (s *Servers) AskLogin(server string, reply func(text string)) *Asked {
-	s.asked = &Asked{server, reply}
+// AskLogin says that the user wants to log in to a server. It is forgotten when another login is asked for.
+func (s *Servers) AskLogin(server string) *Asked {
+	s.asked = &Asked{server: server}
 	return s.asked
 }
 
@@ -77,17 +77,18 @@ func (s *Servers) Unasked(a *Asked) (waited bool) {
 type Began struct {
 	Show  *Login   // the editor is to be asked to open its address; nil for not
 	Texts []string // to be told to the user
-	Reply func()   // answers the "/mcp login"; nil when nobody asked
 }
 
-// LoginBegan takes the address of a login. dialogs is whether the editor can ask
-// the user to open one. A login to the same server that began before is over.
+// LoginBegan takes the address of a login, which the "/mcp login" that asked for it replies with. dialogs is whether
+// the editor can ask the user to open one. A login to the same server that began before is over.
 func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs bool) (do Began) {
-	var reply func(string)
-	if a := s.asked; a != nil && toolPrefix(a.server) == toolPrefix(ev.ServerName) {
-		reply, s.asked = a.reply, nil
+	asked := s.asked
+	if asked != nil && toolPrefix(asked.server) == toolPrefix(ev.ServerName) {
+		s.asked = nil
+	} else {
+		asked = nil
 	}
-	if reply == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
+	if asked == nil && !s.process.Version.Has(stream.KeepsLoginsOpen) {
 		do.Texts = s.once(loginHint(ev.ServerName)) // its address leads nowhere
 		return do
 	}
@@ -101,11 +102,11 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	if dialogs && isWebAddress(l.URL) {
 		text = "Your editor asks you to log in to the MCP server " + l.Server + "."
 		do.Show, l.asks = l, true
-	} else if reply == nil {
+	} else if asked == nil {
 		do.Texts = s.once(text)
 	}
-	if reply != nil {
-		do.Reply = func() { reply(text) }
+	if asked != nil {
+		asked.Reply = text
 	}
 	return do
 }
@@ -121,11 +122,12 @@ func (s *Servers) NotShown() (logins []*Login) {
 	return logins
 }
 
+// Dialog is a question that the editor has, and that can be taken back.
+type Dialog interface{ Withdraw() bool }
+
 // Shown says that the editor was asked to open the address of a login, in a dialog
-// of this id. takeBack takes the dialog back; it is called once at most.
-func (s *Servers) Shown(l *Login, dialog string, takeBack func()) {
-	l.dialog, l.takeBack = dialog, takeBack
-}
+// of this id, which is withdrawn once at most.
+func (s *Servers) Shown(l *Login, dialog string, asked Dialog) { l.dialog, l.asked = dialog, asked }
 
 // LoginAnswered takes what the user said in the dialog of a login: an action of
 // ACP's elicitation, or that the editor failed to show it. It returns what the
@@ -144,9 +146,9 @@ func (s *Servers) LoginAnswered(l *Login, action string, failed bool) (text stri
 	return "You did not log in to the MCP server " + l.Server + ". " + loginCommand(l.Server) + " starts it again.", true
 }
 
-// Dialog returns the id of the dialog that asks the user to log in to a server,
+// DialogOf returns the id of the dialog that asks the user to log in to a server,
 // "" when there is none.
-func (s *Servers) Dialog(server string) string {
+func (s *Servers) DialogOf(server string) string {
 	if l := s.logins[server]; l != nil {
 		return l.dialog
 	}
@@ -175,8 +177,8 @@ func (s *Servers) endLogin(server string) {
 		return
 	}
 	delete(s.logins, server)
-	if l.takeBack != nil {
-		l.takeBack()
+	if l.asked != nil {
+		l.asked.Withdraw()
 	}
 }
 

@@ -20,15 +20,22 @@ func ready() *Servers {
 	return s
 }
 
+// dialog is how often the editor's dialog was taken back.
+type dialog int
+
+func (d *dialog) Withdraw() bool {
+	*d++
+	return true
+}
+
 // shown is a login that the editor shows, and how often it was taken back.
-func shown(t *testing.T, s *Servers) (l *Login, takenBack *int) {
+func shown(t *testing.T, s *Servers) (l *Login, takenBack *dialog) {
 	do := s.LoginBegan(begin, loginAt("https://example.com/login"), true)
 	require.NotNil(t, do.Show)
 	require.Empty(t, do.Texts)
-	require.Nil(t, do.Reply)
-	takenBack = new(int)
-	s.Shown(do.Show, "dialog", func() { *takenBack++ })
-	require.Equal(t, "dialog", s.Dialog("safe"))
+	takenBack = new(dialog)
+	s.Shown(do.Show, "dialog", takenBack)
+	require.Equal(t, "dialog", s.DialogOf("safe"))
 	return do.Show, takenBack
 }
 
@@ -53,9 +60,9 @@ func TestLogin(t *testing.T) {
 		text, cancel := s.LoginAnswered(l, tc.action, tc.failed)
 		require.Equal(t, tc.answer, text)
 		require.Equal(t, tc.cancel, cancel)
-		require.Equal(t, tc.cancel, s.Dialog("safe") == "")
+		require.Equal(t, tc.cancel, s.DialogOf("safe") == "")
 		require.Equal(t, tc.end, s.LoginEnded(stream.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."}))
-		require.Equal(t, 1, *takenBack)
+		require.EqualValues(t, 1, *takenBack)
 		require.False(t, s.LogsIn(begin))
 		text, cancel = s.LoginAnswered(l, "decline", false)
 		require.Empty(t, text, "it is over")
@@ -74,9 +81,9 @@ func TestLoginIsTakenBack(t *testing.T) {
 		s := ready()
 		_, takenBack := shown(t, s)
 		end(s)
-		require.Equal(t, 1, *takenBack, name)
+		require.EqualValues(t, 1, *takenBack, name)
 		s.EndLogins()
-		require.Equal(t, 1, *takenBack, name)
+		require.EqualValues(t, 1, *takenBack, name)
 	}
 }
 
@@ -98,7 +105,6 @@ func TestLoginWithoutDialog(t *testing.T) {
 		do := s.LoginBegan(begin, loginAt(tc.address), tc.dialogs)
 		require.Nil(t, do.Show)
 		require.Equal(t, []string{tc.want}, do.Texts)
-		require.Nil(t, do.Reply)
 		require.Empty(t, s.LoginBegan(begin, loginAt(tc.address), tc.dialogs).Texts)
 		require.Empty(t, s.NotShown())
 	}
@@ -112,23 +118,22 @@ func TestAskedLogin(t *testing.T) {
 	} {
 		s := new(Servers)
 		s.ProcessStarted(begin, Abilities{}) // before 0.215 an address has a login behind it when it was asked for
-		var replies []string
-		asked := s.AskLogin("safe", func(text string) { replies = append(replies, text) })
+		asked := s.AskLogin("safe")
 		do := s.LoginBegan(begin, loginAt("https://example.com/login"), dialogs)
 		require.Equal(t, dialogs, do.Show != nil)
 		require.Empty(t, do.Texts)
-		do.Reply()
-		require.Equal(t, []string{want}, replies)
+		require.Equal(t, want, asked.Reply)
 		require.False(t, s.Unasked(asked), "it has its address")
-		do = s.LoginBegan(begin, loginAt("https://example.com/again"), dialogs)
-		require.Nil(t, do.Reply)
+		s.LoginBegan(begin, loginAt("https://example.com/again"), dialogs)
+		require.Equal(t, want, asked.Reply)
 	}
 	s := ready()
-	asked := s.AskLogin("safe", nil)
-	require.Nil(t, s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "other"}, true).Reply)
+	asked := s.AskLogin("safe")
+	s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "other"}, true)
+	require.Empty(t, asked.Reply)
 	require.True(t, s.Unasked(asked))
 	require.False(t, s.Unasked(asked))
-	first, second := s.AskLogin("a", nil), s.AskLogin("b", nil)
+	first, second := s.AskLogin("a"), s.AskLogin("b")
 	require.False(t, s.Unasked(first))
 	require.True(t, s.Unasked(second))
 }

@@ -1,6 +1,7 @@
 package telling
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,19 +17,60 @@ type Asked struct {
 	pending *wire.Pending
 }
 
-// Ask asks the editor something. done gets the result or why there is none, see wire.Ask, in
-// the session's owner: never when the session has ended, nor after Withdraw.
-func Ask[T any](w *Way, method string, params any, done func(T, error)) *Asked {
-	return ask(w, method, params, func(f func()) { w.post(f) }, done)
+// ErrWithdrawn is why there is no answer to a request that was taken back.
+var ErrWithdrawn = errors.New("the request was taken back")
+
+// Request is an Asked whose answer a task of the session's owner waits for.
+type Request[T any] struct {
+	*Asked
+	result   T
+	err      error
+	answered bool
+	task     Task // that waits, if one does
 }
 
-// AskBeside is Ask for what goes on beside the owner: done gets the answer where it arrives, at
-// once and also when the session has ended. It must not block.
+// Ask asks the editor something. Await is called for the answer.
+func Ask[T any](w *Way, method string, params any) *Request[T] {
+	r := new(Request[T])
+	r.Asked = ask(w, method, params, func(f func()) { w.post(f) }, r.answer)
+	return r
+}
+
+// Await returns the editor's answer, or why there is none, see wire.Ask: ErrWithdrawn after Withdraw. When the session
+// ends, the request must be withdrawn. One task waits at most.
+func (r *Request[T]) Await(t Task) (T, error) {
+	if !r.answered {
+		r.task = t
+		_ = t.Pause() // answer has it go on
+	}
+	return r.result, r.err
+}
+
+// answer notes the answer, and has the task go on.
+func (r *Request[T]) answer(result T, err error) {
+	r.result, r.err, r.answered = result, err, true
+	if t := r.task; t != nil {
+		r.task = nil
+		t.Resume(nil)
+	}
+}
+
+// Withdraw has no answer come any more, and who waits for one go on. It reports whether it was in time.
+func (r *Request[T]) Withdraw() bool {
+	waits := r.Asked.Withdraw()
+	if waits {
+		r.answer(r.result, ErrWithdrawn)
+	}
+	return waits
+}
+
+// AskBeside asks the editor something for what goes on beside the owner: done gets the answer, or why there is none,
+// where it arrives, at once and also when the session has ended, but not after Withdraw. It must not block.
 func AskBeside[T any](w *Way, method string, params any, done func(T, error)) *Asked {
 	return ask(w, method, params, func(f func()) { f() }, done)
 }
 
-// ask is Ask, with what has done called.
+// ask asks the editor something. do has done called, with the answer or why there is none.
 func ask[T any](w *Way, method string, params any, do func(func()), done func(T, error)) *Asked {
 	q := &Asked{way: w, method: method, since: time.Now()}
 	w.mu.Lock()

@@ -32,12 +32,22 @@ func asking(t *testing.T, test func(w *Way, owner chan func(), next func() strin
 	})
 }
 
-// TestAsk: the owner gets the answer, once, and not after the request was taken back.
+// waiter is a task that notes when it pauses and goes on.
+type waiter struct{ paused, resumed chan struct{} }
+
+func (w *waiter) Pause() error { close(w.paused); <-w.resumed; return nil }
+
+func (w *waiter) Resume(error) { close(w.resumed) }
+
+// TestAsk: the task gets the answer in its owner, once, and no longer waits when the request was taken back.
 func TestAsk(t *testing.T) {
 	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
-		var got []string
-		ask := func() *Asked {
-			return Ask(w, "m", nil, func(answer string, err error) { got = append(got, fmt.Sprint(answer, err)) })
+		got := make(chan string, 9)
+		ask := func() *Request[string] {
+			r, task := Ask[string](w, "m", nil), &waiter{make(chan struct{}), make(chan struct{})}
+			go func() { got <- fmt.Sprint(r.Await(task)) }()
+			<-task.paused
+			return r
 		}
 		ask()
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, next())
@@ -47,13 +57,14 @@ func TestAsk(t *testing.T) {
 		answer := <-owner
 		require.Empty(t, got)
 		answer()
-		require.Equal(t, []string{"a<nil>"}, got)
+		require.Equal(t, "a<nil>", <-got)
 		require.Empty(t, w.Waits(time.Now()))
 
 		second := ask()
 		next()
 		require.True(t, second.Withdraw())
 		require.False(t, second.Withdraw())
+		require.Equal(t, ErrWithdrawn.Error(), <-got)
 		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`, next())
 		third := ask()
 		next()
@@ -61,7 +72,8 @@ func TestAsk(t *testing.T) {
 		answer = <-owner
 		require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
 		answer()
-		require.Len(t, got, 1)
+		require.Equal(t, ErrWithdrawn.Error(), <-got)
+		require.Empty(t, got)
 	})
 }
 

@@ -24,8 +24,8 @@ type Question struct {
 	of      *Questions
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
-	asked   *Asked // the step that the editor has, nil between two
-	task    Task   // what waits for the user, or for its place; nil when nothing does
+	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
+	task    Task                         // what waits for its place, nil when nothing does
 }
 
 // Task is a goroutine of the owner's, see owner.Task.
@@ -102,19 +102,18 @@ func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) 
 // askStep shows a step to the user and returns the answer: nil when the editor could not show the step
 // or is gone, and when the question was taken back.
 func askStep[T any](q *Question, t Task, w *Way, method string, params any) (answer *T) {
-	q.asked = Ask(w, method, params, func(result T, err error) {
-		q.asked = nil
-		if err != nil {
-			w.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
-		} else {
-			answer = &result
-		}
-		q.wake()
-	})
-	for q.asked != nil {
-		q.wait(t)
+	asked := Ask[T](w, method, params)
+	q.asked = asked
+	result, err := asked.Await(t)
+	q.asked = nil
+	switch err {
+	case nil:
+		return &result
+	case ErrWithdrawn:
+	default:
+		w.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
 	}
-	return answer
+	return nil
 }
 
 // wait has the task wait until wake is called.
@@ -153,7 +152,6 @@ func (q *Question) takeBack(how Outcome) {
 	q.outcome = how
 	if q.asked != nil {
 		q.asked.Withdraw()
-		q.asked = nil
 	}
 	q.wake()
 }
