@@ -149,15 +149,25 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	return e.writeOver(writing, saved.text)
 }
 
-// writeOver has the editor write droid's text when it has another one, which is on disk.
+// maxOver is how often droid's text is written over another one.
+const maxOver = 3
+
+// writeOver has the editor write droid's text when it has another one, which is on disk. What it makes of that counts
+// when it can be nothing but droid's edit, formatted, or when it has made the same of it twice.
 func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
-	buffer, err := e.awaitText(ctx, has)
-	if err != nil {
-		return nil, err
+	for range maxOver {
+		buffer, err := e.awaitText(ctx, has)
+		if err != nil {
+			return nil, err
+		}
+		err = e.write(ctx, buffer)
+		saved, found, err := e.examine(ctx, err)
+		if err != nil || found != twice || saved.text == has {
+			return saved, err
+		}
+		has = saved.text
 	}
-	err = e.write(ctx, buffer)
-	saved, _, err := e.examine(ctx, err)
-	return saved, err
+	return nil, errSaved
 }
 
 // oldText is the text before the edit; a new file has none.

@@ -587,6 +587,23 @@ func TestSeveralFiles(t *testing.T) {
 	})
 }
 
+// reloading is an editor whose reloads take up to delay and load between the disk and the buffer, by this seed.
+func reloading(o *testeditor.Options, seed uint64, delay, load time.Duration) {
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 0))
+	upTo := func(d time.Duration) func() time.Duration {
+		return func() time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Duration(random.Int64N(int64(d)))
+		}
+	}
+	o.Delay, o.Load = upTo(delay), upTo(load)
+	slow := upTo(10 * time.Millisecond)
+	o.Slow = func(string, string) time.Duration { return slow() }
+	o.Late = o.Slow
+}
+
 // TestReloadsOnTheirWay: reloads take their time between the disk and the buffer, so they
 // land at any moment of an edit. The disk has droid's text behind each edit all the same.
 func TestReloadsOnTheirWay(t *testing.T) {
@@ -594,19 +611,7 @@ func TestReloadsOnTheirWay(t *testing.T) {
 	for _, seed := range seeds(60) {
 		for _, tabs := range []bool{false, true} {
 			bubble(t, func(o *testeditor.Options) {
-				var mu sync.Mutex
-				random := rand.New(rand.NewPCG(seed, 0))
-				upTo := func(d time.Duration) func() time.Duration {
-					return func() time.Duration {
-						mu.Lock()
-						defer mu.Unlock()
-						return time.Duration(random.Int64N(int64(d)))
-					}
-				}
-				o.Delay, o.Load = upTo(60*time.Millisecond), upTo(time.Duration(1+seed)*2*time.Millisecond)
-				slow := upTo(10 * time.Millisecond)
-				o.Slow = func(string, string) time.Duration { return slow() }
-				o.Late = o.Slow
+				reloading(o, seed, 60*time.Millisecond, time.Duration(1+seed)*2*time.Millisecond)
 				if tabs {
 					o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
 				}
@@ -635,4 +640,22 @@ func TestReloadsOnTheirWay(t *testing.T) {
 	}
 	t.Logf("%d of %d files are listed for review", listed, edits)
 	require.Greater(t, listed, edits/2)
+}
+
+// TestReloadOfATextBeforeTheOldOne: edits come so soon that a reload from before the last one lands in the write of the next,
+// which the editor then makes in the older text. No line of that is left. Some of these seeds were red.
+func TestReloadOfATextBeforeTheOldOne(t *testing.T) {
+	for _, seed := range []uint64{1, 52, 76, 92, 103, 133, 146, 164, 283, 303, 360, 396} {
+		bubble(t, func(o *testeditor.Options) { reloading(o, seed, 60*time.Millisecond, 120*time.Millisecond) }, func(r *room) {
+			r.inPlace = seed%2 == 0
+			path := r.has("a.txt", "one\ntwo\nthree\nfour\n")
+			r.opened(path)
+			for i := range 5 {
+				want := fmt.Sprintf("one\n  %d\nthree\nnew %d\nfour\n", i, i)
+				r.edits(fmt.Sprint(i), path, to(want))
+				require.Equal(r, want, r.disk(path), "seed %d, edit %d", seed, i)
+			}
+			time.Sleep(10 * time.Second)
+		})
+	}
 }

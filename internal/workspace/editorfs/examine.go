@@ -16,7 +16,7 @@ type finding string
 
 const (
 	fine   finding = ""       // what is on disk is right
-	twice  finding = "twice"  // it could be droid's edit done twice: a second write tells
+	twice  finding = "twice"  // it could be droid's edit done twice, or in another text than the old one: a second write tells
 	undone finding = "undone" // the disk is right, the buffer has the old text
 )
 
@@ -47,11 +47,15 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 		return nil, fine, errSaved
 	}
 	e.agreed = true
-	if perhapsTwice(e.oldText(), e.n.text, now.text) {
+	if perhapsTwice(e.oldText(), e.n.text, now.text) || e.soon() {
 		found = twice
 	}
 	return now, found, e.linked()
 }
+
+// soon reports whether the file had changed so shortly before the edit that the editor may have been about to reload a
+// text from before the old one. A write that meets such a reload is made in that text: lines of it are on the disk then.
+func (e *edit) soon() bool { return e.old != nil && e.n.changed.Sub(e.old.changed) < reloadTime }
 
 // readBack reads the editor after a write that has put droid's text on disk. Where it cannot say
 // what it has, agreed stays false.

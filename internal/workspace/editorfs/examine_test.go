@@ -4,6 +4,7 @@ package editorfs
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,23 +37,28 @@ func TestWhatTheEditorSaves(t *testing.T) {
 		want   string
 		writes int
 		note   bool
+		age    time.Duration // of the text before
 	}{
-		"what it is told":                   {nil, written, 1, false},
-		"the edit twice":                    {[]string{doubled}, written, 2, false},
-		"formatted, as if it were twice":    {[]string{formatted, formatted}, formatted, 2, true},
-		"formatted, clearly":                {[]string{"one\n\t2,\n"}, "one\n\t2,\n", 1, true},
-		"the old text":                      {[]string{before}, written, 1, false},
-		"nothing":                           {[]string{""}, written, 1, false},
-		"other ends of lines":               {[]string{"one\r\n2,\r\n"}, written, 1, false},
-		"mixed ends of lines":               {[]string{"one\r\n2,\n"}, written, 1, false},
-		"no text":                           {[]string{"one\xff\n"}, written, 1, false},
-		"twice, and no text the other time": {[]string{doubled, "\xff"}, written, 2, false},
+		"what it is told":                   {nil, written, 1, false, time.Minute},
+		"the edit twice":                    {[]string{doubled}, written, 2, false, time.Minute},
+		"formatted, as if it were twice":    {[]string{formatted, formatted}, formatted, 2, true, time.Minute},
+		"formatted, clearly":                {[]string{"one\n\t2,\n"}, "one\n\t2,\n", 1, true, time.Minute},
+		"formatted, soon after":             {[]string{"one\n\t2,\n", "one\n\t2,\n"}, "one\n\t2,\n", 2, true, time.Second},
+		"an older text, soon after":         {[]string{"one\n1\n2,\n"}, written, 2, false, time.Second},
+		"the old text":                      {[]string{before}, written, 1, false, time.Minute},
+		"nothing":                           {[]string{""}, written, 1, false, time.Minute},
+		"other ends of lines":               {[]string{"one\r\n2,\r\n"}, written, 1, false, time.Minute},
+		"mixed ends of lines":               {[]string{"one\r\n2,\n"}, written, 1, false, time.Minute},
+		"no text":                           {[]string{"one\xff\n"}, written, 1, false, time.Minute},
+		"twice, and no text the other time": {[]string{doubled, "\xff"}, written, 2, false, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a.txt")
 			require.NoError(t, os.WriteFile(path, []byte(before), 0o640))
-			f, err := Open(Options{Journal: filepath.Join(dir, "journal")})
+			at := time.Now().Add(-tc.age)
+			require.NoError(t, os.Chtimes(path, at, at))
+			f, err := Open(Options{Journal: filepath.Join(dir, "journal"), Changed: fs.FileInfo.ModTime})
 			require.NoError(t, err)
 			defer f.Close()
 			editor := &scripted{saves: tc.saves}
