@@ -20,8 +20,10 @@ import (
 
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -225,6 +227,54 @@ func TestSessionsWithoutDroid(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("again"))
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 		require.Nil(t, e.call("session/close", sessionParamsOf(e.session)).Error)
+	})
+}
+
+// TestOptionWithoutDroid: the first prompt of such a session may set an option, or show one.
+func TestOptionWithoutDroid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var installed atomic.Bool
+		e := begin(t, func(int) (*droid.Client, error) {
+			if !installed.Load() {
+				return nil, &droid.NotFoundError{}
+			}
+			return fakeDroid(says("hi")), nil
+		})
+		require.Contains(t, e.run("/mode"), "droid not found")
+		set := e.prompt("/mode spec")
+		behind := e.prompt("go on")
+		require.Equal(t, "end_turn", ended(e.await(set)))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "droid not found")
+		require.Contains(t, ended(e.await(behind)), "droid not found")
+		installed.Store(true)
+		require.Equal(t, "end_turn", e.run("/mode spec"))
+		require.Contains(t, strings.Join(e.updates(), "\n"), "It is set to spec.")
+		e.inside(func(s *Session) { require.Equal(t, stream.ModeSpec, s.options.Mode()) })
+		require.Equal(t, "end_turn", e.run("/spec-model"))
+	})
+}
+
+// TestDroidThatDiesAsItOpens: one that dies each time in the moment in which it has made the session is given up.
+func TestDroidThatDiesAsItOpens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var e *editor
+		var starts int
+		e = begin(t, func(int) (*droid.Client, error) {
+			if e == nil || starts > 50 {
+				return nil, &droid.NotFoundError{}
+			}
+			starts++
+			client := fakeDroid(says("hi"))
+			s, err := e.agent.session(e.session)
+			require.Nil(t, err)
+			s.Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
+			time.AfterFunc(500*time.Millisecond, client.Kill)
+			return client, nil
+		})
+		require.Contains(t, e.run("go"), "-32603")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.LessOrEqual(t, starts, turns.MaxCrashes+1)
 	})
 }
 

@@ -105,7 +105,8 @@ func replayed(t *testing.T, c *fixture.Conversation, client string) string {
 		synctest.Wait()
 		script.act(e, step)
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(time.Minute + time.Second) // the user is told of a silent model after a minute
+	synctest.Wait()
 	e.close()
 	lines := readable(inOrder(e.received()[1:]), c) // without the result of initialize
 	return strings.ReplaceAll(lines, diagnosis.Program(), "droid-acp")

@@ -10,7 +10,7 @@ import "droid-acp/internal/adapter/problem"
 // It runs in the owner.
 func (s *Session) panicked(p any) {
 	s.endDroid(killed, "droid-acp itself failed")
+	s.prompts.LoseChanges(problem.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
 	s.prompts.FailRunning(problem.Panicked(p))
 	s.loseLoads(problem.Panicked(p))
-	s.prompts.LoseChanges(problem.Panicked(p))
 }

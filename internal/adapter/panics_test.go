@@ -311,6 +311,21 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 	})
 }
 
+// TestPanicFailsWhatWasMeantForAMode: a prompt that was sent behind a /mode does not run in the mode from before.
+func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		silent := fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })
+		e := begin(t, playing(says("hi"), silent))
+		mode := e.prompt("/mode spec")
+		synctest.Wait()
+		behind := e.prompt("go on")
+		synctest.Wait()
+		e.posts(func(*Session) { panic("test") })
+		require.Contains(t, ended(e.await(mode)), "droid-acp failed")
+		require.Contains(t, ended(e.await(behind)), "droid-acp failed")
+	})
+}
+
 // calling has a task hold the calls to droid.
 func calling(s *Session, f func(release func())) {
 	s.Go(func(t *owner.Task) {

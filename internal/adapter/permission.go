@@ -25,6 +25,9 @@ type permissionRequest struct {
 // gets none.
 func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files show.Files) {
 	r := &permissionRequest{s, ev}
+	if s.proc.Client() == nil {
+		return // it has died meanwhile
+	}
 	if s.ended || s.prompts.RunsCancelled() {
 		r.answer(stream.OptionCancel)
 		return

@@ -72,7 +72,7 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			s.checkWords()
 			s.tellLeftOut()
 		}
-		if unmade && s.proc.Client() == nil {
+		if unmade && s.proc.Client() == nil && !s.proc.Unmade() {
 			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}

@@ -17,6 +17,9 @@ import (
 // they dismissed the questions.
 func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
+	if s.proc.Client() == nil {
+		return // it has died meanwhile
+	}
 	if s.ended || s.prompts.RunsCancelled() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return

@@ -10,8 +10,10 @@ import (
 // without pickers.
 func optionCommand(r *slashRun, value string) {
 	s := r.s
-	if value == "" || s.options.Option(r.option) == nil {
-		r.reply(s.options.Describe(r.option))
+	if value == "" {
+		if s.options.Option(r.option) != nil || r.droid() != nil { // one that was never started has told no options
+			r.reply(s.options.Describe(r.option))
+		}
 		return
 	}
 	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
@@ -22,6 +24,10 @@ func optionCommand(r *slashRun, value string) {
 	}
 	if why := tooFree(s.options.Mode(), r.option, value, err); why != nil {
 		r.failBehind(why)
+	}
+	if s.proc.Client() != nil && s.options.Option(r.option) == nil {
+		r.reply(s.options.Describe(r.option))
+		return
 	}
 	r.reply(strings.TrimSuffix(problem.Text(err), ".") + ".")
 }

@@ -118,13 +118,14 @@ func (m *Machine) Withdraw(c *Change) (ok bool, actions []Action) {
 	return true, m.take()
 }
 
-// LoseChanges ends all changes, as nobody knows any more how far they are, and with why the
-// prompts that waited for them.
+// LoseChanges ends all changes but those of commands that wait, as nobody knows any more how far they are, and with why
+// the prompts that waited for them.
 func (m *Machine) LoseChanges(why error) []Action {
-	if len(m.changes) > 0 {
-		first := m.changes[0]
-		m.changes = nil
-		m.failSince(first.place, why)
+	known := func(c *Change) bool { return c.by != nil && c.by != m.running }
+	if i := slices.IndexFunc(m.changes, func(c *Change) bool { return !known(c) }); i >= 0 {
+		place := m.changes[i].place
+		m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return !known(c) })
+		m.failSince(place, why)
 		m.goOn()
 	}
 	return m.take()

@@ -113,7 +113,7 @@ func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err e
 			return errors.Is(err, errSaved), err
 		}
 	}
-	h.old = c
+	h.old, h.came = c, c.changed
 	d.putKnownTime(h)
 	return v == unsaved, nil
 }

@@ -127,15 +127,17 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 		return nil, err
 	}
 	e.begun = true
+	all, stop := context.WithTimeout(ctx, 2*e.files.wait)
+	defer stop()
 	e.step(stepRead)
-	reading, cancel := context.WithTimeout(ctx, e.files.wait)
+	reading, cancel := context.WithTimeout(all, e.files.wait)
 	defer cancel()
 	buffer, err := e.awaitText(reading, e.oldText())
 	if err != nil {
 		return nil, err
 	}
 	e.step(stepWrite)
-	writing, cancel := context.WithTimeout(ctx, e.files.wait)
+	writing, cancel := context.WithTimeout(all, e.files.wait)
 	defer cancel()
 	err = e.write(writing, buffer)
 	e.step(stepLook)
@@ -146,14 +148,15 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	if err != nil || found != twice {
 		return saved, err
 	}
-	return e.writeOver(writing, saved.text)
+	return e.writeOver(all, saved.text)
 }
 
 // maxOver is how often droid's text is written over another one.
 const maxOver = 3
 
 // writeOver has the editor write droid's text when it has another one, which is on disk. What it makes of that counts
-// when it can be nothing but droid's edit, formatted, or when it has made the same of it twice.
+// when it can be nothing but droid's edit, formatted, or when it has made the same of it twice. An editor that makes
+// another text of it each time keeps none: the disk gets droid's.
 func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
 	for range maxOver {
 		buffer, err := e.awaitText(ctx, has)

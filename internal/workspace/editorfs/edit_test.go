@@ -659,3 +659,51 @@ func TestReloadOfATextBeforeTheOldOne(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowFormatterSoonAfter: an editor that saves slowly and formats keeps what it makes of an edit soon after another one.
+func TestSlowFormatterSoonAfter(t *testing.T) {
+	bubble(t, func(o *testeditor.Options) {
+		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return 1600 * time.Millisecond
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", "one\ntwo\n")
+		r.opened(path)
+		for i := range 2 {
+			r.edits(fmt.Sprint(i), path, to(fmt.Sprintf("one\n  %d\n", i)))
+			require.Equal(r, fmt.Sprintf("one\n\t%d\n", i), r.disk(path))
+		}
+	})
+}
+
+// TestOneWriteLongAfter: an edit long after another one needs no second write, also where the file's time was put back
+// for droid just now.
+func TestOneWriteLongAfter(t *testing.T) {
+	var writes atomic.Int32
+	bubble(t, func(o *testeditor.Options) {
+		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				writes.Add(1)
+			}
+			return 0
+		}
+	}, func(r *room) {
+		r.overlay = r.files.Overlay(async{r.editor}, OverlayOptions{KeepTimes: true})
+		path := r.has("a.txt", "one\ntwo\n")
+		r.opened(path)
+		for i := range 2 {
+			ctx, call := context.Background(), fmt.Sprint(i)
+			r.overlay.Before(ctx, call, []string{path})
+			r.droidWrites(path, fmt.Sprintf("one\n  %d\n", i))
+			r.overlay.After(ctx, call)
+			require.Equal(r, fmt.Sprintf("one\n\t%d\n", i), r.disk(path))
+			time.Sleep(time.Hour)
+		}
+		require.EqualValues(r, 2, writes.Load())
+	})
+}

@@ -55,7 +55,7 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 
 // soon reports whether the file had changed so shortly before the edit that the editor may have been about to reload a
 // text from before the old one. A write that meets such a reload is made in that text: lines of it are on the disk then.
-func (e *edit) soon() bool { return e.old != nil && e.n.changed.Sub(e.old.changed) < reloadTime }
+func (e *edit) soon() bool { return !e.came.IsZero() && e.n.changed.Sub(e.came) < reloadTime }
 
 // readBack reads the editor after a write that has put droid's text on disk. Where it cannot say
 // what it has, agreed stays false.

@@ -61,6 +61,7 @@ type lockedFile struct {
 	overlay  *Overlay
 	release  func()
 	old      *content  // the text before the edit; nil when the file is new
+	came     time.Time // when the old text came to the disk, zero for long ago
 	direct   string    // why the file does not pass through the editor; "" when it does
 	saved    *content  // the file whose mtime was put back to the one droid knows
 	trueTime time.Time // its mtime before that

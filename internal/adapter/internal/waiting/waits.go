@@ -66,7 +66,11 @@ func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
 		}
 	}
 	l.Add(l.now(), w)
-	l.Proceed()
+	if l.May(w, l.there) {
+		l.Proceed()
+	} else {
+		l.changed() // others go on when what happens now is done
+	}
 	if goes {
 		return nil
 	}
