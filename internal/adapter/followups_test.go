@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"
 )
@@ -56,69 +55,6 @@ func (s *slow) script() fakedroid.Script {
 		s.saw(d.Folded()...)
 		return d.Say("", "Done.")
 	})
-}
-
-// Cancel ends the running prompt and all that wait, wherever they wait, and
-// whether droid has stopped with its idle or a little later.
-func TestCancelWithFollowUps(t *testing.T) {
-	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateInterrupts()} {
-		for _, behaviour := range []string{options.Queue, options.Steer} {
-			testCancelWithFollowUps(t, behaviour, name, late)
-		}
-	}
-}
-
-func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroid.Option) {
-	for _, moment := range []string{"stream", "tool"} {
-		t.Run(behaviour+" "+moment+name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				script := new(slow)
-				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
-				require.Nil(t, e.set("follow_up", behaviour).Error)
-				ids := []string{e.prompt(moment + " first")}
-				time.Sleep(150 * time.Millisecond)
-				ids = append(ids, e.prompt("second"), e.prompt("third"))
-				synctest.Wait()
-				e.cancel()
-				began := time.Now()
-				for _, id := range ids {
-					require.Equal(t, "cancelled", ended(e.await(id)))
-				}
-				require.Less(t, time.Since(began), time.Second)
-				if behaviour == options.Steer {
-					got := strings.Join(e.updates(), "\n")
-					require.Contains(t, got, "droid discarded a waiting message: second")
-					require.Contains(t, got, "droid discarded a waiting message: third")
-				}
-				require.Equal(t, "end_turn", e.run("fourth"))
-				require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
-			})
-		})
-	}
-}
-
-// If the running prompt alone is cancelled, the others still run: droid throws them
-// away, and they are sent again, in order.
-func TestCancelRequestSparesFollowUps(t *testing.T) {
-	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				script := new(slow)
-				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
-				require.Nil(t, e.set("follow_up", options.Steer).Error)
-				first := e.prompt("stream first")
-				time.Sleep(150 * time.Millisecond)
-				second, third := e.prompt("second"), e.prompt("third")
-				synctest.Wait()
-				e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
-				require.Equal(t, "cancelled", ended(e.await(first)))
-				require.Equal(t, "end_turn", ended(e.await(second)))
-				require.Equal(t, "end_turn", ended(e.await(third)))
-				require.Equal(t, []string{"stream first", "second", "third"}, script.texts)
-				require.NotContains(t, strings.Join(e.updates(), "\n"), "discarded")
-			})
-		})
-	}
 }
 
 // Of prompts sent into a running turn, the one that droid refuses ends with the
@@ -177,31 +113,6 @@ func TestChangeBetweenTwoTurns(t *testing.T) {
 		}
 		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn"},
 			slices.DeleteFunc(e.updates(), func(u string) bool { return !strings.HasPrefix(u, "agent") && !strings.HasPrefix(u, "end") }))
-	})
-}
-
-// A droid that dies ends the steered prompts, too.
-func TestCrashWithSteeredPrompts(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
-		e := begin(t, func(n int) (*droid.Client, error) {
-			if n == 1 {
-				return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-					if err := d.Pause(time.Second); err != nil {
-						return err
-					}
-					return &fakedroid.Death{Code: 3}
-				}), v, sessions), nil
-			}
-			return fakeDroid(says("alive"), v, sessions), nil
-		})
-		require.Nil(t, e.set("follow_up", options.Steer).Error)
-		first := e.prompt("first")
-		time.Sleep(100 * time.Millisecond)
-		second := e.prompt("second")
-		require.Contains(t, ended(e.await(first)), "-32603 droid ")
-		require.Contains(t, ended(e.await(second)), "-32603 droid ")
-		require.Equal(t, "end_turn", e.run("third"))
 	})
 }
 
@@ -293,24 +204,5 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 		require.Equal(t, "end_turn", ended(e.await(second)))
 		require.Contains(t, <-heard, "no such file")
 		require.NotContains(t, <-heard, "no such file")
-	})
-}
-
-// What is to be told with the next prompt is told once, however often it was found while
-// the editor opened the session.
-func TestNoteIsToldOnce(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		stored := new(fakedroid.Sessions)
-		id := stored.Add("/workspace")
-		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored)))
-		e.session = id
-		params := fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"type":"carrier-pigeon","name":"coo"}]}`, id)
-		for range 3 {
-			require.Nil(t, e.call("session/load", params).Error)
-		}
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
-		require.Equal(t, "end_turn", e.run("again"))
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
 	})
 }
