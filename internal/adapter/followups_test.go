@@ -22,8 +22,7 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// slow is a script with a turn of text, a turn with a slow tool, or one with a
-// permission, by the first prompt; texts collects what the model saw.
+// slow is a script with a turn of text, or one with a slow tool, by the first prompt; texts collects what the model saw.
 type slow struct {
 	mu    sync.Mutex
 	texts []string
@@ -44,8 +43,6 @@ func (s *slow) script() fakedroid.Script {
 		switch {
 		case strings.HasPrefix(p.Text, "stream"):
 			return d.Say("", "one two three four five six seven eight")
-		case strings.HasPrefix(p.Text, "permission"):
-			use.Confirmation, use.Impact, use.Progress = "exec", "high", nil
 		case !strings.HasPrefix(p.Text, "tool"):
 			return d.Say("", "Answer to "+p.Text)
 		}
