@@ -373,6 +373,7 @@ func TestLenientParams(t *testing.T) {
 			require.Nil(t, answer.Error, params)
 			require.JSONEq(t, `{"sessions":[]}`, string(answer.Result), params)
 		}
+		require.Equal(t, -32602, e.call("session/list", `{"cursor":"bogus"}`).Error.Code)
 		for _, params := range []string{
 			`{"cwd":"/workspace"}`, `{"cwd":"/workspace","mcpServers":null}`, `{"cwd":"/workspace","mcpServers":{},"_meta":null}`,
 			`{"cwd":"/workspace","mcpServers":[],"_meta":{"anything":{"else":[1]}},"modeId":null,"unknown":1}`,

@@ -173,7 +173,9 @@ func TestLoadAfterThreeCrashes(t *testing.T) {
 			for i := range turns.MaxCrashes {
 				require.Contains(t, e.run(fmt.Sprint(i)), "-32603 droid ", "the count began anew")
 			}
+			starts := e.starts
 			require.Contains(t, e.run("once more"), "droid died 3 times in a row")
+			require.Equal(t, starts, e.starts, "it is not started for ever")
 		}
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 		good = true
