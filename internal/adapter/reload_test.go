@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,23 +60,6 @@ func TestSecondOpenerGetsItsHistory(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The MCP servers of a load reach droid, also while a process is being started.
-func TestServersReachAProcessThatStarts(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f := newFleet(t, v, repeats())
-		e := parkedEditor(t, f)
-		mode := e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"spec"}`, e.session))
-		load := e.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[]}]}`, e.session))
-		behind := e.request("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-low"}`, e.session))
-		for _, id := range []string{mode, load, behind} {
-			require.Nil(t, e.await(id).Error)
-		}
-		require.Equal(t, 1, f.alive())
-		require.Contains(t, f.raw[len(f.raw)-1], "mcp-files")
-		require.Equal(t, "end_turn", e.run("three"))
-	})
 }
 
 // A prompt that is sent behind a load begins when the load has its response: the
@@ -181,27 +163,6 @@ func TestLoadAfterThreeCrashes(t *testing.T) {
 		good = true
 		require.Equal(t, "end_turn", e.run("at last"))
 		require.Contains(t, e.updates(), "agent: fine")
-	})
-}
-
-// A droid that is killed because it does not stop has not crashed.
-func TestKilledForACancelIsNoCrash(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f := newFleet(t, v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if p.Text == "hang" {
-				time.Sleep(time.Minute) // deaf
-			}
-			return d.Say("", "fine")
-		}))
-		e := begin(t, f.start)
-		for range turns.MaxCrashes + 1 {
-			id := e.prompt("hang")
-			synctest.Wait()
-			e.cancel()
-			require.Equal(t, "cancelled", ended(e.await(id)))
-		}
-		require.Equal(t, "end_turn", e.run("hello"))
-		time.Sleep(2 * time.Minute) // the deaf ones end
 	})
 }
 

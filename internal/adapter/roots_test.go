@@ -290,7 +290,7 @@ func mute() *droid.Client {
 	return client
 }
 
-// What is offered: both, and of the modes of a system prompt append alone.
+// What is offered: these, and of the modes of a system prompt append alone.
 func TestInstructionsAreOffered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := open(t, playing(says("hi")))
@@ -301,7 +301,7 @@ func TestInstructionsAreOffered(t *testing.T) {
 			}
 		}
 		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		for _, name := range []string{"additionalDirectories", "systemPrompt"} {
+		for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
 			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
 		}
 	})
