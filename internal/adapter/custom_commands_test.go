@@ -84,25 +84,6 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 	})
 }
 
-// A droid that does not expand commands and skills (before 0.215) is not asked for them:
-// none is offered, and what begins like one goes to the model.
-func TestNoCommandsOfADroidThatIsTooOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var droid lister
-		droid.has("greet")
-		skills := fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "demo", "location": "project"}}}, ""
-		})
-		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithVersion(fakedroid.V099), droid.option(), skills))
-		require.Equal(t, "end_turn", e.run("/greet Bob"))
-		require.Contains(t, e.updates(), "agent: droid: /greet Bob")
-		synctest.Wait()
-		require.NotContains(t, e.commandsTold(), "greet")
-		require.NotContains(t, e.commandsTold(), "demo")
-		require.Contains(t, e.commandsTold(), "compact")
-	})
-}
-
 // A list that droid does not give again is not taken for an empty one.
 func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

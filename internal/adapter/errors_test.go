@@ -227,18 +227,6 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 	})
 }
 
-func TestUnknownSessionHasDetails(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
-			answer := e.call(method, sessionParamsOf("no-such"))
-			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Equal(t, `There is no session "no-such". Create one with session/new, or use one that session/list returns.`, allOf(answer.Error), method)
-			require.Contains(t, string(answer.Error.Data), `"sessionId":"no-such"`, method)
-		}
-	})
-}
-
 // The user's own /compact has another reason than a full context window.
 func TestCompactionSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
