@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,16 +22,6 @@ func (e *editor) commandsTold() (names []string) {
 		names = append(names, string(c.Name))
 	}
 	return names
-}
-
-// beginIn connects and makes a session in a directory.
-func beginIn(t *testing.T, cwd string, start starter) *editor {
-	t.Helper()
-	e := connect(t, start)
-	var result struct{ SessionID string }
-	require.NoError(t, json.Unmarshal(e.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, cwd)).Result, &result))
-	e.session = result.SessionID
-	return e
 }
 
 // sayAgain answers each prompt with its text.
@@ -63,7 +52,7 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droid lister
 		droid.has("greet")
-		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
+		e := begin(t, playing(sayAgain(), droid.option()))
 		synctest.Wait()
 		require.Contains(t, e.commandsTold(), "greet")
 		droid.has("greet", "later")
@@ -88,7 +77,7 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := begin(t, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			if asked++; asked > 1 {
 				return fakedroid.NoAnswer{}, ""
 			}
@@ -111,7 +100,7 @@ func TestRemovedCommandSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droid lister
 		droid.has("mine", "other")
-		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
+		e := begin(t, playing(sayAgain(), droid.option()))
 		require.Equal(t, "end_turn", e.run("/mine now"))
 		droid.has("other")
 		require.Contains(t, e.run("/Mine now"), "was removed")

@@ -173,7 +173,7 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 		require.Regexp(t, "-32603 droid was killed by droid-acp, because of the test", end) // of the next one, which is asked as well
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
+		e := begin(t, shared(v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") })))
 		for range turns.MaxCrashes - 1 {
 			require.Contains(t, e.run("go"), again)
 		}

@@ -15,8 +15,6 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-const urlClient = `{"elicitation":{"url":{}}}`
-
 func loginAt(url string) stream.MCPAuthRequired {
 	return stream.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
 }
@@ -49,7 +47,7 @@ func (e *editor) auth(ev stream.Event) {
 // If an editor cannot open addresses although it said so, the user gets the link.
 func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.auth(loginAt("https://example.com/login"))
 		id, _ := e.askedFor(t)
 		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, id))
@@ -71,7 +69,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				e := beginAs(t, urlClient, playing(says("hi")))
+				e := beginAs(t, canOpen, playing(says("hi")))
 				e.auth(loginAt("https://example.com/login"))
 				_, p := e.askedFor(t)
 				end(e)
@@ -89,7 +87,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 // its process.
 func TestLoginKeepsTheProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
 		e.agent.cfg.ParkAfter = time.Minute
 		require.Equal(t, "end_turn", e.run("go"))
@@ -104,7 +102,7 @@ func TestLoginKeepsTheProcess(t *testing.T) {
 // One that begins while the session opens is shown once the editor knows it.
 func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
 		e.inside(func(s *Session) { s.out = telling.New(e.agent.conn, s.Post, e.agent.log) })
 		e.auth(loginAt("https://example.com/login"))

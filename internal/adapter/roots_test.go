@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,7 +261,7 @@ func TestWordsForADroidThatFails(t *testing.T) {
 		says  string
 	}{
 		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
-		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, opening.ErrTime.Error()},
+		"mute":  {muteDroid, opening.ErrTime.Error()},
 		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -276,18 +275,6 @@ func TestWordsForADroidThatFails(t *testing.T) {
 			})
 		})
 	}
-}
-
-// mute is a droid that takes all and says nothing.
-func mute() *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	client := droid.NewClient(stdout, stdin, zap.NewNop())
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		_ = out.Close()
-	}()
-	return client
 }
 
 // What is offered: these, and of the modes of a system prompt append alone.

@@ -20,15 +20,9 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// shared starts fakes that have their sessions in common, as processes with one
-// HOME do. script may differ by process.
-func shared(v fakedroid.Option, script func(n int) fakedroid.Script) starter {
-	sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
-	return func(n int) (*droid.Client, error) { return fakeDroid(script(n), v, sessions), nil }
-}
-
-func always(script fakedroid.Script) func(int) fakedroid.Script {
-	return func(int) fakedroid.Script { return script }
+// shared starts fakes that have their sessions in common, as processes with one HOME do.
+func shared(v fakedroid.Option, script fakedroid.Script) starter {
+	return playing(script, v, fakedroid.WithSessions(new(fakedroid.Sessions)))
 }
 
 func sessionParamsOf(id string) string {
@@ -41,7 +35,7 @@ func TestReplayReadsNoFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "n.txt")
 		edit := fakedroid.Tool{ID: "e", Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": "then"}, Result: "ok"}
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), always(uses(edit)))
+		start := shared(fakedroid.WithVersion(fakedroid.V0225), uses(edit))
 		live := begin(t, start)
 		require.Equal(t, "end_turn", live.run("write"))
 		live.close()
@@ -58,7 +52,7 @@ func TestReplayReadsNoFiles(t *testing.T) {
 // TestNoParkingAtWork: neither while a prompt runs nor while the user decides.
 func TestNoParkingAtWork(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := open(t, shared(v, always(uses(touch))))
+		e := open(t, shared(v, uses(touch)))
 		e.agent.cfg.ParkAfter = time.Minute
 		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
 		e.beginSession()

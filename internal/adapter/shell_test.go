@@ -15,13 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/testing/fakedroid"
 )
-
-// echoes is a droid that repeats what it is told.
-func echoes() fakedroid.Script {
-	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) })
-}
 
 // beginShell begins a session in a directory of its own, in real time: the
 // commands are real.
@@ -29,7 +23,7 @@ func beginShell(t *testing.T, capabilities string) (e *editor, dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	e = open(t, playing(echoes()))
+	e = open(t, playing(sayAgain()))
 	e.real = make(chan struct{}, 1)
 	e.agent.cfg.Shell = true
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
@@ -97,7 +91,7 @@ func (e *editor) texts() (texts []string) {
 
 func TestShellIsOffByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(echoes()))
+		e := begin(t, playing(sayAgain()))
 		for _, text := range []string{"!echo one", "/shell echo one"} {
 			require.Equal(t, "end_turn", e.run(text))
 			require.Contains(t, e.updates(), "agent: droid: "+text)
