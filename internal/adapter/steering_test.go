@@ -63,19 +63,6 @@ func TestSteeredTurnThatFails(t *testing.T) {
 	})
 }
 
-// A turn that is being cancelled takes no message.
-func TestSteeringACancelledTurn(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		script := new(slow)
-		e := begin(t, playing(script.script(), v, fakedroid.WithPace(100*time.Millisecond), fakedroid.WithLateInterrupts()))
-		first := e.prompt("stream first")
-		time.Sleep(150 * time.Millisecond)
-		e.cancel()
-		require.JSONEq(t, `{"outcome":"promptRequired","reason":"noRunningTurn"}`, outcome(e.await(e.steer("second", askBack))))
-		require.Equal(t, "cancelled", ended(e.await(first)))
-	})
-}
-
 // A cancel ends the prompt and the messages that belong to it.
 func TestCancelWithSteering(t *testing.T) {
 	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
