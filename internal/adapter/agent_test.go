@@ -194,10 +194,7 @@ func TestSessionsWithoutDroid(t *testing.T) {
 			return fakeDroid(says("hi"), v, fakedroid.WithSessions(stored)), nil
 		})
 		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[],"_meta":{"systemPrompt":{"append":"Be kind."}}}`)
-		require.Nil(t, answer.Error)
-		var session struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &session))
-		e.session = session.SessionID
+		e.session = e.sessionOf(answer)
 		require.JSONEq(t, fmt.Sprintf(`{"sessionId":%q}`, e.session), string(answer.Result), "nothing is said of options that nobody knows")
 		for range 2 {
 			end := e.run("hello")
@@ -332,9 +329,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[{"name":"A","value":"b"}]}]}`)
-		var result struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		e.session = result.SessionID
+		e.session = e.sessionOf(answer)
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Contains(strings.Join(e.updates(), "\n"), "ignores MCP servers that an editor passes: files")
 		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), told)

@@ -277,11 +277,9 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 		},
 		"forked": func(r *filesRoom) {
 			answer := r.call("session/fork", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir))
-			require.Nil(r.t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-			require.NotEqual(r.t, r.session, result.SessionID)
-			r.session = result.SessionID
+			copied := r.sessionOf(answer)
+			require.NotEqual(r.t, r.session, copied)
+			r.session = copied
 		},
 		"compacted": func(r *filesRoom) {
 			require.Equal(r.t, "end_turn", r.run("/compact"))

@@ -86,9 +86,7 @@ func TestDefaults(t *testing.T) {
 				options := optionsOf(t, answer.Result)
 				require.Equal(t, "fake-thinker", options["model"].CurrentValue)
 				require.Equal(t, "steer", options["follow_up"].CurrentValue)
-				var r struct{ SessionID string }
-				require.NoError(t, json.Unmarshal(answer.Result, &r))
-				e.session = r.SessionID
+				e.session = e.sessionOf(answer)
 				synctest.Wait()
 				require.Equal(t, stream.ModeAutoLow, e.current().Mode())
 				require.Equal(t, "end_turn", e.run("hello"))
@@ -165,9 +163,7 @@ func TestBooleanOption(t *testing.T) {
 		e := declaring(t, knowsSwitches, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
 		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
 		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, answer.Result))
-		var r struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &r))
-		e.session = r.SessionID
+		e.session = e.sessionOf(answer)
 		for _, on := range []bool{false, false, true, false} {
 			answer = e.setRaw("auto_compaction", fmt.Sprintf(`"type":"boolean","value":%v`, on))
 			require.Nil(t, answer.Error)

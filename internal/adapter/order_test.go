@@ -29,10 +29,7 @@ func TestQuirk35_ProcessGoesOnInItsCopy(t *testing.T) {
 	for name, fork := range map[string]func(e *editor) (copied string){
 		"session/fork": func(e *editor) string {
 			answer := e.call("session/fork", sessionParamsOf(e.session))
-			require.Nil(e.t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(e.t, json.Unmarshal(answer.Result, &result))
-			return result.SessionID
+			return e.sessionOf(answer)
 		},
 		"/fork": func(e *editor) string {
 			require.Equal(e.t, "end_turn", e.run("/fork"))

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,14 +48,7 @@ func (e instructed) ask(method, id, more string) string {
 	if id != "" {
 		name = fmt.Sprintf(`"sessionId":%q,`, id)
 	}
-	answer := e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)
-	require.Nil(e.t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
-	if result.SessionID == "" {
-		result.SessionID = id
-	}
-	return result.SessionID
+	return cmp.Or(e.sessionOf(e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)), id)
 }
 
 // stores writes what droid keeps of a session, with what it adds to its system prompt.

@@ -128,15 +128,13 @@ func TestForksOfAThread(t *testing.T) {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
 				answer := e.call("session/fork", sessionParamsOf(ids[0]))
-				require.Nil(t, answer.Error)
+				forked := e.sessionOf(answer)
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-				var forked struct{ SessionID string }
-				require.NoError(t, json.Unmarshal(answer.Result, &forked))
-				require.Equal(t, []string{forked.SessionID}, e.agent.cfg.Store.Thread(forked.SessionID))
+				require.Equal(t, []string{forked}, e.agent.cfg.Store.Thread(forked))
 				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
-				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked.SessionID}), "kept for a load")
-				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
-				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked.SessionID)[:2])
+				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked}), "kept for a load")
+				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
+				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
 			})
 		})
 	}

@@ -102,9 +102,7 @@ func (r *trustRoom) newSession() wireMessage {
 	r.t.Helper()
 	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[]}`)
 	if answer.Error == nil {
-		var result struct{ SessionID string }
-		require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-		r.session = result.SessionID
+		r.session = r.sessionOf(answer)
 	}
 	r.settle()
 	return answer
