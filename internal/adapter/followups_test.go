@@ -19,7 +19,6 @@ import (
 
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/testing/fixture"
 )
 
 // slow is a script with a turn of text, or one with a slow tool, by the first prompt; texts collects what the model saw.
@@ -111,68 +110,6 @@ func TestChangeBetweenTwoTurns(t *testing.T) {
 		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn"},
 			slices.DeleteFunc(e.updates(), func(u string) bool { return !strings.HasPrefix(u, "agent") && !strings.HasPrefix(u, "end") }))
 	})
-}
-
-// TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce: droid 0.99 runs the steered prompt
-// beside the first one, whose idle comes first. What the other goes on to say does
-// not come after the cancelled prompts' ends.
-func TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce(t *testing.T) {
-	step := func(dir fixture.Dir, format string, args ...any) fixture.Step {
-		return fixture.Step{Dir: dir, Msg: []byte(`{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.15.0",` + fmt.Sprintf(format, args...) + `}`)}
-	}
-	request := func(id, method string) fixture.Step {
-		return step(fixture.ToDroid, `"type":"request","id":%q,"method":"droid.%s","params":{}`, id, method)
-	}
-	reply := func(id, result string) fixture.Step {
-		return step(fixture.FromDroid, `"type":"response","id":%q,"result":%s`, id, result)
-	}
-	event := func(trace, body string) fixture.Step {
-		return step(fixture.FromDroid, `"type":"notification","method":"droid.session_notification","params":{"notification":%s},"_meta":{"traceparent":"00-%s-1-01"}`, body, trace)
-	}
-	state := func(trace, name string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"droid_working_state_changed","newState":%q}`, name))
-	}
-	message := func(trace, id, role, text, requestID string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"create_message","message":{"id":%q,"role":%q,"content":[{"type":"text","text":%q}]},"requestId":%q}`, id, role, text, requestID))
-	}
-	delta := func(trace, id, text string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"assistant_text_delta","messageId":%q,"blockIndex":0,"textDelta":%q}`, id, text))
-	}
-	const streaming, idle = "streaming_assistant_message", "idle"
-	begun := []fixture.Step{
-		request("1", "initialize_session"), reply("1", `{"sessionId":"S","session":{"messages":[]},"settings":{},"availableModels":[]}`),
-		request("2", "add_user_message"), reply("2", `{}`), state("a", streaming),
-	}
-	beside := []fixture.Step{request("3", "add_user_message"), reply("3", `{}`), state("b", streaming)}
-	interrupt := []fixture.Step{request("4", "interrupt_session"), reply("4", `{}`)}
-	first, second := message("a", "u1", "user", "first", "2"), message("b", "u2", "user", "second", "3")
-	for name, steps := range map[string][][]fixture.Step{
-		"the first ends first": {begun, {first, delta("a", "m1", "one ")}, beside, interrupt,
-			{second, message("a", "m1", "assistant", "one ", ""), state("a", idle), delta("b", "m2", "late "), message("b", "m2", "assistant", "late ", ""), state("b", idle)}},
-		"the second is echoed first": {begun, beside, {second}, interrupt,
-			{first, state("b", idle), delta("a", "m1", "late "), message("a", "m1", "assistant", "late ", ""), state("a", idle)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := begin(t, playing(fakedroid.Replay(slices.Concat(slices.Concat(steps...), []fixture.Step{{Dir: fixture.Note, Note: "stdin end"}}))))
-				require.Nil(t, e.set("follow_up", options.Steer).Error)
-				one := e.prompt("first")
-				synctest.Wait()
-				two := e.prompt("second")
-				synctest.Wait()
-				e.cancel()
-				require.Equal(t, "cancelled", ended(e.await(one)))
-				require.Equal(t, "cancelled", ended(e.await(two)))
-				time.Sleep(time.Second)
-				over := false
-				for _, u := range e.updates() {
-					over = over || strings.HasPrefix(u, "end ")
-					require.False(t, over && strings.HasPrefix(u, "agent: "), "%q", e.updates())
-				}
-				require.True(t, over)
-			})
-		})
-	}
 }
 
 // A prompt that waits may link a file that the turn before it makes: the model is not told

@@ -215,17 +215,6 @@ func TestSubagentsFile(t *testing.T) {
 		"is not there":  {nil, nil, unknown},
 		"appears late":  {nil, whole, done},
 		"has no result": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.Write(s.Calls("", tool)) }, nil, unknown},
-		"is half written": {
-			func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-				return s.WriteText(line(s.Calls("", tool)) + line(s.Result(tool))[:40])
-			},
-			func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.WriteText(line(s.Result(tool))[40:]) }, done},
-		"has a damaged line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			return s.WriteText(line(s.Calls("", tool)) + "{\"type\":\n[]\n\x00\n" + line(s.Result(tool)))
-		}, nil, done},
-		"has a huge line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			return s.WriteText(line(s.Calls("", tool)) + line(s.Answer(strings.Repeat("x", 5<<20))) + line(s.Result(tool)))
-		}, nil, done},
 		"is a directory": {func(s *fakedroid.Subagent, _ fakedroid.Tool) error {
 			return inTurn(func() error { return os.Remove(s.File) }, func() error { return os.Mkdir(s.File, 0o700) })
 		}, nil, unknown},
