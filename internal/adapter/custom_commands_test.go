@@ -94,20 +94,3 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 		require.Less(t, time.Since(began), 2*lookTime, "the prompt does not wait for it")
 	})
 }
-
-// droid fails at a command that was removed while it ran (0.225). The user is told why.
-func TestRemovedCommandSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var droid lister
-		droid.has("mine", "other")
-		e := begin(t, playing(sayAgain(), droid.option()))
-		require.Equal(t, "end_turn", e.run("/mine now"))
-		droid.has("other")
-		require.Contains(t, e.run("/Mine now"), "was removed")
-		require.NotContains(t, e.commandsTold(), "mine")
-		require.Equal(t, "end_turn", e.run("/other"))
-		require.Equal(t, "end_turn", e.run("/nothing"))
-		droid.has("other", "mine")
-		require.Equal(t, "end_turn", e.run("/mine now"))
-	})
-}
