@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,26 +26,6 @@ func shared(v fakedroid.Option, script fakedroid.Script) starter {
 
 func sessionParamsOf(id string) string {
 	return fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[]}`, id)
-}
-
-// TestReplayReadsNoFiles: what a file holds today says nothing about an edit of
-// the past.
-func TestReplayReadsNoFiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "n.txt")
-		edit := fakedroid.Tool{ID: "e", Name: "Create", Input: fakedroid.Fields{"file_path": path, "content": "then"}, Result: "ok"}
-		start := shared(fakedroid.WithVersion(fakedroid.V0225), uses(edit))
-		live := begin(t, start)
-		require.Equal(t, "end_turn", live.run("write"))
-		live.close()
-		require.NoError(t, os.WriteFile(path, []byte("today"), 0o644))
-		again := connect(t, start)
-		require.Nil(t, again.call("session/load", sessionParamsOf(live.session)).Error)
-		all, err := json.Marshal(again.received())
-		require.NoError(t, err)
-		require.Contains(t, string(all), "then")
-		require.NotContains(t, string(all), "today")
-	})
 }
 
 // TestNoParkingAtWork: neither while a prompt runs nor while the user decides.
