@@ -158,30 +158,20 @@ func TestCheckDirectory(t *testing.T) {
 // TestDroidCannotStart: session/new says why and what to do, and works once
 // droid is there.
 func TestDroidCannotStart(t *testing.T) {
-	for name, tc := range map[string]struct {
-		err  error
-		says []string
-	}{
-		"other": {errors.New("no more processes"), []string{"droid could not be started", "no more processes"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				e := connect(t, func(n int) (*droid.Client, error) {
-					if n <= 2 { // the spare and the first session
-						return nil, tc.err
-					}
-					return fakeDroid(says("hi")), nil
-				})
-				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
-				require.NotNil(t, answer.Error)
-				require.Equal(t, -32603, answer.Error.Code)
-				for _, part := range tc.says {
-					require.Contains(t, answer.Error.Message, part)
-				}
-				require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
-			})
+	bubble(t, func(t *testing.T) {
+		e := connect(t, func(n int) (*droid.Client, error) {
+			if n <= 2 { // the spare and the first session
+				return nil, errors.New("no more processes")
+			}
+			return fakeDroid(says("hi")), nil
 		})
-	}
+		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
+		require.NotNil(t, answer.Error)
+		require.Equal(t, -32603, answer.Error.Code)
+		require.Contains(t, answer.Error.Message, "droid could not be started")
+		require.Contains(t, answer.Error.Message, "no more processes")
+		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
+	})
 }
 
 // Without a droid a session opens all the same, and its first prompt says what to do. A droid that is
@@ -196,10 +186,7 @@ func TestSessionsWithoutDroid(t *testing.T) {
 			return fakeDroid(says("hi"), v, fakedroid.WithSessions(stored)), nil
 		})
 		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[],"_meta":{"systemPrompt":{"append":"Be kind."}}}`)
-		require.Nil(t, answer.Error)
-		var session struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &session))
-		e.session = session.SessionID
+		e.session = e.sessionOf(answer)
 		require.JSONEq(t, fmt.Sprintf(`{"sessionId":%q}`, e.session), string(answer.Result), "nothing is said of options that nobody knows")
 		for range 2 {
 			end := e.run("hello")
@@ -382,9 +369,7 @@ func TestQuirk24_IgnoredMCPServersAreTold(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(says("hi"), v))
 		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[{"name":"A","value":"b"}]}]}`)
-		var result struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		e.session = result.SessionID
+		e.session = e.sessionOf(answer)
 		require.Equal(t, "end_turn", e.run("go"))
 		told := strings.Contains(strings.Join(e.updates(), "\n"), "ignores MCP servers that an editor passes: files")
 		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), told)
@@ -423,6 +408,7 @@ func TestLenientParams(t *testing.T) {
 			require.Nil(t, answer.Error, params)
 			require.JSONEq(t, `{"sessions":[]}`, string(answer.Result), params)
 		}
+		require.Equal(t, -32602, e.call("session/list", `{"cursor":"bogus"}`).Error.Code)
 		for _, params := range []string{
 			`{"cwd":"/workspace"}`, `{"cwd":"/workspace","mcpServers":null}`, `{"cwd":"/workspace","mcpServers":{},"_meta":null}`,
 			`{"cwd":"/workspace","mcpServers":[],"_meta":{"anything":{"else":[1]}},"modeId":null,"unknown":1}`,

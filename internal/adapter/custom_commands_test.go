@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,16 +22,6 @@ func (e *editor) commandsTold() (names []string) {
 		names = append(names, string(c.Name))
 	}
 	return names
-}
-
-// beginIn connects and makes a session in a directory.
-func beginIn(t *testing.T, cwd string, start starter) *editor {
-	t.Helper()
-	e := connect(t, start)
-	var result struct{ SessionID string }
-	require.NoError(t, json.Unmarshal(e.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, cwd)).Result, &result))
-	e.session = result.SessionID
-	return e
 }
 
 // sayAgain answers each prompt with its text.
@@ -63,7 +52,7 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droid lister
 		droid.has("greet")
-		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
+		e := begin(t, playing(sayAgain(), droid.option()))
 		synctest.Wait()
 		require.Contains(t, e.commandsTold(), "greet")
 		droid.has("greet", "later")
@@ -84,30 +73,11 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 	})
 }
 
-// A droid that does not expand commands and skills (before 0.215) is not asked for them:
-// none is offered, and what begins like one goes to the model.
-func TestNoCommandsOfADroidThatIsTooOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var droid lister
-		droid.has("greet")
-		skills := fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"skills": []any{fakedroid.Fields{"name": "demo", "location": "project"}}}, ""
-		})
-		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithVersion(fakedroid.V099), droid.option(), skills))
-		require.Equal(t, "end_turn", e.run("/greet Bob"))
-		require.Contains(t, e.updates(), "agent: droid: /greet Bob")
-		synctest.Wait()
-		require.NotContains(t, e.commandsTold(), "greet")
-		require.NotContains(t, e.commandsTold(), "demo")
-		require.Contains(t, e.commandsTold(), "compact")
-	})
-}
-
 // A list that droid does not give again is not taken for an empty one.
 func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		e := beginIn(t, "/workspace", playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
+		e := begin(t, playing(sayAgain(), fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
 			if asked++; asked > 1 {
 				return fakedroid.NoAnswer{}, ""
 			}
@@ -122,22 +92,5 @@ func TestCommandsStayWithoutAnAnswer(t *testing.T) {
 		began := time.Now()
 		require.Equal(t, "end_turn", e.run("/nobody"))
 		require.Less(t, time.Since(began), 2*lookTime, "the prompt does not wait for it")
-	})
-}
-
-// droid fails at a command that was removed while it ran (0.225). The user is told why.
-func TestRemovedCommandSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var droid lister
-		droid.has("mine", "other")
-		e := beginIn(t, "/workspace", playing(sayAgain(), droid.option()))
-		require.Equal(t, "end_turn", e.run("/mine now"))
-		droid.has("other")
-		require.Contains(t, e.run("/Mine now"), "was removed")
-		require.NotContains(t, e.commandsTold(), "mine")
-		require.Equal(t, "end_turn", e.run("/other"))
-		require.Equal(t, "end_turn", e.run("/nothing"))
-		droid.has("other", "mine")
-		require.Equal(t, "end_turn", e.run("/mine now"))
 	})
 }

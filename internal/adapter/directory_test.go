@@ -174,22 +174,6 @@ func TestOtherDirectoryIsRefused(t *testing.T) {
 	})
 }
 
-// The droid that waits serves a session in its own directory, and ends when the first one
-// is elsewhere.
-func TestSpareServesItsOwnDirectory(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		require.Nil(t, d.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, d.own)).Error)
-		require.Equal(t, []string{d.own}, d.dirs)
-	})
-	onDisk(t, func(t *testing.T, d *disk) {
-		require.Nil(t, d.asks("session/load", d.stored(d.old), d.old).Error)
-		require.Equal(t, []string{d.own, d.old}, d.dirs)
-		require.Equal(t, 1, d.fleet.alive(), "the one that waited has ended")
-		require.Nil(t, d.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, d.own)).Error)
-		require.Equal(t, []string{d.own, d.old, d.own}, d.dirs)
-	})
-}
-
 // A title that is given to a stored session moves nothing.
 func TestTitleLeavesTheDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -200,12 +200,17 @@ func (e *editor) beginSession() { e.t.Helper(); e.beginSessionIn("/workspace") }
 
 func (e *editor) beginSessionIn(dir string) {
 	e.t.Helper()
-	answer := e.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir))
+	e.session = e.sessionOf(e.call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, dir)))
+	require.NotEmpty(e.t, e.session)
+}
+
+// sessionOf is the id of the session that an answer has made, "" for one to a load.
+func (e *editor) sessionOf(answer wireMessage) string {
+	e.t.Helper()
 	require.Nil(e.t, answer.Error)
 	var result struct{ SessionID string }
 	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
-	require.NotEmpty(e.t, result.SessionID)
-	e.session = result.SessionID
+	return result.SessionID
 }
 
 // session finds an open session.

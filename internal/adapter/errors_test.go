@@ -173,7 +173,7 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 		require.Regexp(t, "-32603 droid was killed by droid-acp, because of the test", end) // of the next one, which is asked as well
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, always(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") }))))
+		e := begin(t, shared(v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") })))
 		for range turns.MaxCrashes - 1 {
 			require.Contains(t, e.run("go"), again)
 		}
@@ -224,18 +224,6 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 		e := begin(t, playing(says("hi"), v, refuse))
 		require.Equal(t, "end_turn", e.run("/export"))
 		require.Contains(t, e.updates(), "agent: The conversation was not exported: droid refused to tell the conversation: not today.")
-	})
-}
-
-func TestUnknownSessionHasDetails(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		for _, method := range []string{"session/load", "session/close", "session/prompt"} {
-			answer := e.call(method, sessionParamsOf("no-such"))
-			require.Equal(t, -32002, answer.Error.Code, method)
-			require.Equal(t, `There is no session "no-such". Create one with session/new, or use one that session/list returns.`, allOf(answer.Error), method)
-			require.Contains(t, string(answer.Error.Data), `"sessionId":"no-such"`, method)
-		}
 	})
 }
 

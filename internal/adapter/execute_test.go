@@ -18,14 +18,7 @@ import (
 // beginAs begins as an editor that declares these client capabilities.
 func beginAs(t *testing.T, capabilities string, start starter) *editor {
 	t.Helper()
-	e := open(t, start)
-	require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,`+asZed+`}`).Error)
-	answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
-	require.Nil(t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(t, json.Unmarshal(answer.Result, &result))
-	e.session = result.SessionID
-	return e
+	return beginNamed(t, "zed", capabilities, start)
 }
 
 // callUpdate is a tool_call or tool_call_update that came.

@@ -263,26 +263,9 @@ func TestDroidWithoutOurHooks(t *testing.T) {
 	}
 }
 
-// The process that a parked session gets, and that of a copy, have hooks as well.
+// The process that goes on in another session of the thread has hooks as well, and the editor is asked for the session that it knows.
 func TestHooksOfLaterProcesses(t *testing.T) {
 	for name, change := range map[string]func(r *filesRoom){
-		"parked": func(r *filesRoom) {
-			time.Sleep(2 * time.Minute)
-			require.True(r.t, r.parked())
-		},
-		"crashed": func(r *filesRoom) { r.droid().client.Kill(); synctest.Wait() },
-		"loaded": func(r *filesRoom) {
-			require.Nil(r.t, r.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Error)
-			require.Nil(r.t, r.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir)).Error)
-		},
-		"forked": func(r *filesRoom) {
-			answer := r.call("session/fork", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, r.session, r.dir))
-			require.Nil(r.t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-			require.NotEqual(r.t, r.session, result.SessionID)
-			r.session = result.SessionID
-		},
 		"compacted": func(r *filesRoom) {
 			require.Equal(r.t, "end_turn", r.run("/compact"))
 			r.inside(func(s *Session) { require.NotEqual(r.t, r.session, s.droidID) })
@@ -301,7 +284,6 @@ func TestHooksOfLaterProcesses(t *testing.T) {
 				}))
 				r.greets(bothMethods, "zed")
 				r.session = r.newSession()
-				r.agent.cfg.ParkAfter = time.Minute
 				path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
 				r.does(readOf(path))
 				require.Equal(t, "end_turn", r.run("go"))

@@ -134,11 +134,7 @@ func (r *filesRoom) greets(capabilities, name string) {
 
 func (r *filesRoom) newSession() string {
 	r.t.Helper()
-	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[`+r.servers+`]}`)
-	require.Nil(r.t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-	return result.SessionID
+	return r.sessionOf(r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[`+r.servers+`]}`))
 }
 
 // start is a starter.

@@ -179,10 +179,7 @@ func (r *recordedClient) act(e *editor, step fixture.Step) {
 	switch m.Method {
 	case "droid.initialize_session":
 		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
-		require.Nil(r.t, answer.Error)
-		var result struct{ SessionID string }
-		require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-		e.session = result.SessionID
+		e.session = e.sessionOf(answer)
 	case "droid.add_user_message":
 		e.prompt(m.Params.Text)
 	case "droid.interrupt_session":

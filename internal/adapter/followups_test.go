@@ -18,13 +18,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
-	"droid-acp/internal/testing/fixture"
 )
 
-// slow is a script with a turn of text, a turn with a slow tool, or one with a
-// permission, by the first prompt; texts collects what the model saw.
+// slow is a script with a turn of text, or one with a slow tool, by the first prompt; texts collects what the model saw.
 type slow struct {
 	mu    sync.Mutex
 	texts []string
@@ -45,8 +42,6 @@ func (s *slow) script() fakedroid.Script {
 		switch {
 		case strings.HasPrefix(p.Text, "stream"):
 			return d.Say("", "one two three four five six seven eight")
-		case strings.HasPrefix(p.Text, "permission"):
-			use.Confirmation, use.Impact, use.Progress = "exec", "high", nil
 		case !strings.HasPrefix(p.Text, "tool"):
 			return d.Say("", "Answer to "+p.Text)
 		}
@@ -56,69 +51,6 @@ func (s *slow) script() fakedroid.Script {
 		s.saw(d.Folded()...)
 		return d.Say("", "Done.")
 	})
-}
-
-// Cancel ends the running prompt and all that wait, wherever they wait, and
-// whether droid has stopped with its idle or a little later.
-func TestCancelWithFollowUps(t *testing.T) {
-	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, " late": fakedroid.WithLateInterrupts()} {
-		for _, behaviour := range []string{options.Queue, options.Steer} {
-			testCancelWithFollowUps(t, behaviour, name, late)
-		}
-	}
-}
-
-func testCancelWithFollowUps(t *testing.T, behaviour, name string, late fakedroid.Option) {
-	for _, moment := range []string{"stream", "tool"} {
-		t.Run(behaviour+" "+moment+name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				script := new(slow)
-				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
-				require.Nil(t, e.set("follow_up", behaviour).Error)
-				ids := []string{e.prompt(moment + " first")}
-				time.Sleep(150 * time.Millisecond)
-				ids = append(ids, e.prompt("second"), e.prompt("third"))
-				synctest.Wait()
-				e.cancel()
-				began := time.Now()
-				for _, id := range ids {
-					require.Equal(t, "cancelled", ended(e.await(id)))
-				}
-				require.Less(t, time.Since(began), time.Second)
-				if behaviour == options.Steer {
-					got := strings.Join(e.updates(), "\n")
-					require.Contains(t, got, "droid discarded a waiting message: second")
-					require.Contains(t, got, "droid discarded a waiting message: third")
-				}
-				require.Equal(t, "end_turn", e.run("fourth"))
-				require.Equal(t, []string{moment + " first", "fourth"}, script.texts)
-			})
-		})
-	}
-}
-
-// If the running prompt alone is cancelled, the others still run: droid throws them
-// away, and they are sent again, in order.
-func TestCancelRequestSparesFollowUps(t *testing.T) {
-	for name, late := range map[string]fakedroid.Option{"": func(*fakedroid.Droid) {}, "late": fakedroid.WithLateInterrupts()} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				script := new(slow)
-				e := begin(t, playing(script.script(), v, late, fakedroid.WithPace(100*time.Millisecond)))
-				require.Nil(t, e.set("follow_up", options.Steer).Error)
-				first := e.prompt("stream first")
-				time.Sleep(150 * time.Millisecond)
-				second, third := e.prompt("second"), e.prompt("third")
-				synctest.Wait()
-				e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
-				require.Equal(t, "cancelled", ended(e.await(first)))
-				require.Equal(t, "end_turn", ended(e.await(second)))
-				require.Equal(t, "end_turn", ended(e.await(third)))
-				require.Equal(t, []string{"stream first", "second", "third"}, script.texts)
-				require.NotContains(t, strings.Join(e.updates(), "\n"), "discarded")
-			})
-		})
-	}
 }
 
 // Of prompts sent into a running turn, the one that droid refuses ends with the
@@ -180,93 +112,6 @@ func TestChangeBetweenTwoTurns(t *testing.T) {
 	})
 }
 
-// A droid that dies ends the steered prompts, too.
-func TestCrashWithSteeredPrompts(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
-		e := begin(t, func(n int) (*droid.Client, error) {
-			if n == 1 {
-				return fakeDroid(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-					if err := d.Pause(time.Second); err != nil {
-						return err
-					}
-					return &fakedroid.Death{Code: 3}
-				}), v, sessions), nil
-			}
-			return fakeDroid(says("alive"), v, sessions), nil
-		})
-		require.Nil(t, e.set("follow_up", options.Steer).Error)
-		first := e.prompt("first")
-		time.Sleep(100 * time.Millisecond)
-		second := e.prompt("second")
-		require.Contains(t, ended(e.await(first)), "-32603 droid ")
-		require.Contains(t, ended(e.await(second)), "-32603 droid ")
-		require.Equal(t, "end_turn", e.run("third"))
-	})
-}
-
-// TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce: droid 0.99 runs the steered prompt
-// beside the first one, whose idle comes first. What the other goes on to say does
-// not come after the cancelled prompts' ends.
-func TestQuirk31_NothingAfterTheEndOfTwoTurnsAtOnce(t *testing.T) {
-	step := func(dir fixture.Dir, format string, args ...any) fixture.Step {
-		return fixture.Step{Dir: dir, Msg: []byte(`{"jsonrpc":"2.0","factoryApiVersion":"1.0.0","factoryProtocolVersion":"1.15.0",` + fmt.Sprintf(format, args...) + `}`)}
-	}
-	request := func(id, method string) fixture.Step {
-		return step(fixture.ToDroid, `"type":"request","id":%q,"method":"droid.%s","params":{}`, id, method)
-	}
-	reply := func(id, result string) fixture.Step {
-		return step(fixture.FromDroid, `"type":"response","id":%q,"result":%s`, id, result)
-	}
-	event := func(trace, body string) fixture.Step {
-		return step(fixture.FromDroid, `"type":"notification","method":"droid.session_notification","params":{"notification":%s},"_meta":{"traceparent":"00-%s-1-01"}`, body, trace)
-	}
-	state := func(trace, name string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"droid_working_state_changed","newState":%q}`, name))
-	}
-	message := func(trace, id, role, text, requestID string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"create_message","message":{"id":%q,"role":%q,"content":[{"type":"text","text":%q}]},"requestId":%q}`, id, role, text, requestID))
-	}
-	delta := func(trace, id, text string) fixture.Step {
-		return event(trace, fmt.Sprintf(`{"type":"assistant_text_delta","messageId":%q,"blockIndex":0,"textDelta":%q}`, id, text))
-	}
-	const streaming, idle = "streaming_assistant_message", "idle"
-	begun := []fixture.Step{
-		request("1", "initialize_session"), reply("1", `{"sessionId":"S","session":{"messages":[]},"settings":{},"availableModels":[]}`),
-		request("2", "add_user_message"), reply("2", `{}`), state("a", streaming),
-	}
-	beside := []fixture.Step{request("3", "add_user_message"), reply("3", `{}`), state("b", streaming)}
-	interrupt := []fixture.Step{request("4", "interrupt_session"), reply("4", `{}`)}
-	first, second := message("a", "u1", "user", "first", "2"), message("b", "u2", "user", "second", "3")
-	for name, steps := range map[string][][]fixture.Step{
-		"the first ends first": {begun, {first, delta("a", "m1", "one ")}, beside, interrupt,
-			{second, message("a", "m1", "assistant", "one ", ""), state("a", idle), delta("b", "m2", "late "), message("b", "m2", "assistant", "late ", ""), state("b", idle)}},
-		"the second is echoed first": {begun, beside, {second}, interrupt,
-			{first, state("b", idle), delta("a", "m1", "late "), message("a", "m1", "assistant", "late ", ""), state("a", idle)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := begin(t, playing(fakedroid.Replay(slices.Concat(slices.Concat(steps...), []fixture.Step{{Dir: fixture.Note, Note: "stdin end"}}))))
-				require.Nil(t, e.set("follow_up", options.Steer).Error)
-				one := e.prompt("first")
-				synctest.Wait()
-				two := e.prompt("second")
-				synctest.Wait()
-				e.cancel()
-				require.Equal(t, "cancelled", ended(e.await(one)))
-				require.Equal(t, "cancelled", ended(e.await(two)))
-				time.Sleep(time.Second)
-				over := false
-				for _, u := range e.updates() {
-					over = over || strings.HasPrefix(u, "end ")
-					require.False(t, over && strings.HasPrefix(u, "agent: "), "%q", e.updates())
-				}
-				require.True(t, over)
-			})
-		})
-	}
-}
-
 // A prompt that waits may link a file that the turn before it makes: the model is not told
 // that there is none.
 func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
@@ -293,24 +138,5 @@ func TestLinkToWhatTheTurnBeforeMakes(t *testing.T) {
 		require.Equal(t, "end_turn", ended(e.await(second)))
 		require.Contains(t, <-heard, "no such file")
 		require.NotContains(t, <-heard, "no such file")
-	})
-}
-
-// What is to be told with the next prompt is told once, however often it was found while
-// the editor opened the session.
-func TestNoteIsToldOnce(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		stored := new(fakedroid.Sessions)
-		id := stored.Add("/workspace")
-		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored)))
-		e.session = id
-		params := fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[{"type":"carrier-pigeon","name":"coo"}]}`, id)
-		for range 3 {
-			require.Nil(t, e.call("session/load", params).Error)
-		}
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
-		require.Equal(t, "end_turn", e.run("again"))
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "The MCP server coo is not there"))
 	})
 }

@@ -12,28 +12,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-var threeQuestions = []fakedroid.Question{
-	{Topic: "Color", Question: "Which color?", Options: []string{"Red", "Blue"}},
-	{Topic: "Size", Question: "Which size?", Options: []string{"S", "L"}},
-	{Question: "Your name?"},
-}
-
 const formClient = `{"elicitation":{"form":{}}}`
-
-// A cancelled turn takes the form back and droid has its answer.
-func TestCancelWhileAFormIsOpen(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			_, err := d.AskUser("", threeQuestions...)
-			return err
-		}), v))
-		id := e.prompt("ask me")
-		require.Contains(t, methods(e), "elicitation/create")
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, methods(e), "$/cancel_request")
-	})
-}
 
 // A cancelled turn takes the form back and droid is told "cancel".
 func TestCancelWhileThePlanIsEdited(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
@@ -65,87 +64,6 @@ func TestCancelWhileTheUserSaysWhy(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("next"))
 		require.Equal(t, "next", saw[len(saw)-1])
 		require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
-	})
-}
-
-// What is said with several refusals of a turn goes as one message, in order.
-func TestWordsOfSeveralRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var saw []string
-		answered := 0
-		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			saw = append(saw, p.Text)
-			if p.Text != "tool" {
-				return d.Say("", "Answer.")
-			}
-			// 0.215 and later ask for the other groups before the turn ends.
-			for _, tool := range []fakedroid.Tool{touch, touch} {
-				tool.ID = fmt.Sprint("t", answered)
-				answered++
-				if err := d.Use("", "", tool); !errors.Is(err, fakedroid.ErrRefused) {
-					return err
-				}
-			}
-			return fakedroid.ErrRefused
-		}), fakedroid.WithVersion(fakedroid.V0225)))
-		e.ask = refuseWithWords
-		forms := 0
-		e.onForm = func(p protocol.ElicitationParams) string {
-			forms++
-			return sayWhy(fmt.Sprint("reason ", forms))(p)
-		}
-		require.Equal(t, "end_turn", e.run("tool"))
-		require.Equal(t, []string{"tool", "reason 1\n\nreason 2"}, saw)
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "user:"))
-	})
-}
-
-// A follow-up that droid has already runs before the words; each prompt ends once, and the
-// first one behind its words.
-func TestWordsBehindAFollowUp(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-		e.ask = refuseWithWords
-		e.onForm = func(p protocol.ElicitationParams) string {
-			time.Sleep(time.Second)
-			return sayWhy("no")(p)
-		}
-		require.Nil(t, e.set("follow_up", options.Steer).Error)
-		first, second := e.prompt("tool"), e.prompt("second")
-		require.Equal(t, "end_turn", ended(e.await(second)))
-		require.Equal(t, "end_turn", ended(e.await(first)))
-		require.Equal(t, []string{"tool", "refused", "second", "no"}, saw)
-		var ends []string
-		for _, m := range e.received() {
-			if ended(m) == "end_turn" {
-				ends = append(ends, string(m.ID))
-			}
-		}
-		require.Equal(t, []string{second, first}, ends)
-	})
-}
-
-// A cancel while the model answers the words ends the prompt, once.
-func TestCancelAfterTheWords(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if p.Text == "tool" {
-				return d.Use("", "Tool. ", touch)
-			}
-			if err := d.Say("", "I see."); err != nil {
-				return err
-			}
-			return d.Silence()
-		}), v))
-		e.ask, e.onForm = refuseWithWords, sayWhy("no")
-		id := e.prompt("tool")
-		e.until("the words are answered", func() bool { return strings.Contains(strings.Join(e.updates(), "\n"), "I see.") })
-		_, over := e.answered(id)
-		require.False(t, over)
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Equal(t, 1, strings.Count(strings.Join(e.updates(), "\n"), "end "))
 	})
 }
 

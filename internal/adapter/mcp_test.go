@@ -56,28 +56,6 @@ func TestPromptWaitsForServers(t *testing.T) {
 	})
 }
 
-// It waits for a bounded time, and says so.
-func TestPromptGoesOnWithoutLateServers(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginWith(t, v, "slow", "mute")
-		began := time.Now()
-		prompt := e.prompt("go")
-		e.hear(status("slow", "connecting"), status("mute", "connecting"))
-		require.Equal(t, "end_turn", ended(e.await(prompt)))
-		require.InDelta(t, 10, time.Since(began).Seconds(), 1)
-		told := e.told()
-		require.Contains(t, told, "Waiting for the MCP servers to start: slow, mute.")
-		require.Contains(t, told, "These MCP servers have not answered for 10s: slow, mute.")
-		require.Equal(t, strings.Contains(t.Name(), string(fakedroid.V099)), strings.Contains(told, "does not offer them to the model before"))
-
-		e.hear(status("slow", "connected"), status("mute", "connecting"))
-		began = time.Now()
-		require.Equal(t, "end_turn", e.run("again"))
-		require.Less(t, time.Since(began), time.Second, "no second wait")
-		require.Contains(t, e.told(), "The MCP server slow has connected now.")
-	})
-}
-
 // One that is cancelled meanwhile does not reach droid, and the next one does.
 func TestCancelWhileServersStart(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -15,8 +15,6 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-const urlClient = `{"elicitation":{"url":{}}}`
-
 func loginAt(url string) stream.MCPAuthRequired {
 	return stream.MCPAuthRequired{ServerName: "safe", AuthURL: url, Message: "Please."}
 }
@@ -46,36 +44,10 @@ func (e *editor) auth(ev stream.Event) {
 	e.inside(func(s *Session) { s.heed(quirks.Other{Event: ev}, nil) })
 }
 
-// The address of a login is shown by the editor, holds up no turn, and its end is
-// told.
-func TestLoginByElicitation(t *testing.T) {
-	for _, tc := range []struct{ outcome, told string }{
-		{"success", "You are logged in to the MCP server safe."},
-		{"error", "The login to the MCP server safe failed: It broke. `/mcp login safe` starts it again."},
-	} {
-		bubble(t, func(t *testing.T) {
-			e := beginAs(t, urlClient, playing(says("hi")))
-			e.auth(loginAt("https://example.com/login"))
-			id, p := e.askedFor(t)
-			require.Equal(t, protocol.URLElicitation{SessionID: e.session, Mode: "url", ElicitationID: p.ElicitationID, URL: "https://example.com/login", Message: "The MCP server safe needs you to log in."}, p)
-			require.NotEmpty(t, p.ElicitationID)
-			require.Equal(t, "end_turn", e.run("go on meanwhile"))
-			e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept"}}`, id))
-			require.Zero(t, e.count("elicitation/complete"))
-			e.auth(stream.MCPAuthCompleted{ServerName: "safe", Outcome: tc.outcome, Message: "It broke."})
-			require.Equal(t, 1, e.count("elicitation/complete"))
-			require.Zero(t, e.count("$/cancel_request"))
-			require.Equal(t, "end_turn", e.run("go"))
-			require.Contains(t, e.told(), tc.told)
-			require.NotContains(t, e.told(), "https://")
-		})
-	}
-}
-
 // If an editor cannot open addresses although it said so, the user gets the link.
 func TestLoginThatTheEditorDoesNotShow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.auth(loginAt("https://example.com/login"))
 		id, _ := e.askedFor(t)
 		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, id))
@@ -97,7 +69,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				e := beginAs(t, urlClient, playing(says("hi")))
+				e := beginAs(t, canOpen, playing(says("hi")))
 				e.auth(loginAt("https://example.com/login"))
 				_, p := e.askedFor(t)
 				end(e)
@@ -115,7 +87,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 // its process.
 func TestLoginKeepsTheProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
 		e.agent.cfg.ParkAfter = time.Minute
 		require.Equal(t, "end_turn", e.run("go"))
@@ -130,7 +102,7 @@ func TestLoginKeepsTheProcess(t *testing.T) {
 // One that begins while the session opens is shown once the editor knows it.
 func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		e := beginAs(t, urlClient, playing(says("hi")))
+		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
 		e.inside(func(s *Session) { s.out = telling.New(e.agent.conn, s.Post, e.agent.log) })
 		e.auth(loginAt("https://example.com/login"))

@@ -73,22 +73,6 @@ func TestConfigOptionsAreOffered(t *testing.T) {
 	})
 }
 
-// set_mode and droid itself change the option, too.
-func TestOptionsFollow(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		always := touch
-		always.Impact = "low"
-		e := begin(t, playing(uses(always), v))
-		require.Nil(t, e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-medium"}`, e.session)).Error)
-		require.Equal(t, "auto-medium", optionsOf(t, e.lastUpdate("config_option_update"))["mode"].CurrentValue)
-		require.Nil(t, e.set("mode", "normal").Error)
-		e.ask = func(p permission) string { return p.optionOf("allow_always") }
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, string(e.current().Mode()), optionsOf(t, e.lastUpdate("config_option_update"))["mode"].CurrentValue)
-		require.NotEqual(t, "normal", string(e.current().Mode()), "proceed_always raised it")
-	})
-}
-
 func TestDefaults(t *testing.T) {
 	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225, fakedroid.Unversioned} {
 		t.Run(string(v), func(t *testing.T) {
@@ -102,9 +86,7 @@ func TestDefaults(t *testing.T) {
 				options := optionsOf(t, answer.Result)
 				require.Equal(t, "fake-thinker", options["model"].CurrentValue)
 				require.Equal(t, "steer", options["follow_up"].CurrentValue)
-				var r struct{ SessionID string }
-				require.NoError(t, json.Unmarshal(answer.Result, &r))
-				e.session = r.SessionID
+				e.session = e.sessionOf(answer)
 				synctest.Wait()
 				require.Equal(t, stream.ModeAutoLow, e.current().Mode())
 				require.Equal(t, "end_turn", e.run("hello"))
@@ -181,9 +163,7 @@ func TestBooleanOption(t *testing.T) {
 		e := declaring(t, knowsSwitches, playing(says("hi"), fakedroid.WithSessions(new(fakedroid.Sessions))))
 		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
 		require.Equal(t, map[string]bool{"auto_compaction": true}, switchesOf(t, answer.Result))
-		var r struct{ SessionID string }
-		require.NoError(t, json.Unmarshal(answer.Result, &r))
-		e.session = r.SessionID
+		e.session = e.sessionOf(answer)
 		for _, on := range []bool{false, false, true, false} {
 			answer = e.setRaw("auto_compaction", fmt.Sprintf(`"type":"boolean","value":%v`, on))
 			require.Nil(t, answer.Error)

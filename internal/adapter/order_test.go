@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,42 +21,6 @@ import (
 // inSession makes the params of a method from the session's id and what else there is.
 func (e *editor) inSession(more string) string {
 	return fmt.Sprintf(`{"sessionId":%q%s}`, e.session, more)
-}
-
-// TestQuirk35_ProcessGoesOnInItsCopy: what is said after a copy was made belongs to the
-// session, not to its copy.
-func TestQuirk35_ProcessGoesOnInItsCopy(t *testing.T) {
-	for name, fork := range map[string]func(e *editor) (copied string){
-		"session/fork": func(e *editor) string {
-			answer := e.call("session/fork", sessionParamsOf(e.session))
-			require.Nil(e.t, answer.Error)
-			var result struct{ SessionID string }
-			require.NoError(e.t, json.Unmarshal(answer.Result, &result))
-			return result.SessionID
-		},
-		"/fork": func(e *editor) string {
-			require.Equal(e.t, "end_turn", e.run("/fork"))
-			said := strings.Join(e.updates(), "\n")
-			_, id, _ := strings.Cut(said, "The copy is the session `")
-			return id[:36]
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				e := begin(t, playing(repeats(), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
-				require.Equal(t, "end_turn", e.run("before"))
-				copied := fork(e)
-				require.Equal(t, "end_turn", e.run("behind"))
-				for id, has := range map[string]bool{e.session: true, copied: false} {
-					from := len(e.received())
-					require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
-					history, _ := json.Marshal(e.received()[from:])
-					require.Contains(t, string(history), "before")
-					require.Equal(t, has, strings.Contains(string(history), "behind"), "in the copy: %v", id == copied)
-				}
-			})
-		})
-	}
 }
 
 // A /fork that was cancelled leaves no process in the copy: droid may have made it.
@@ -80,57 +43,6 @@ func TestQuirk35_CancelledFork(t *testing.T) {
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 		history, _ := json.Marshal(e.received()[from:])
 		require.Contains(t, string(history), "behind")
-	})
-}
-
-// What a later request needs of an earlier one is looked at when its turn has come.
-func TestSettingsAreCheckedInTheirTurn(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v))
-		set := func(id, value string) string {
-			return e.request("session/set_config_option", e.inSession(fmt.Sprintf(`,"configId":%q,"value":%q`, id, value)))
-		}
-		for range 20 {
-			ids := []string{set("model", "fake-thinker"), set("reasoning_effort", "high"), set("model", "custom:Fake-0"), set("reasoning_effort", "high")}
-			for i, id := range ids {
-				if answer := e.await(id); i < 3 {
-					require.Nil(t, answer.Error, "request %d", i)
-				} else {
-					require.Contains(t, answer.Error.Message, "unknown configId", "the last model has no efforts")
-				}
-			}
-		}
-	})
-}
-
-// A prompt with an image goes to the model that was chosen before it, whichever one there was
-// when it came.
-func TestImageForTheModelOfItsTurn(t *testing.T) {
-	const image = `,"prompt":[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}]`
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v))
-		blind := func(e *editor) { // the model of the session cannot see images, fake-thinker can
-			e.inside(func(s *Session) {
-				models := slices.Clone(s.options.Models())
-				for i := range models {
-					models[i].NoImageSupport = models[i].ID == "custom:Fake-0"
-				}
-				s.options.Offered(models)
-			})
-		}
-		blind(e)
-		require.Contains(t, e.call("session/prompt", e.inSession(image)).Error.Message, "cannot see images")
-		for range 10 {
-			model := e.request("session/set_model", e.inSession(`,"modelId":"fake-thinker"`))
-			prompt := e.request("session/prompt", e.inSession(image))
-			require.Nil(t, e.await(model).Error)
-			require.Equal(t, "end_turn", ended(e.await(prompt)))
-			model = e.request("session/set_model", e.inSession(`,"modelId":"custom:Fake-0"`))
-			prompt = e.request("session/prompt", e.inSession(image))
-			require.Nil(t, e.await(model).Error)
-			require.Contains(t, ended(e.await(prompt)), "cannot see images")
-		}
-		require.Contains(t, ended(e.call("session/prompt", e.inSession(`,"prompt":[{"type":"image","mimeType":"image/png","data":"%"}]`))), "not base64")
 	})
 }
 
@@ -287,32 +199,4 @@ func TestPanicInAChange(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Nil(t, e.set("mode", "spec").Error)
 	})
-}
-
-// The same with /mode: what the user sends until they know that it failed was meant for the mode that it names.
-func TestPromptBehindAModeCommandThatFails(t *testing.T) {
-	for _, how := range []string{"not today", "ignore", "hang"} {
-		t.Run(how, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				refuse := ""
-				slow := func(line []byte) {
-					if strings.Contains(string(line), "update_session_settings") {
-						time.Sleep(100 * time.Millisecond)
-					}
-				}
-				e := begin(t, func(int) (*droid.Client, error) {
-					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
-				})
-				require.Equal(t, "end_turn", e.run("/mode auto-high"))
-				refuse = how
-				mode, behind, more := e.prompt("/mode normal"), e.prompt("go"), e.prompt("/help")
-				require.Equal(t, "end_turn", ended(e.await(mode)))
-				for _, id := range []string{behind, more} {
-					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
-				}
-				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
-				e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
-			})
-		})
-	}
 }

@@ -1,10 +1,10 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,14 +48,7 @@ func (e instructed) ask(method, id, more string) string {
 	if id != "" {
 		name = fmt.Sprintf(`"sessionId":%q,`, id)
 	}
-	answer := e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)
-	require.Nil(e.t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(e.t, json.Unmarshal(answer.Result, &result))
-	if result.SessionID == "" {
-		result.SessionID = id
-	}
-	return result.SessionID
+	return cmp.Or(e.sessionOf(e.call("session/"+method, `{`+name+`"cwd":"/workspace","mcpServers":[]`+more+`}`)), id)
 }
 
 // stores writes what droid keeps of a session, with what it adds to its system prompt.
@@ -262,7 +255,7 @@ func TestWordsForADroidThatFails(t *testing.T) {
 		says  string
 	}{
 		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
-		"mute":  {func(int) (*droid.Client, error) { return mute(), nil }, opening.ErrTime.Error()},
+		"mute":  {muteDroid, opening.ErrTime.Error()},
 		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,19 +271,7 @@ func TestWordsForADroidThatFails(t *testing.T) {
 	}
 }
 
-// mute is a droid that takes all and says nothing.
-func mute() *droid.Client {
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	client := droid.NewClient(stdout, stdin, zap.NewNop())
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		_ = out.Close()
-	}()
-	return client
-}
-
-// What is offered: both, and of the modes of a system prompt append alone.
+// What is offered: these, and of the modes of a system prompt append alone.
 func TestInstructionsAreOffered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := open(t, playing(says("hi")))
@@ -301,7 +282,7 @@ func TestInstructionsAreOffered(t *testing.T) {
 			}
 		}
 		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		for _, name := range []string{"additionalDirectories", "systemPrompt"} {
+		for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
 			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
 		}
 	})

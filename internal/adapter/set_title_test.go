@@ -1,11 +1,9 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -45,7 +43,7 @@ func (s *titles) setTitle(id, title string) wireMessage {
 	return s.call("session/set_title", fmt.Sprintf(`{"sessionId":%q,"title":%q}`, id, title))
 }
 
-func openTitles(t *testing.T, root string, v fakedroid.Version, script fakedroid.Script) *titles {
+func openTitles(t *testing.T, root string, script fakedroid.Script) *titles {
 	s := &titles{root: root, sessions: new(fakedroid.Sessions)}
 	rename := fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
 		s.renamed = append(s.renamed, p["title"].(string))
@@ -63,7 +61,7 @@ func openTitles(t *testing.T, root string, v fakedroid.Version, script fakedroid
 		return fakedroid.Fields{"success": true}, ""
 	})
 	s.editor = connect(t, func(int) (*droid.Client, error) {
-		return fakeDroid(script, fakedroid.WithVersion(v), fakedroid.WithSessions(s.sessions), rename), nil
+		return fakeDroid(script, fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithSessions(s.sessions), rename), nil
 	})
 	s.agent.cfg.Store = store.New(root, zap.NewNop())
 	return s
@@ -77,40 +75,13 @@ func titled(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 	return d.Say("", "hi")
 }
 
-// A droid that cannot rename (0.99) is not asked, whether the session is open or not. Who asks
-// is told why and what to do, and the session goes on.
-func TestSetTitleOfADroidThatIsTooOld(t *testing.T) {
-	const why = "cannot rename a session; droid 0.215 and newer can. Update droid: `droid update`"
-	root := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		s := openTitles(t, root, fakedroid.V099, says("hi"))
-		s.beginSession()
-		id := s.sessions.Add("/workspace")
-		for _, id := range []string{s.session, id} {
-			s.write(id, "before")
-			answer := s.setTitle(id, "x")
-			require.NotNil(t, answer.Error)
-			require.Contains(t, answer.Error.Message, "This droid (protocol 1.15.0) "+why)
-			require.Equal(t, "before", s.titleInStore(id))
-		}
-		require.Equal(t, "end_turn", s.run("/rename x"))
-		require.Contains(t, strings.Join(s.updates(), "\n"), "The session was not renamed: This droid (protocol 1.15.0) "+why)
-		require.Equal(t, "end_turn", s.run("/status"))
-		require.Contains(t, strings.Join(s.updates(), "\n"), "protocol 1.15.0; it cannot rename a session, list custom commands")
-		require.Empty(t, s.renamed)
-		s.session = id
-		require.Nil(t, s.call("session/load", sessionParamsOf(id)).Error, "afterwards it can be opened")
-		require.Equal(t, "end_turn", s.run("hello"))
-	})
-}
-
 // Where the disk is full or HOME is read-only, droid may say that it has renamed the session,
 // and its file has the old title: the answer is an error that says so.
 func TestSetTitleThatIsNotStored(t *testing.T) {
 	for _, isOpen := range []bool{true, false} {
 		root := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			s := openTitles(t, root, fakedroid.V0225, eachPrompt(titled))
+			s := openTitles(t, root, eachPrompt(titled))
 			s.lies = true
 			id := s.sessions.Add("/workspace")
 			if isOpen {
@@ -134,7 +105,7 @@ func TestSetTitleOfStoredSession(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		root := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			s := openTitles(t, root, fakedroid.V0225, says("hi"))
+			s := openTitles(t, root, says("hi"))
 			s.slow = slow
 			id := s.sessions.Add("/workspace")
 			s.write(id, "before")
@@ -153,7 +124,7 @@ func TestSetTitleOfStoredSession(t *testing.T) {
 func TestSetTitleRefuses(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := openTitles(t, filepath.Join(root, "sessions"), fakedroid.V0225, says("hi"))
+		s := openTitles(t, filepath.Join(root, "sessions"), says("hi"))
 		require.NoError(t, os.MkdirAll(s.root, 0o700))
 		id := s.sessions.Add("/workspace")
 		s.write(id, "before")
@@ -177,20 +148,5 @@ func TestSetTitleRefuses(t *testing.T) {
 		release()
 		require.Nil(t, s.setTitle(id, "x").Error)
 		require.Equal(t, []string{"x"}, s.renamed)
-	})
-}
-
-// The capability says that it is there.
-func TestSetTitleIsAdvertised(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(says("hi")))
-		answer := e.call("initialize", `{"protocolVersion":1}`)
-		var r struct {
-			AgentCapabilities struct {
-				SessionCapabilities map[string]json.RawMessage
-			}
-		}
-		require.NoError(t, json.Unmarshal(answer.Result, &r))
-		require.JSONEq(t, `{}`, string(r.AgentCapabilities.SessionCapabilities["title"]))
 	})
 }

@@ -147,11 +147,7 @@ func TestMCPServerOfTheEditor(t *testing.T) { synctest.Test(t, testServerOfTheEd
 func testServerOfTheEditor(t *testing.T) {
 	d := new(switches)
 	r := inProject(t, fakedroid.V0225, nil, d.option("toggle_mcp_server"))
-	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[{"name":"tiny","command":"/bin/cat","args":[],"env":[]}]}`)
-	require.Nil(t, answer.Error)
-	var result struct{ SessionID string }
-	require.NoError(t, json.Unmarshal(answer.Result, &result))
-	r.session = result.SessionID
+	r.session = r.sessionOf(r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[{"name":"tiny","command":"/bin/cat","args":[],"env":[]}]}`))
 	require.Equal(t, "end_turn", r.run("/mcp disable tiny"))
 	require.Contains(t, strings.Join(r.updates(), "\n"), "tiny comes from your editor; change it there.")
 	require.Empty(t, d.seen())

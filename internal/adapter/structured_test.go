@@ -23,26 +23,6 @@ func (e *editor) promptIn(text, format string) string {
 
 const countsFormat = `{"type":"json_schema","schema":` + counts + `}`
 
-// TestStructuredOutput: an answer in the form that a prompt wants is in its result, and the next prompt wants none.
-func TestStructuredOutput(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seen []string
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			seen = append(seen, p.Text+" "+p.Schema)
-			if err := d.Say("", `{"n":4}`); err != nil || p.Schema == "" {
-				return err
-			}
-			return d.Structured(fakedroid.Fields{"n": 4})
-		})))
-		answer := e.await(e.promptIn("count", countsFormat))
-		require.Nil(t, answer.Error)
-		require.Contains(t, string(answer.Result), `"_meta":{"droid-acp":{"structuredOutput":{"n":4}}}`)
-		require.NotContains(t, string(e.await(e.prompt("count")).Result), "_meta")
-		require.NotContains(t, string(e.await(e.promptIn("count", "null")).Result), "_meta")
-		require.Equal(t, []string{"count " + `{"properties":{"n":{"type":"integer"}},"type":"object"}`, "count ", "count "}, seen)
-	})
-}
-
 // TestStructuredOutputRefused: what is no form, and what no model answers, is refused before anybody is asked.
 func TestStructuredOutputRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,6 +32,7 @@ func TestStructuredOutputRefused(t *testing.T) {
 			require.Equal(t, `-32602 Invalid params: _meta.droid-acp.outputFormat must be {"type": "json_schema", "schema": {…}}`, ended(answer), format)
 		}
 		require.Contains(t, ended(e.await(e.promptIn("/status", countsFormat))), "-32602 Invalid params: /status is answered by this agent, and no model")
+		require.Equal(t, "end_turn", ended(e.await(e.promptIn("count", "null"))), "it wants none")
 		require.Equal(t, "end_turn", e.run("hello"))
 	})
 	synctest.Test(t, func(t *testing.T) {

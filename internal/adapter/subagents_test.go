@@ -162,31 +162,6 @@ func TestTwoSubagentsAskAtOnce(t *testing.T) {
 	})
 }
 
-// A cancel refuses what a subagent asks for, and all calls end.
-func TestCancelWhileASubagentAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := withSubagents(t, func(d *fakedroid.Droid, p fakedroid.Prompt, root string) error {
-			if p.Text != "go" {
-				return d.Say("", "re: "+p.Text)
-			}
-			s := d.NewSubagent("look", root)
-			return d.Task("On it. ", func() error {
-				return inTurn(func() error { return worksOn(d, s, "done") }, d.Silence)
-			}, s)
-		})
-		e.ask = nil
-		id := e.prompt("go")
-		time.Sleep(5 * time.Second)
-		require.Contains(t, e.updates(), "ask")
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		time.Sleep(time.Minute)
-		e.noCallOpen()
-		require.Equal(t, "failed", e.callOf(".t1").status, "%v %v", e.shownCalls(), e.updates())
-		require.Equal(t, "end_turn", e.run("more"))
-	})
-}
-
 // When droid dies, nothing that its subagents did stays open or is shown as running.
 func TestDroidDiesWithSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -240,17 +215,6 @@ func TestSubagentsFile(t *testing.T) {
 		"is not there":  {nil, nil, unknown},
 		"appears late":  {nil, whole, done},
 		"has no result": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.Write(s.Calls("", tool)) }, nil, unknown},
-		"is half written": {
-			func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-				return s.WriteText(line(s.Calls("", tool)) + line(s.Result(tool))[:40])
-			},
-			func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.WriteText(line(s.Result(tool))[40:]) }, done},
-		"has a damaged line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			return s.WriteText(line(s.Calls("", tool)) + "{\"type\":\n[]\n\x00\n" + line(s.Result(tool)))
-		}, nil, done},
-		"has a huge line": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			return s.WriteText(line(s.Calls("", tool)) + line(s.Answer(strings.Repeat("x", 5<<20))) + line(s.Result(tool)))
-		}, nil, done},
 		"is a directory": {func(s *fakedroid.Subagent, _ fakedroid.Tool) error {
 			return inTurn(func() error { return os.Remove(s.File) }, func() error { return os.Mkdir(s.File, 0o700) })
 		}, nil, unknown},
@@ -550,43 +514,6 @@ func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Empty(t, e.callOf(".t1"))
 		require.Contains(t, e.updates(), "agent: \n\nAll done.")
-	})
-}
-
-// TestCloseWithSubagents: what is open ends with the session.
-func TestCloseWithSubagents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, root string) error {
-			s := d.NewSubagent("look", root)
-			return inTurn(func() error { return d.Task("", nil, s) }, func() error { _, err := d.Asks(s, touch); return err })
-		})
-		e.ask = nil
-		require.Equal(t, "end_turn", e.run("go"))
-		time.Sleep(5 * time.Second)
-		require.Contains(t, e.updates(), "ask")
-		require.Nil(t, e.call("session/close", e.inSession("")).Error)
-		require.Contains(t, e.updates(), "withdrawn")
-		e.noCallOpen()
-		require.Contains(t, fmt.Sprint(e.shownCalls()), "ended with droid's process")
-	})
-}
-
-// TestSubagentsAreNotListed: sessions of subagents are droid's own affair.
-func TestSubagentsAreNotListed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		root := ""
-		e := withSubagents(t, func(d *fakedroid.Droid, _ fakedroid.Prompt, dir string) error {
-			s := d.NewSubagent("look", dir)
-			root = dir
-			return d.Task("", func() error { return s.Write(s.Answer("found it")) }, s)
-		})
-		require.Equal(t, "end_turn", e.run("go"))
-		files, err := filepath.Glob(filepath.Join(root, "*", "*.jsonl"))
-		require.NoError(t, err)
-		require.Len(t, files, 1)
-		answer := e.call("session/list", `{}`)
-		require.Nil(t, answer.Error)
-		require.JSONEq(t, `{"sessions":[]}`, string(answer.Result))
 	})
 }
 

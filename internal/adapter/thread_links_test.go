@@ -114,28 +114,6 @@ func TestFollowUpThatIsNotKept(t *testing.T) {
 	})
 }
 
-// Two loads at once by two ids are one session in one droid, also behind a close.
-func TestTwoLoadsByTwoIDs(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
-		ids := movedTwice(t, f, root)
-		e := agentOn(t, f, root)
-		for range 2 {
-			var loads []string
-			for _, id := range ids {
-				loads = append(loads, e.request("session/load", sessionParamsOf(id)))
-			}
-			for _, load := range loads {
-				require.Nil(t, e.await(load).Error)
-			}
-			e.session = ids[0]
-			require.Equal(t, "end_turn", e.run("hello"))
-			e.request("session/close", fmt.Sprintf(`{"sessionId":%q}`, ids[2]))
-		}
-		require.Zero(t, f.alive())
-	})
-}
-
 // TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
 // of its own, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
@@ -150,15 +128,13 @@ func TestForksOfAThread(t *testing.T) {
 					require.Nil(t, e.call("session/resume", sessionParamsOf(ids[1])).Error)
 				}
 				answer := e.call("session/fork", sessionParamsOf(ids[0]))
-				require.Nil(t, answer.Error)
+				forked := e.sessionOf(answer)
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-				var forked struct{ SessionID string }
-				require.NoError(t, json.Unmarshal(answer.Result, &forked))
-				require.Equal(t, []string{forked.SessionID}, e.agent.cfg.Store.Thread(forked.SessionID))
+				require.Equal(t, []string{forked}, e.agent.cfg.Store.Thread(forked))
 				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
-				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked.SessionID}), "kept for a load")
-				require.Nil(t, e.call("session/load", sessionParamsOf(forked.SessionID)).Error)
-				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked.SessionID)[:2])
+				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked}), "kept for a load")
+				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
+				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
 			})
 		})
 	}
@@ -302,40 +278,6 @@ func TestUnwritableLinks(t *testing.T) {
 	})
 }
 
-// Who opens what another agent has open is told.
-func TestOpenInAnotherAgent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		root := filepath.Join(t.TempDir(), "sessions")
-		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
-		first := agentOn(t, one, root)
-		first.beginSession()
-		require.Equal(t, "end_turn", first.run("one"))
-		require.Equal(t, "end_turn", first.run("/compact"))
-		other.options = append(other.options, fakedroid.WithSessions(&one.store))
-		second := agentOn(t, other, root)
-		second.session = first.session
-		time.Sleep(time.Second)
-		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
-		second.settle()
-		told := "is open in another window or program of yours, too"
-		require.NotContains(t, strings.Join(second.updates(), "\n"), told, "who leaves just now is no other window")
-		time.Sleep(leavingTime)
-		second.settle()
-		require.Contains(t, strings.Join(second.updates(), "\n"), told, "who stays is")
-		require.Equal(t, "end_turn", second.run("two"))
-		require.Equal(t, 1, strings.Count(strings.Join(second.updates(), "\n"), told))
-		require.NotContains(t, strings.Join(first.updates(), "\n"), "another window")
-		require.Equal(t, "end_turn", first.run("three"))
-		require.Equal(t, "end_turn", first.run("four"))
-		require.Equal(t, 1, strings.Count(strings.Join(first.updates(), "\n"), "notice: This conversation was opened in another window"), "with the next prompt, once")
-		require.Equal(t, "end_turn", second.run("five"))
-		require.NotContains(t, strings.Join(second.updates(), "\n"), "was opened in another window")
-		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
-		refused := second.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, first.session)).Error
-		require.Nil(t, refused, "there are no files yet")
-	})
-}
-
 // A call that waits for its permission in another agent has not failed: who loads the session is told where it waits. One that
 // the other agent left behind has.
 func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
@@ -466,54 +408,6 @@ func TestRewindWithoutFiles(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("/rewind 1"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 1")
 	})
-}
-
-// A title that is set while a compaction runs, or a rewind, is the thread's afterwards, whenever that is.
-func TestTitleWhileTheThreadMoves(t *testing.T) {
-	for _, command := range []string{"/compact", "/rewind 1"} {
-		for _, moment := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 990 * time.Millisecond, 1100 * time.Millisecond, 1500 * time.Millisecond} {
-			t.Run(fmt.Sprint(command[1:], moment), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
-					method := map[string]string{"/compact": "droid.compact_session", "/rewind 1": "droid.execute_rewind"}[command]
-					made := f.answers[method]
-					f.answers[method] = func(p map[string]any) (any, string) {
-						result, refused := made(p)
-						file(t, root, f.made(), "")
-						return result, refused
-					}
-					f.later(method, time.Second)
-					e := agentOn(t, f, root)
-					e.beginSession()
-					var last any // of two renames that droid has at once it stores the later title twice (0.225.2)
-					f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
-						takes := 300 * time.Millisecond
-						if last = p["title"]; last == "Old" {
-							takes = 200 * time.Millisecond
-						}
-						return fakedroid.Later{After: takes, Then: func(map[string]any) (any, string) {
-							f.mu.Lock()
-							defer f.mu.Unlock()
-							id := f.has[len(f.has)-1]
-							if id == "" {
-								id = e.session
-							}
-							file(t, root, id, last.(string))
-							return fakedroid.Fields{"success": true}, ""
-						}}, ""
-					}))
-					e.inside(func(s *Session) { s.endDroid(replaced, "test") }) // the next one renames
-					require.Equal(t, "end_turn", e.run("one"))
-					file(t, root, e.session, "Old")
-					moves := e.prompt(command)
-					time.Sleep(moment)
-					require.Nil(t, e.call("session/set_title", e.inSession(`,"title":"New"`)).Error)
-					require.Equal(t, "end_turn", ended(e.await(moves)))
-					require.Equal(t, "New", e.agent.cfg.Store.Title(f.made()))
-				})
-			})
-		}
-	}
 }
 
 // TestTitleWaitsForARewind: a droid that goes over into the session which it makes would name either one of the two, and

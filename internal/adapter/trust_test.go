@@ -102,9 +102,7 @@ func (r *trustRoom) newSession() wireMessage {
 	r.t.Helper()
 	answer := r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[]}`)
 	if answer.Error == nil {
-		var result struct{ SessionID string }
-		require.NoError(r.t, json.Unmarshal(answer.Result, &result))
-		r.session = result.SessionID
+		r.session = r.sessionOf(answer)
 	}
 	r.settle()
 	return answer
@@ -127,9 +125,6 @@ func (r *trustRoom) questions() (n int) {
 	return n
 }
 
-// said is all that came in updates.
-func (r *trustRoom) said() string { return strings.Join(r.updates(), "\n") }
-
 const someServer = `{"mcpServers":{"s":{"command":"evil","args":["x"]}}}`
 
 func bothVersions(t *testing.T, test func(t *testing.T, v fakedroid.Version)) {
@@ -150,7 +145,7 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 			return "trust"
 		}
 		require.Nil(t, r.newSession().Error)
-		require.Contains(t, r.said(), "This project brings 1 MCP server. Nobody has said yes to that, so it was left out.")
+		require.Contains(t, r.told(), "This project brings 1 MCP server. Nobody has said yes to that, so it was left out.")
 		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":[],"enabled":true}`)
 		require.Contains(t, r.last(), `"s":{"command":"false","disabled":true`)
 		require.Zero(t, r.questions())
@@ -158,7 +153,7 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 		require.Equal(t, 1, r.questions())
 		require.Equal(t, []string{"Not now, go on without it", "Trust this project", "Cancel this prompt"}, options)
 		require.NotContains(t, r.last(), "mcpPolicy", "another process has it all")
-		require.Contains(t, r.said(), "droid got hello")
+		require.Contains(t, r.told(), "droid got hello")
 		require.Equal(t, "end_turn", r.run("again"))
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("hello"))
@@ -188,7 +183,7 @@ func TestMCPSaysWhatIsLeftOut(t *testing.T) {
 			}
 			require.Nil(t, r.newSession().Error)
 			require.Equal(t, "end_turn", r.run("/mcp"))
-			require.Contains(t, r.said(), "- s: "+left+"\n- late: "+left+"\n- mine: disabled\n- works: connected\n")
+			require.Contains(t, r.told(), "- s: "+left+"\n- late: "+left+"\n- mine: disabled\n- works: connected\n")
 		})
 	}
 }
@@ -221,8 +216,8 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				r.ask = answer
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
-				require.Contains(t, r.said(), "The project was not trusted: only *Trust this project* is a yes")
-				require.Contains(t, r.said(), "droid got hello")
+				require.Contains(t, r.told(), "The project was not trusted: only *Trust this project* is a yes")
+				require.Contains(t, r.told(), "droid got hello")
 				require.Contains(t, r.last(), "mcpPolicy")
 				require.Equal(t, "end_turn", r.run("again"))
 				require.Nil(t, r.newSession().Error)
@@ -261,7 +256,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 				told := r.messages()
 				require.NotContains(t, told, "Some clients")
 				require.NotContains(t, told, "was not trusted")
-				require.Contains(t, r.said(), "Not trusted: /trust yes lets it run")
+				require.Contains(t, r.told(), "Not trusted: /trust yes lets it run")
 				require.False(t, r.keeper.Look(r.dir).Trusted)
 				require.Equal(t, picked != "cancel-prompt", strings.Contains(told, "droid got hello"))
 				r.ask = func(permission) string { return "not-now-go-on" }
@@ -345,12 +340,12 @@ func TestTrustIsNotAnswered(t *testing.T) {
 		r.until("the question", func() bool { return r.questions() == 1 })
 		r.cancel()
 		require.Equal(t, "cancelled", ended(r.await(id)))
-		require.NotContains(t, r.said(), "not trusted:")
+		require.NotContains(t, r.told(), "not trusted:")
 		id = r.prompt("hello")
 		r.until("the question", func() bool { return r.questions() == 2 })
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(id)))
-		require.Contains(t, r.said(), "nobody answered within ten minutes")
+		require.Contains(t, r.told(), "nobody answered within ten minutes")
 	})
 }
 
@@ -377,8 +372,8 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		close(keeps)
 		r.settle()
 		require.NotContains(t, methods(r.editor), "$/cancel_request")
-		require.NotContains(t, r.said(), notTrusted)
-		require.Contains(t, r.said(), "Trusted")
+		require.NotContains(t, r.told(), notTrusted)
+		require.Contains(t, r.told(), "Trusted")
 		time.Sleep(trustTime)
 		require.Equal(t, "end_turn", ended(r.await(second)))
 	})
@@ -475,7 +470,7 @@ func TestTrustCommand(t *testing.T) {
 		say := func(text, want string) {
 			t.Helper()
 			require.Equal(t, "end_turn", r.run(text))
-			require.Contains(t, r.updates()[len(r.updates())-1]+r.said(), want)
+			require.Contains(t, r.updates()[len(r.updates())-1]+r.told(), want)
 		}
 		say("/trust", "It is not trusted, so this is left out")
 		say("/trust maybe", "It takes: yes or no.")
@@ -541,42 +536,6 @@ func TestWhatATrustQuestionHoldsUp(t *testing.T) {
 	}
 }
 
-// What is taken back in one session holds for each other one of the project, with its next prompt, in this agent
-// and in others.
-func TestTrustTakenBackElsewhere(t *testing.T) {
-	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
-		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
-		require.Nil(t, r.newSession().Error)
-		require.Equal(t, "end_turn", r.run("/trust yes"))
-		store := new(fakedroid.Sessions)
-		another := openAt(t, r.dir, func(int) (*droid.Client, error) {
-			stdout, stdin := fakedroid.Start(repeats(), fakedroid.WithVersion(v), fakedroid.WithSessions(store))
-			return droid.NewClientWithSettings(stdout, stdin, func([]byte) error { return nil }, zap.NewNop()), nil
-		}, zap.NewNop())
-		another.agent.cfg.Trust, another.agent.opener.Stat = trust.New(trust.Options{Home: r.home, File: r.file}), os.Stat
-		require.Nil(t, another.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
-		another.beginSessionIn(r.dir)
-		first := r.session
-		require.Nil(t, r.newSession().Error)
-		runsAll := func(e *editor) (all bool) {
-			require.Equal(t, "end_turn", e.run("hello"))
-			e.inside(func(s *Session) { all = s.proc.Client().Without() == nil })
-			return all
-		}
-		for _, e := range []*editor{r.editor, another} {
-			require.True(t, runsAll(e))
-			e.ask = func(permission) string { return "" }
-		}
-		second := r.session
-		r.session = first
-		require.Equal(t, "end_turn", r.run("/trust no"))
-		r.session = second
-		require.False(t, runsAll(r.editor))
-		require.False(t, runsAll(another))
-		require.Equal(t, 1, r.questions())
-	})
-}
-
 // What a droid does nothing with neither asks nor starts another droid.
 func TestHarmlessForThisDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -587,7 +546,7 @@ func TestHarmlessForThisDroid(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("again"))
 		require.Len(t, r.settings, started)
 		require.Zero(t, r.questions())
-		require.NotContains(t, r.said(), "left out")
+		require.NotContains(t, r.told(), "left out")
 		require.NotContains(t, r.last(), "hooksDisabled")
 	})
 }

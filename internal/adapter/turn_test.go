@@ -104,26 +104,6 @@ var plan = fakedroid.Tool{
 	Confirmation: "exit_spec_mode", Details: fakedroid.Fields{"plan": "# Do it\n\n1. now", "title": "Do it"}, Result: `{"approved":true}`,
 }
 
-func TestCancelWhilePermissionIsOpen(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(uses(touch), v))
-		e.ask = nil // the user does not answer
-		id := e.prompt("go")
-		synctest.Wait()
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		got := e.updates()
-		require.Contains(t, got, "withdrawn", "the request is taken back from the editor")
-		require.Contains(t, got, "tool_call_update t1 failed")
-		// The SDK sends $/cancel_request from a goroutine of its own, so it may
-		// come behind the response; an update may not.
-		last := got[len(got)-1]
-		require.Contains(t, []string{"end cancelled", "withdrawn"}, last)
-		e.ask = allowOnce
-		require.Equal(t, "end_turn", e.run("again"), "the next prompt works")
-	})
-}
-
 // TestCancelRightBehindThePrompt is the race that the SDK's own agent side
 // loses, and droid before 0.215 with it (quirk 5).
 func TestCancelRightBehindThePrompt(t *testing.T) {
@@ -308,28 +288,6 @@ func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {
 	})
 }
 
-// TestCancelRequest: $/cancel_request ends a prompt like session/cancel, with a
-// stop reason and not with an error.
-func TestCancelRequest(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if p.Text == "quick" {
-				return d.Say("", "yes")
-			}
-			return d.Silence()
-		}), v))
-		first, second := e.prompt("one"), e.prompt("two")
-		time.Sleep(time.Second)
-		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, second))
-		require.Equal(t, "cancelled", ended(e.await(second)))
-		_, ok := e.answered(first)
-		require.False(t, ok, "the other prompt runs on")
-		e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, first))
-		require.Equal(t, "cancelled", ended(e.await(first)))
-		require.Equal(t, "end_turn", e.run("quick"))
-	})
-}
-
 // TestCrashMidTurn: the prompt ends with the cause and droid's last words, and
 // the next prompt finds a droid that has loaded the session.
 func TestCrashMidTurn(t *testing.T) {
@@ -353,31 +311,6 @@ func TestCrashMidTurn(t *testing.T) {
 		require.Contains(t, got, "thought: droid had ended and was started again; the session continues.")
 		require.Contains(t, got, "tool_call t1 pending touch a")
 		require.Contains(t, got, "tool_call t1~2 pending touch a", "the new process uses the same id for another call")
-	})
-}
-
-func TestCrashWhilePermissionIsOpen(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var dying *fakedroid.Droid
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			dying = d
-			_, err := d.Request("droid.request_permission", fakedroid.Fields{
-				"toolUses": []fakedroid.Fields{{"toolUse": fakedroid.Fields{"id": "t1", "name": "Execute", "input": fakedroid.Fields{"command": "x"}},
-					"confirmationType": "exec", "details": fakedroid.Fields{"type": "exec", "fullCommand": "x"}}},
-				"options": []fakedroid.Fields{{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}},
-			})
-			if err != nil {
-				return err
-			}
-			if err := d.Pause(time.Second); err != nil {
-				return err
-			}
-			return d.Die(137, "")
-		}), v))
-		e.ask = nil
-		require.Contains(t, e.run("go"), "-32603 ")
-		require.NotNil(t, dying)
-		require.Contains(t, e.updates(), "withdrawn")
 	})
 }
 
