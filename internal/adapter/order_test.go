@@ -200,3 +200,31 @@ func TestPanicInAChange(t *testing.T) {
 		require.Nil(t, e.set("mode", "spec").Error)
 	})
 }
+
+// The same with /mode: what the user sends until they know that it failed was meant for the mode that it names.
+func TestPromptBehindAModeCommandThatFails(t *testing.T) {
+	for _, how := range []string{"not today", "ignore", "hang"} {
+		t.Run(how, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				refuse := ""
+				slow := func(line []byte) {
+					if strings.Contains(string(line), "update_session_settings") {
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+				e := begin(t, func(int) (*droid.Client, error) {
+					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+				})
+				require.Equal(t, "end_turn", e.run("/mode auto-high"))
+				refuse = how
+				mode, behind, more := e.prompt("/mode normal"), e.prompt("go"), e.prompt("/help")
+				require.Equal(t, "end_turn", ended(e.await(mode)))
+				for _, id := range []string{behind, more} {
+					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
+				}
+				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+				e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
+			})
+		})
+	}
+}

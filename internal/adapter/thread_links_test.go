@@ -435,3 +435,51 @@ func TestTitleWaitsForARewind(t *testing.T) {
 		require.Contains(t, asked(), "rename_session")
 	})
 }
+
+// A title that is set while a compaction runs, or a rewind, is the thread's afterwards, whenever that is.
+func TestTitleWhileTheThreadMoves(t *testing.T) {
+	for _, command := range []string{"/compact", "/rewind 1"} {
+		for _, moment := range []time.Duration{time.Millisecond, 500 * time.Millisecond, 990 * time.Millisecond, 1100 * time.Millisecond, 1500 * time.Millisecond} {
+			t.Run(fmt.Sprint(command[1:], moment), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+					method := map[string]string{"/compact": "droid.compact_session", "/rewind 1": "droid.execute_rewind"}[command]
+					made := f.answers[method]
+					f.answers[method] = func(p map[string]any) (any, string) {
+						result, refused := made(p)
+						file(t, root, f.made(), "")
+						return result, refused
+					}
+					f.later(method, time.Second)
+					e := agentOn(t, f, root)
+					e.beginSession()
+					var last any // of two renames that droid has at once it stores the later title twice (0.225.2)
+					f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
+						takes := 300 * time.Millisecond
+						if last = p["title"]; last == "Old" {
+							takes = 200 * time.Millisecond
+						}
+						return fakedroid.Later{After: takes, Then: func(map[string]any) (any, string) {
+							f.mu.Lock()
+							defer f.mu.Unlock()
+							id := f.has[len(f.has)-1]
+							if id == "" {
+								id = e.session
+							}
+							file(t, root, id, last.(string))
+							return fakedroid.Fields{"success": true}, ""
+						}}, ""
+					}))
+					e.inside(func(s *Session) { s.endDroid(replaced, "test") }) // the next one renames
+					require.Equal(t, "end_turn", e.run("one"))
+					file(t, root, e.session, "Old")
+					moves := e.prompt(command)
+					time.Sleep(moment)
+					require.Nil(t, e.call("session/set_title", e.inSession(`,"title":"New"`)).Error)
+					require.Equal(t, "end_turn", ended(e.await(moves)))
+					require.Equal(t, "New", e.agent.cfg.Store.Title(f.made()))
+				})
+			})
+		}
+	}
+}
