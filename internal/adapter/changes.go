@@ -17,7 +17,7 @@ type change struct {
 	turn *turns.Change
 }
 
-// change returns when the turn has come of what is asked now. over must be called when it has its
+// change returns when the turn has come of what is asked now. end must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
 func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*change, *acp.RequestError) {
 	if err := s.takesNothing(); err != nil {
@@ -37,7 +37,7 @@ func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*
 		return nil, problem.Lost()
 	}
 	if err := s.takesNothing(); err != nil { // the load before it failed
-		its.over(nil)
+		its.end(nil)
 		return nil, err
 	}
 	return its, nil
@@ -46,22 +46,22 @@ func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*
 // takeBack ends a turn in which nothing was done, whether it had begun or not.
 func (c *change) takeBack() {
 	if c.turn.Begun() {
-		c.over(nil)
+		c.end(nil)
 		return
 	}
 	c.s.prompts.Withdraw(c.turn)
 }
 
-// over ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
+// end ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
 // sent.
-func (c *change) over(why error) { c.s.prompts.Changed(c.turn, why) }
+func (c *change) end(why error) { c.s.prompts.Changed(c.turn, why) }
 
 // failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
 // for what was asked, too.
 func (c *change) failed(call *wire.Call, why error) {
 	c.s.Go(func(t *owner.Task) {
 		if c.s.untilWritten(t, "what was asked", call.Response) {
-			c.over(why)
+			c.end(why)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 // read for one, and translate shows it.
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be
-// read. If droid is not read because the outbox is full, room is closed when there
+// read. It goes on with the history of a load first. If droid is not read because the outbox is full, room is closed when there
 // is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	if s.load.Shows() {

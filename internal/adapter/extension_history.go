@@ -25,7 +25,7 @@ func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*str
 	if err != nil {
 		return nil, err
 	}
-	defer its.over(nil)
+	defer its.end(nil)
 	return s.loadWhole(ctx, t)
 }
 

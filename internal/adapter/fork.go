@@ -59,14 +59,14 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if err != nil {
 		return "", err
 	}
-	defer its.over(nil)
+	defer its.end(nil)
 	return s.copyHere(ctx, t)
 }
 
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.call(ctx, t)
+	release, err := s.holdCalls(ctx, t)
 	if err != nil {
 		return "", err
 	}

@@ -80,7 +80,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.Req
 		}
 		err = s.setOption(t, id, value)
 		if err == nil {
-			defer its.over(nil)
+			defer its.end(nil)
 			list := s.options.ListUpdate()
 			if c.Method == acp.AgentMethodSessionSetConfigOption { // others are told by an update
 				s.out.Told(list)
@@ -90,7 +90,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.Req
 		if why := tooFree(s.options.Mode(), id, value, err); why != nil {
 			its.failed(c, why)
 		} else {
-			its.over(nil)
+			its.end(nil)
 		}
 		return nil, err
 	})
@@ -134,7 +134,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(t, value == "true")
 	}
-	release, failure := s.call(s.Context, t)
+	release, failure := s.holdCalls(s.Context, t)
 	if failure != nil {
 		return failure
 	}
@@ -202,7 +202,7 @@ const settingsTime = 10 * time.Second
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
-	release, failure := s.call(s.Context, t)
+	release, failure := s.holdCalls(s.Context, t)
 	if failure != nil {
 		return failure
 	}
@@ -270,7 +270,7 @@ func (s *Session) checkDefaults() {
 			if err != nil {
 				return
 			}
-			defer its.over(nil)
+			defer its.end(nil)
 			if err := s.setOption(t, options.Mode, string(again)); err != nil {
 				s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 			}

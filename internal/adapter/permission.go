@@ -114,7 +114,7 @@ func (r *permissionRequest) answer(option string) {
 			s.log.Warn("droid did not take the answer to a permission request", zap.Error(err))
 		}
 	}
-	s.droidAnswered(requestID, option == stream.OptionCancel)
+	s.droidHasAnswer(requestID, option == stream.OptionCancel)
 }
 
 // approveEdited gives droid the edited plan and shows it in place of the one that
@@ -131,5 +131,5 @@ func (r *permissionRequest) approveEdited(text string) {
 		return
 	}
 	s.tell(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
-	s.droidAnswered(ev.RequestID, false)
+	s.droidHasAnswer(ev.RequestID, false)
 }

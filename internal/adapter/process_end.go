@@ -97,8 +97,7 @@ func (s *Session) endWork() {
 	s.questions.DroidGone()
 }
 
-// noteEnding has what needs a droid wait until the process is gone, which takes as long as
-// what it started: then another one serves it.
+// noteEnding has what needs a droid wait until the process is gone, and what it started: then another one serves it.
 func (s *Session) noteEnding() {
 	s.proc.NoteEnding()
 	s.holdPrompts()

@@ -144,7 +144,7 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	if mode == "" {
 		return nil
 	}
-	release, failure := s.call(ctx, t)
+	release, failure := s.holdCalls(ctx, t)
 	if failure != nil {
 		return failure
 	}

@@ -114,7 +114,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	})
 }
 
-// answer ends the prompt, once. A client that takes the error of a prompt for an agent that did not start is told of it
+// answer has the task of a prompt that has ended return its response. A client that takes the error of a prompt for an agent that did not start is told of it
 // in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
 // said before it.
 func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {

@@ -59,5 +59,5 @@ func (s *Session) answerQuestions(requestID string, answers stream.Answers) {
 			s.log.Warn("droid did not take the answer to its question", zap.Error(err))
 		}
 	}
-	s.droidAnswered(requestID, answers.Cancelled)
+	s.droidHasAnswer(requestID, answers.Cancelled)
 }

@@ -30,9 +30,9 @@ type reload struct {
 	replay bool
 	answer owner.Later[loaded]
 
-	over  func() // ends its turn among what is asked of the session; nil before that has come
-	moved bool   // the thread goes on in what another window made of it
-	kept  bool   // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	turn  *change // its turn among what is asked of the session, nil before that has come
+	moved bool    // the thread goes on in what another window made of it
+	kept  bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // loaded is the answer to a load.
@@ -107,7 +107,7 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(err)
 		return
 	}
-	r.over = func() { its.over(nil) }
+	r.turn = its
 	s.load.Begin(r)
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
@@ -222,7 +222,7 @@ func (r *reload) end(err *acp.RequestError) {
 		s.register()
 		r.answer.Set(loaded{result: result})
 	}
-	s.Go(r.answered)
+	s.Go(r.endWhenWritten)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open
@@ -231,7 +231,7 @@ func (r *reload) end(err *acp.RequestError) {
 func (r *reload) cancel() {
 	s := r.s
 	switch {
-	case r.over == nil: // it was refused, or waits for its turn, which its end ends
+	case r.turn == nil: // it was refused, or waits for its turn, which the same cancel ends
 	case !s.load.Has(r): // it has its answer
 	default:
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
@@ -278,15 +278,15 @@ func (r *reload) neverOpened(err *acp.RequestError) {
 	s.prompts.FailWaiting(err)
 }
 
-// answered waits until the response to a load is written, and ends its turn.
-func (r *reload) answered(t *owner.Task) {
+// endWhenWritten waits until the response to a load is written, and ends its turn.
+func (r *reload) endWhenWritten(t *owner.Task) {
 	s := r.s
 	if !s.untilWritten(t, "a load", r.call.Response) {
 		return
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	s.load.Written(r)
-	r.over()
+	r.turn.end(nil)
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s
@@ -297,7 +297,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
 func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
-	release, err := s.call(ctx, t)
+	release, err := s.holdCalls(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +351,7 @@ func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.Session
 	if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
 		return nil, err
 	}
-	release, err := s.call(ctx, t)
+	release, err := s.holdCalls(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -31,8 +31,8 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. From thread on, all fields are touched by the owner's goroutine alone;
-// everybody else posts work to it.
+// is one. From thread on, all fields are touched by the owner and its
+// tasks alone; everybody else posts work to it.
 type Session struct {
 	*owner.Owner // its context ends with the agent's
 	agent        *Agent
@@ -99,7 +99,7 @@ func (s *Session) Run() {
 func (s *Session) opened(info *stream.SessionInfo) {
 	s.drainEvents()
 	if s.proc.Client() == nil {
-		return // it died right after; the next prompt starts it again
+		return // it died right after; another one is started now, or by the next prompt
 	}
 	if info.CWD != "" {
 		s.cwd = info.CWD // as droid names it

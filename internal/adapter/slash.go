@@ -335,10 +335,10 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 	r.reply(text)
 }
 
-// change has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
+// lookThenDo has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
 // becomes of it is told. It ends the command, with failed and why where that is not done. Where droid has ended over it, or is late,
 // nobody knows: sought is what was to become so.
-func (r *slashRun) change(failed, sought string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
+func (r *slashRun) lookThenDo(failed, sought string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
 	client := r.droid()
 	if client == nil {
 		return

@@ -36,7 +36,7 @@ func changeServer(r *slashRun, verb, name string) {
 	}
 	failed := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name
 	sought := map[string]string{"disable": name + " is off now", "logout": "droid has forgotten the login to " + name}[verb]
-	r.change(failed, cmp.Or(sought, name+" is on now"), func(ctx context.Context, client *droid.Client) error {
+	r.lookThenDo(failed, cmp.Or(sought, name+" is on now"), func(ctx context.Context, client *droid.Client) error {
 		server, err := a.ownServer(ctx, cwd, client, name)
 		switch {
 		case err != nil:

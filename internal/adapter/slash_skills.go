@@ -26,7 +26,7 @@ func skillsCommand(r *slashRun, args string) {
 		return
 	}
 	state := map[string]string{"enable": "on", "disable": "off"}[verb]
-	r.change("droid did not "+verb+" the skill "+name, name+" is "+state+" now", func(ctx context.Context, client *droid.Client) error {
+	r.lookThenDo("droid did not "+verb+" the skill "+name, name+" is "+state+" now", func(ctx context.Context, client *droid.Client) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func explain(s *Session, failed []show.FailedEdit) {
 	})
 }
 
-// heed does what an event wants done beside being shown.
+// heed does what an event wants done apart from being shown.
 func (s *Session) heed(ev quirks.Event, files show.Files) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.TurnStarted:
@@ -125,8 +125,8 @@ func (s *Session) moment() show.Moment {
 	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
 }
 
-// droidAnswered tells the normaliser that droid has the answer to a permission or a
+// droidHasAnswer tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
-func (s *Session) droidAnswered(requestID string, refused bool) {
+func (s *Session) droidHasAnswer(requestID string, refused bool) {
 	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
 }

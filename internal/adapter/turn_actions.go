@@ -63,7 +63,7 @@ func (p *userPrompt) begin() {
 	s.commands.NotDue()
 	lookForOthers(s)
 	p.giveUp()
-	ctx, giveUp := context.WithCancel(context.Background()) // the end of the session is told to who waits
+	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.giveUp = giveUp
 	s.Go(func(t *owner.Task) {
 		err := p.prepare(ctx, t)
@@ -208,8 +208,8 @@ func (s *Session) takeBack(request string) {
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
-	defer s.Go(p.written)                           // also where this panics
-	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics
+	defer s.Go(p.freeNext)                          // also where this panics
+	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics: the first one counts
 	p.cancelled = end.Cancelled
 	p.giveUp()
 	if p.command != nil {
@@ -232,9 +232,9 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 }
 
-// written lets the next prompt begin when the response of one is written; otherwise an update of the next one could
+// freeNext lets the next prompt begin when the response of one is written; otherwise an update of the next one could
 // overtake it.
-func (p *userPrompt) written(t *owner.Task) {
+func (p *userPrompt) freeNext(t *owner.Task) {
 	if p.s.untilWritten(t, "the next prompt", p.request) {
 		p.s.prompts.Written()
 	}

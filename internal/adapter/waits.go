@@ -24,18 +24,18 @@ const (
 	// Changes of settings, loads and forks take this one after the other: they must not overlap,
 	// since the answer to a load tells the settings, too. While one is under way, the process is
 	// neither parked nor replaced by a load, and no prompt begins.
-	needCalls    waiting.Need = "calls to droid before it"
-	needWritten  waiting.Need = "a response to be written"
-	needQuiet    waiting.Need = "the prompt that runs"
-	needNoPrompt waiting.Need = "others that keep prompts from starting"
-	needServers  waiting.Need = "MCP servers to start"
-	needShown    waiting.Need = "the editor to show the session"
-	needOthers   waiting.Need = "a look whether another window has the session open"
-	needTurn     waiting.Need = "its turn"
-	needTitle    waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
-	needCall     waiting.Need = "droid to announce the call"
-	needAddress  waiting.Need = "droid to tell where to log in"
-	needAnswers  waiting.Need = "droid to list its commands and tell its use of the context"
+	needCalls     waiting.Need = "calls to droid before it"
+	needWritten   waiting.Need = "a response to be written"
+	needQuiet     waiting.Need = "the prompt that runs"
+	needNoPrompt  waiting.Need = "others that keep prompts from starting"
+	needServers   waiting.Need = "MCP servers to start"
+	needShown     waiting.Need = "the editor to show the session"
+	needOthers    waiting.Need = "a look whether another window has the session open"
+	needTurn      waiting.Need = "its turn"
+	needTitle     waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
+	needAnnounced waiting.Need = "droid to announce the call"
+	needAddress   waiting.Need = "droid to tell where to log in"
+	needAnswers   waiting.Need = "droid to list its commands and tell its use of the context"
 )
 
 // aCall is who takes needCalls.
@@ -97,7 +97,7 @@ func (s *Session) untilWritten(t *owner.Task, who string, r *wire.Response) bool
 	return s.line.UntilReady(s.Context, t, who, needWritten, func() bool { return written }) == nil
 }
 
-// besideFor has f run beside the owner for a prompt, and tells what that waits for meanwhile. f's context ends with
+// besideFor has f run beside the owner for a prompt; waits tells meanwhile what that waits for. f's context ends with
 // ctx and with the session.
 func (s *Session) besideFor(ctx context.Context, t *owner.Task, what waiting.Need, f func(context.Context)) {
 	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
@@ -111,8 +111,8 @@ func (s *Session) besideFor(ctx context.Context, t *owner.Task, what waiting.Nee
 	})
 }
 
-// call takes needCalls until release is called.
-func (s *Session) call(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
+// holdCalls takes needCalls until release is called.
+func (s *Session) holdCalls(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
 	release, why := s.line.Hold(ctx, t, aCall, needCalls)
 	return release, s.notWaited(why)
 }

@@ -202,7 +202,7 @@ type endsBefore struct{ *Machine }
 
 func (b endsBefore) Ended(request string, how How, why error) (bool, []Action) {
 	known, actions := b.Machine.Ended(request, how, why)
-	for _, p := range slices.Clone(b.parked) {
+	for _, p := range slices.Clone(b.lingering) {
 		b.unpark(p)
 		b.end(p, End{})
 	}

@@ -78,10 +78,10 @@ func (m *Machine) settle(p *prompt, e End) {
 		m.end(p, e)
 		return
 	}
-	if p.parked = true; p.failed == nil {
+	if p.lingering = true; p.failed == nil {
 		p.failed = e.Err
 	}
-	m.parked = append(m.parked, p)
+	m.lingering = append(m.lingering, p)
 }
 
 // merge ends a message that belongs to a prompt, and that prompt with it if nothing else
@@ -89,7 +89,7 @@ func (m *Machine) settle(p *prompt, e End) {
 func (m *Machine) merge(p *prompt, e End) {
 	host := p.host
 	m.do(Merged{ID: p.id, Err: e.Err, Unsent: !p.reached})
-	if !host.parked {
+	if !host.lingering {
 		if host.failed == nil && p.reached {
 			host.failed = e.Err
 		}
@@ -109,8 +109,8 @@ func (m *Machine) merge(p *prompt, e End) {
 }
 
 func (m *Machine) unpark(host *prompt) {
-	host.parked = false
-	m.parked = slices.DeleteFunc(m.parked, func(q *prompt) bool { return q == host })
+	host.lingering = false
+	m.lingering = slices.DeleteFunc(m.lingering, func(q *prompt) bool { return q == host })
 }
 
 // leaveUnsent ends the messages of a prompt that wait here, as what they were said to is
@@ -150,7 +150,7 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 	if r := m.running; r != nil && r.host == host {
 		m.cancelRunning(now)
 	}
-	if host.parked && m.messagesOf(host) == 0 {
+	if host.lingering && m.messagesOf(host) == 0 {
 		m.unpark(host)
 		m.end(host, End{})
 	}
@@ -158,8 +158,8 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 
 // parkedAs finds a prompt whose turn is over and whose messages are not.
 func (m *Machine) parkedAs(id ID) *prompt {
-	if i := slices.IndexFunc(m.parked, func(p *prompt) bool { return p.id == id }); i >= 0 {
-		return m.parked[i]
+	if i := slices.IndexFunc(m.lingering, func(p *prompt) bool { return p.id == id }); i >= 0 {
+		return m.lingering[i]
 	}
 	return nil
 }

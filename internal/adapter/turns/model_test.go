@@ -74,10 +74,10 @@ type told struct {
 	spoke     bool
 	ended     bool
 
-	host    *told // whose message it is, nil for a prompt of its own
-	behind  bool  // it is to wait for the end of its host's turn
-	reached bool  // droid took it
-	parked  bool  // its turn is over, and messages of it are not
+	host      *told // whose message it is, nil for a prompt of its own
+	behind    bool  // it is to wait for the end of its host's turn
+	reached   bool  // droid took it
+	lingering bool  // its turn is over, and messages of it are not
 
 	place int       // among all that was asked
 	seen  time.Time // when droid was said to work on it
@@ -343,19 +343,19 @@ func (w *world) droidEnds() {
 	w.stops(t)
 	w.carryOut(actions)
 	w.mustBeOver(t, "a prompt that droid ended ends")
-	w.must(t.ended || !t.parked || how != Failed || w.pick(func(o *told) bool { return o.host == t && (o.sending || o.with) }) != nil,
+	w.must(t.ended || !t.lingering || how != Failed || w.pick(func(o *told) bool { return o.host == t && (o.sending || o.with) }) != nil,
 		"nothing more is sent for a prompt that failed")
 }
 
 // mustBeOver checks that a prompt has ended, or waits for nothing but its messages.
 func (w *world) mustBeOver(t *told, rule string) {
-	w.must(t.ended || t.parked && w.message(t) != nil, "%s", rule)
+	w.must(t.ended || t.lingering && w.message(t) != nil, "%s", rule)
 }
 
 // stops notes that a prompt stops, whether it ends or waits for its messages.
 func (w *world) stops(t *told) {
 	t.with, t.sending, t.needs, t.runs = false, false, false, false
-	t.parked = t.parked || t.host == nil && w.message(t) != nil
+	t.lingering = t.lingering || t.host == nil && w.message(t) != nil
 }
 
 // message is a message of a prompt that has not ended, nil for none.
@@ -594,7 +594,7 @@ func (w *world) starts(id ID) *told {
 	w.must(w.unwritten == 0, "nothing starts before the response to the one before is written")
 	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
 	w.must(!w.held, "nothing starts while it is held")
-	w.must(t.host == nil || t.host.parked, "a message that starts a turn waits for the end of its prompt's")
+	w.must(t.host == nil || t.host.lingering, "a message that starts a turn waits for the end of its prompt's")
 	w.notBefore(t, t.host != nil)
 	w.inOrder(t)
 	t.started = true
@@ -606,7 +606,7 @@ func (w *world) starts(id ID) *told {
 func (w *world) inOrder(t *told) {
 	w.must(!t.started, "a prompt starts once")
 	for _, other := range w.all {
-		if other == t || other.ended || other.started || other.parked {
+		if other == t || other.ended || other.started || other.lingering {
 			continue
 		}
 		before := other.id < t.id && other.again == t.again || other.again && !t.again
@@ -657,7 +657,7 @@ func (w *world) merged(a Merged) {
 	w.must(t != nil && !t.ended && t.host != nil && !t.host.ended, "message %d ends once, before its prompt", a.ID)
 	w.must(a.Unsent == !t.reached, "it is known whether droid had message %d", a.ID)
 	t.ended, t.with, t.sending, t.needs = true, false, false, false
-	if t.host.parked {
+	if t.host.lingering {
 		t.host.spoke = t.spoke
 	}
 	delete(w.open, a.ID)
@@ -714,7 +714,7 @@ func (w *world) mayBegin(c *wanted) bool {
 		return !before(r) || called || c.of == Session && !r.seen.IsZero()
 	}
 	return runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
-		return before(t) && !t.started && !t.parked && (!runs || t.id != id)
+		return before(t) && !t.started && !t.lingering && (!runs || t.id != id)
 	}) == nil
 }
 
@@ -745,7 +745,7 @@ func (w *world) changed() {
 }
 
 func (w *world) waitingSince(c *wanted) *told {
-	return w.pick(func(t *told) bool { return t.place > c.place && !t.started && !t.parked })
+	return w.pick(func(t *told) bool { return t.place > c.place && !t.started && !t.lingering })
 }
 
 // stopSince notes that the prompts stop that wait behind a change.
@@ -791,7 +791,7 @@ func (w *world) settled() {
 	w.must(w.m.ReadEvents() == (w.unwritten == 0), "droid is read unless its words would overtake a response")
 	for _, t := range w.all {
 		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
-		w.must(!t.parked || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
+		w.must(!t.lingering || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
 	}
 	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && !w.held && !w.closed; free {
 		w.must(!w.m.Queued() || w.firstChange() != nil && w.firstChange().begun, "nothing waits while nothing is in the way")

@@ -66,7 +66,7 @@ func (m *Machine) Folded(request string) bool {
 // takeBack asks droid for a cancelled prompt back that it has not begun with. It throws such a prompt away itself
 // where the running one is stopped.
 func (m *Machine) takeBack(p *prompt) {
-	if r := m.running; p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.parked && !p.folded && p.begun.IsZero() {
+	if r := m.running; p.cancelled && p.host == nil && p != r && r != nil && !r.cancelled && p.stage == taken && !p.lingering && !p.folded && p.begun.IsZero() {
 		m.do(TakeBack{p.request})
 	}
 }

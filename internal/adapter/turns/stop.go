@@ -40,7 +40,7 @@ func (m *Machine) StopOther() []Action {
 }
 
 func (m *Machine) cancel(now time.Time) {
-	for _, p := range m.parked {
+	for _, p := range m.lingering {
 		p.cancelled = true
 	}
 	for len(m.queue) > 0 {

@@ -135,11 +135,11 @@ type prompt struct {
 	stopping  patience
 	kept      bool // see Keep
 
-	host    *prompt // whose message it is, nil for a prompt of its own
-	behind  bool    // it waits until droid has ended the turn of its host
-	reached bool    // droid took it once
-	parked  bool    // its turn is over, and messages of it are on their way
-	failed  error   // what failed first of it and its messages
+	host      *prompt // whose message it is, nil for a prompt of its own
+	behind    bool    // it waits until droid has ended the turn of its host
+	reached   bool    // droid took it once
+	lingering bool    // its turn is over, and messages of it are on their way
+	failed    error   // what failed first of it and its messages
 
 	place uint64 // among all that was asked
 }
@@ -151,12 +151,12 @@ func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 type Machine struct {
 	newRequest func() string
 
-	queue   []*prompt // wait, in order
-	running *prompt   // runs
-	steered []*prompt // droid has them beside the running one, oldest first
-	parked  []*prompt // droid has ended their turns, but not all their messages
-	changes []*Change // that are not over, in order; the first one may be under way
-	places  uint64    // that were given away
+	queue     []*prompt // wait, in order
+	running   *prompt   // runs
+	steered   []*prompt // droid has them beside the running one, oldest first
+	lingering []*prompt // droid has ended their turns, but not all their messages
+	changes   []*Change // that are not over, in order; the first one may be under way
+	places    uint64    // that were given away
 
 	unwritten  int // prompts that have ended and whose response is not written
 	interrupts int // that are not answered
@@ -173,7 +173,7 @@ type Machine struct {
 // another one.
 func New(newRequest func() string) *Machine { return &Machine{newRequest: newRequest} }
 
-// take returns the actions that an input led to.
+// take begins the change whose turn has come, and returns the actions that the input led to.
 func (m *Machine) take() []Action {
 	m.beginChange()
 	out := m.out

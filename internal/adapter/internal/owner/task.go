@@ -13,7 +13,7 @@ type Task struct {
 }
 
 // Go begins a task, and returns when it waits for the first time or has ended. It is called in the
-// owner, or in another task of the owner's.
+// owner, in another task of the owner's, or by who made the owner before that runs.
 func (o *Owner) Go(f func(t *Task)) {
 	t := &Task{o: o, woken: make(chan error), gave: make(chan struct{})}
 	go func() {

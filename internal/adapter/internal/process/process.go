@@ -25,10 +25,10 @@ import (
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting
 //	runs      it can be asked                      Client
-//	ending    it was killed; its end is awaited    Client, Ending
+//	ending    it ends; that is awaited             Client, Ending
 //	died      it has ended by itself               Client is nil, LastCrash says why
 //
-// Beside that, a droid that was retired (parked, or ended with its session) may still be on its
+// Beside that, a droid that was retired (see Retire) may still be on its
 // way out: Retiring.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
@@ -199,7 +199,7 @@ func (p *Process) NoteEnding() { p.ending = p.droid != nil }
 // Ending reports whether the end of droid is awaited.
 func (p *Process) Ending() bool { return p.ending }
 
-// Died notes that droid ended by itself, and why.
+// Died notes that droid has ended, also by a kill, and why.
 func (p *Process) Died(err error) {
 	p.crash = err
 	p.droid, p.ending = nil, false

@@ -55,7 +55,8 @@ func (r *Request[T]) answer(result T, err error) {
 	}
 }
 
-// Withdraw has no answer come any more, and who waits for one go on. It reports whether it was in time.
+// Withdraw has no answer come any more, and who waits for one go on, so the owner alone calls it. It reports whether it
+// was in time.
 func (r *Request[T]) Withdraw() bool {
 	waits := r.Asked.Withdraw()
 	if waits {

@@ -25,7 +25,7 @@ type Question struct {
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
 	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
-	task    Task                         // what waits for its place, nil when nothing does
+	task    Task                         // what waits for its place or to be asked at all, nil when nothing does
 }
 
 // Task is a goroutine of the owner's, see owner.Task.
@@ -183,7 +183,7 @@ func (d *Questions) DroidGone() {
 	d.takeBack(Withdrawn, func(q *Question) bool { return q.id != "" })
 }
 
-// Refuse takes back droid's questions, and gives droid the refusal.
+// Refuse takes back droid's questions; who asks gives droid the refusal then.
 func (d *Questions) Refuse() { d.takeBack(Refused, func(q *Question) bool { return q.id != "" }) }
 
 // End takes back all questions, as the session ends.

@@ -19,10 +19,10 @@ type Waiter struct {
 	// Takes is a need that one has for itself alone, from when it goes until it leaves the
 	// Line, "" for none. Those who take the same go in the order in which they came.
 	Takes Need
-	Go    func() // is called by who has the Line
 
-	ready  func() bool     // of its only need, nil for one that the Line is told of
-	giveUp func(why error) // has a task go on that need not wait any more
+	ready  func() bool // of its only need, nil for one that the Line is told of
+	task   Task        // that waits so
+	pauses bool        // it does; else it is about to, or has gone
 	since  time.Time
 }
 

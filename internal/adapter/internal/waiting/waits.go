@@ -59,23 +59,17 @@ func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
 	if l.over != nil {
 		return l.over
 	}
-	goes, pauses := false, false
-	w.Go = func() {
-		if goes = true; pauses {
-			t.Resume(nil)
-		}
-	}
+	w.task = t
 	l.Add(l.now(), w)
 	if l.May(w, l.there) {
 		l.Proceed()
 	} else {
 		l.changed() // others go on when what happens now is done
 	}
-	if goes {
+	if !l.Waiting(w) {
 		return nil
 	}
-	pauses = true
-	w.giveUp = t.Resume
+	w.pauses = true
 	defer context.AfterFunc(ctx, func() {
 		l.owner.Post(func() {
 			if l.Waiting(w) {
@@ -91,9 +85,9 @@ func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
 func (l *Waits) End(why error) {
 	l.over = why
 	for _, w := range l.all() {
-		if w.giveUp != nil && l.Waiting(w) {
+		if w.pauses && l.Waiting(w) {
 			l.Leave(w)
-			l.owner.Guard(func() { w.giveUp(why) })
+			l.owner.Guard(func() { w.task.Resume(why) })
 		}
 	}
 }
@@ -102,7 +96,9 @@ func (l *Waits) End(why error) {
 func (l *Waits) Proceed() {
 	l.changed()
 	for w := l.Next(l.there); w != nil; w = l.Next(l.there) {
-		l.owner.Guard(w.Go)
+		if w.pauses {
+			l.owner.Guard(func() { w.task.Resume(nil) })
+		}
 	}
 	l.changed()
 }
