@@ -251,7 +251,10 @@ func TestShell(t *testing.T) {
 		running := s.prompt("/shell echo begun; sleep 300")
 		running.awaitUpdate("output", func(u update) bool { return u.SessionUpdate == "tool_call_update" && u.Status == "" })
 		s.notify("session/cancel", map[string]any{"sessionId": s.id})
-		require.Equal(t, "cancelled", running.end(2*time.Second).Stop)
+		end = running.end(2 * time.Second)
+		require.Equal(t, "cancelled", end.Stop)
+		require.Equal(t, []string{"failed"}, end.tools())
+		require.Contains(t, s.text(running.from), "Cancelled.")
 		h.awaitNone(t, 2*time.Second, func(p process) bool { return p.command == "sleep 300 " })
 
 		for _, prompt := range []string{"erstens", "zweitens"} {

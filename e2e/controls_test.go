@@ -391,6 +391,7 @@ func TestCancelRequestSparesFollowUp(t *testing.T) {
 		require.Equal(t, "cancelled", one.end(turnLimit).Stop)
 		end := two.done()
 		require.Contains(t, end.text(), "Done, too.")
+		require.NotContains(t, s.text(one.from), "discarded", "it was sent again")
 	})
 }
 
@@ -474,7 +475,9 @@ func TestCommands(t *testing.T) {
 		require.NotEmpty(t, s.say("/sessions"))
 		require.Contains(t, s.say("/fork"), "The copy is the session")
 		if !h.has(t, stream.RenamesSessions) {
-			require.Contains(t, s.say("/rename A new name"), "cannot rename a session; droid 0.215 and newer can. Update droid")
+			answer := s.say("/rename A new name")
+			require.Contains(t, answer, "The session was not renamed: This droid (protocol ")
+			require.Contains(t, answer, "cannot rename a session; droid 0.215 and newer can. Update droid")
 		} else {
 			require.Contains(t, s.say("/rename A new name"), "called “A new name” now")
 		}

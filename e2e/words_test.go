@@ -99,9 +99,11 @@ func TestRefusalWithWords(t *testing.T) {
 			require.Equal(t, "end_turn", end.Stop, what)
 			require.True(t, strings.HasSuffix(end.text(), "I see."), "%s: %s", what, end.text())
 			require.Len(t, end.userTexts(), 1, what)
+			var words []string
 			for i := range len(c.asked()) - asked {
-				require.Contains(t, end.userTexts()[0], fmt.Sprintf("because %s %d", what, i+1))
+				words = append(words, fmt.Sprintf("because %s %d", what, i+1))
 			}
+			require.Equal(t, strings.Join(words, "\n\n"), end.userTexts()[0])
 			t.Logf("%s: asked %d, %q", what, len(c.asked())-asked, end.userTexts())
 			seenBehind(t, model, end.userTexts()[0])
 			require.True(t, strings.HasSuffix(next.end(turnLimit).text(), "\n\nThe next answer."), what)

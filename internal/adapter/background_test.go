@@ -149,6 +149,11 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 			}
 			e.ended.Store(true)
 			time.Sleep(time.Second)
+			told := 0
+			if wrote == "" { // else the terminal or the task tells
+				told = 1
+			}
+			require.Equal(t, told, strings.Count(e.since(n), "ran in the background has ended"), e.since(n))
 			n = len(e.received())
 			nothing()
 		})

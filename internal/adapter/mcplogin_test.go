@@ -72,6 +72,7 @@ func TestLoginIsWithdrawn(t *testing.T) {
 				e := beginAs(t, canOpen, playing(says("hi")))
 				e.auth(loginAt("https://example.com/login"))
 				_, p := e.askedFor(t)
+				require.Equal(t, "end_turn", e.run("go on meanwhile"))
 				end(e)
 				require.Equal(t, 1, e.count("$/cancel_request"))
 				if name == "by a newer one" {

@@ -264,6 +264,7 @@ func (s *Session) checkDefaults() {
 	if again == "" {
 		return
 	}
+	was := s.options.Mode()
 	s.Post(func() {
 		s.Go(func(t *owner.Task) {
 			its, err := s.change(s.Context, t, turns.Session)
@@ -271,6 +272,9 @@ func (s *Session) checkDefaults() {
 				return
 			}
 			defer its.end(nil)
+			if s.options.Mode() != was {
+				return // the user has chosen one meanwhile
+			}
 			if err := s.setOption(t, options.Mode, string(again)); err != nil {
 				s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 			}

@@ -11,7 +11,7 @@ import (
 func optionCommand(r *slashRun, value string) {
 	s := r.s
 	if value == "" {
-		if s.options.Option(r.option) != nil || r.droid() != nil { // one that was never started has told no options
+		if !s.proc.Unmade() || r.droid() != nil { // one that was never started has told no options
 			r.reply(s.options.Describe(r.option))
 		}
 		return

@@ -143,3 +143,12 @@ func TestStricterMode(t *testing.T) {
 	require.Len(t, r.begun, 2)
 	m.Changed(c, nil)
 }
+
+// TestLostChangesSpareCommandsThatWait: what stands behind a /mode that has not begun still waits for it.
+func TestLostChangesSpareCommandsThatWait(t *testing.T) {
+	m := working(t)
+	require.Empty(t, m.Accept(2, Setting))
+	require.Empty(t, m.Accept(3, ToDroid))
+	require.Empty(t, m.LoseChanges(errSome))
+	require.Equal(t, 1, m.Changing())
+}

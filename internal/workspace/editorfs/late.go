@@ -100,7 +100,7 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 	}
 	written := *c
 	written.text, written.ends = text, has
-	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
+	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
 		ctx, cancel := context.WithTimeout(ctx, f.wait)
 		defer cancel()
