@@ -160,7 +160,7 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 }
 
 // A command in the background ends with its agent, too, also where that is killed; another agent's load says so. 0.99
-// leaves it, and a load says that it may still run, until it has ended.
+// leaves it, 0.215 in eight of ten times, and a load says that it may still run, until it has ended.
 func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 296")}}, modelserver.Step{Text: "It runs."})
@@ -177,16 +177,17 @@ func TestBackgroundCommandOfAKilledAgent(t *testing.T) {
 			<-other.exited
 			return other.text(0)
 		}
+		h.awaitNoDroid(t, leavingLimit)
 		if h.version == oldDroid {
-			h.awaitNoDroid(t, leavingLimit)
 			require.True(t, h.runs(t, "sleep 296"))
+		}
+		if h.version != latestDroid && h.runs(t, "sleep 296") {
 			said := load()
 			require.Contains(t, said, "may still run: as process ")
 			require.NotContains(t, said, "ended with droid")
 			h.endTools(t)
 		}
 		require.Eventually(t, func() bool { return !h.runs(t, "sleep 296") }, leavingLimit, 20*time.Millisecond, "nobody is left behind")
-		h.awaitNoDroid(t, leavingLimit)
 		require.Contains(t, load(), "It ran in the background, and ended with droid.")
 	})
 }
