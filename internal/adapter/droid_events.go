@@ -14,9 +14,8 @@ import (
 // The road of droid's events: nextEvent lets one in, droidSaid makes it honest, apply keeps the order where files are
 // read for one, and translate shows it.
 
-// nextEvent returns the channel of droid's events, nil while droid is not to be
-// read. It goes on with the history of a load first. If droid is not read because the outbox is full, room is closed when there
-// is room again.
+// nextEvent returns the channel of droid's events, nil while droid is not to be read. It goes on with the history of a
+// load first. If droid is not read because the outbox is full, room is closed when there is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	if s.load.Shows() {
 		s.Guard(func() { room = s.load.Open().showHistory() })

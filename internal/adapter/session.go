@@ -31,8 +31,8 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. From thread on, all fields are touched by the owner and its
-// tasks alone; everybody else posts work to it.
+// is one. From thread on, all fields are touched by the owner and its tasks alone;
+// everybody else posts work to it.
 type Session struct {
 	*owner.Owner // its context ends with the agent's
 	agent        *Agent

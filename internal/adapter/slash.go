@@ -155,7 +155,7 @@ type slashRun struct {
 	kept   bool               // see keep
 
 	// What the command is at, and the end of the prompt ends or tells, see ended.
-	asked    *askedQuestion     // the user, who has not answered
+	asked    *askedQuestion     // that the user has not answered
 	stop     context.CancelFunc // of a shell command that runs
 	compacts *droid.Client      // the droid that was asked to compact
 	untold   string             // of the session in which the thread goes on already, "" when it is told

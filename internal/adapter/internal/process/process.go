@@ -26,10 +26,9 @@ import (
 //	starting  one is being started                 Starting
 //	runs      it can be asked                      Client
 //	ending    it ends; that is awaited             Client, Ending
-//	died      it has ended by itself               Client is nil, LastCrash says why
+//	died      it has ended, also by a kill         Client is nil, LastCrash says why
 //
-// Beside that, a droid that was retired (see Retire) may still be on its
-// way out: Retiring.
+// Beside that, a droid that was retired (see Retire) may still be on its way out: Retiring.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
