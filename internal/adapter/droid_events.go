@@ -14,14 +14,11 @@ import (
 // The road of droid's events: nextEvent lets one in, droidSaid makes it honest, apply keeps the order where files are
 // read for one, and translate shows it.
 
-// nextEvent returns the channel of droid's events, nil while droid is not to be read. It goes on with the history of a
-// load first. If droid is not read because the outbox is full, room is closed when there is room again.
+// nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is
+// full, room is closed when there is room again.
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
-	if s.load.Shows() {
-		s.Guard(func() { room = s.load.Open().showHistory() })
-	}
 	switch {
-	case s.load.Shows(): // the history comes first
+	case s.showsHistory(): // that comes first
 	case !s.prompts.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Waiting() != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.Stopping():

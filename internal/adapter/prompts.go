@@ -226,7 +226,7 @@ func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
 		return
 	}
 	content, missing := p.content, map[string]bool(nil)
-	p.s.besideFor(ctx, t, "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	p.s.besideFor(ctx, t, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
 	if ctx.Err() == nil {
 		p.missing = missing
 	}

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// reload is one session/load or session/resume.
+// reload is one session/load or session/resume. Prompts and other loads wait for it, so that the history comes in one
+// piece.
 type reload struct {
 	instructions.Wanted
 	s      *Session
@@ -30,9 +32,12 @@ type reload struct {
 	replay bool
 	answer owner.Later[loaded]
 
-	turn  *change // its turn among what is asked of the session, nil before that has come
-	moved bool    // the thread goes on in what another window made of it
-	kept  bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	turn     *change // its turn among what is asked of the session, nil before that has come
+	moved    bool    // the thread goes on in what another window made of it
+	opened   bool    // droid has opened the session for it
+	shows    bool    // its history is being shown
+	answered bool    // its response is being written
+	kept     bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // loaded is the answer to a load.
@@ -43,6 +48,20 @@ type loaded struct {
 
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.answer.Set(loaded{err: err}) }
+
+// loading is the load that has no answer, nil for none.
+func (s *Session) loading() *reload {
+	if s.load == nil || s.load.answered {
+		return nil
+	}
+	return s.load
+}
+
+// showsHistory reports whether the history of a load is being shown.
+func (s *Session) showsHistory() bool {
+	r := s.loading()
+	return r != nil && r.shows
+}
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -108,15 +127,15 @@ func (r *reload) run(t *owner.Task) {
 		return
 	}
 	r.turn = its
-	s.load.Begin(r)
+	s.load = r
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if s.until(s.Context, t, "a load", needWritten, needStart, needCalls) != nil || !s.load.Has(r) {
+	if s.until(s.Context, t, "a load", needWritten, needStart, needCalls) != nil || s.loading() != r {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(t)
 	switch {
-	case !s.load.Has(r): // a panic ended it, or the user
+	case s.loading() != r: // a panic ended it, or the user
 		if r.kept {
 			r.openedForOthers(err)
 		}
@@ -134,6 +153,7 @@ func (r *reload) run(t *owner.Task) {
 		}
 		return
 	}
+	r.opened = true
 	// From now on the editor knows the session by the id that it asked for. It begins anew: it is told
 	// everything again.
 	s.out.Use(r.SessionID)
@@ -143,7 +163,6 @@ func (r *reload) run(t *owner.Task) {
 	}
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
-	s.load.Told()
 	s.tellUsage()
 	if s.until(s.Context, t, "a load", needAnswers) == nil {
 		r.end(nil)
@@ -183,8 +202,8 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	return info, summary, nil
 }
 
-// showsAll shows what droid told, as fast as the editor reads, see showHistory. It reports false where
-// the load ended before.
+// showsAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
+// runs meanwhile. It reports false where the load ended before.
 func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary string) bool {
 	s := r.s
 	if summary != "" {
@@ -195,22 +214,64 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	if quirks.CutOff(info.Messages) && s.until(s.Context, t, "a load", needOthers) != nil { // where what was cut off may go on
 		return false
 	}
-	if !s.load.Has(r) {
-		return false
-	}
 	others, _ := s.lock.Others()
 	s.loseSubagentCalls()
-	s.load.Show(info, others)
-	err := s.line.UntilReady(s.Context, t, "a load", needShown, func() bool { return !s.load.Shows() })
-	return err == nil && s.load.Has(r)
+	history := quirks.History(info.Messages)
+	lacks := notShown(info, others && quirks.GoOnElsewhere(history))
+	info.Messages = nil // the events have all that is shown
+	r.shows = true
+	defer func() { r.shows = false }()
+	for i, ev := range history {
+		if room := s.out.Full(); room != nil {
+			s.besideFor(r.call.Context, t, "a load", needShown, func(ctx context.Context) {
+				select {
+				case <-room:
+				case <-ctx.Done():
+				}
+			})
+		}
+		if r.call.Context.Err() != nil {
+			r.cancel()
+		}
+		if s.loading() != r {
+			return false
+		}
+		history[i] = nil // it is not kept until all are shown
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
+			continue // its file tells
+		}
+		s.tell(s.show.History(s.moment(), ev)...)
+	}
+	s.proc.Norm().Reserve(s.show.ToolIDs()...)
+	for _, words := range lacks {
+		tellNow(s, words)
+	}
+	s.tellTitle(info.Title)
+	return true
+}
+
+// notShown says, in words for the user, what droid has of a conversation and its history does not show. elsewhere is whether calls
+// at its end may go on in another program.
+func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
+	if info.HasOlderMessages {
+		lacks = append(lacks, "The session has older messages that droid did not return.")
+	}
+	if info.Unreadable > 0 {
+		lacks = append(lacks, fmt.Sprintf("Not shown are %d of the session's messages: droid told them in a form that droid-acp cannot read.", info.Unreadable))
+	}
+	if elsewhere {
+		lacks = append(lacks, "What has no result above had not ended as this was loaded: it runs, or waits for an answer in the other window.")
+	}
+	return lacks
 }
 
 // end answers the load that runs.
 func (r *reload) end(err *acp.RequestError) {
 	s := r.s
-	if !s.load.Answer(r) {
+	if s.loading() != r {
 		return
 	}
+	r.answered = true
 	if err != nil {
 		r.refuse(err)
 		if r.moved && s.out.Known() {
@@ -232,16 +293,15 @@ func (r *reload) cancel() {
 	s := r.s
 	switch {
 	case r.turn == nil: // it was refused, or waits for its turn, which the same cancel ends
-	case !s.load.Has(r): // it has its answer
+	case s.loading() != r: // it has its answer
 	default:
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
-		opens := !s.out.Known() && !s.load.Opened() // and droid has not opened it yet
 		r.end(problem.Cancelled())
 		switch {
 		case s.out.Known():
 		case !r.kept:
 			r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
-		case !opens:
+		case r.opened:
 			r.openedForOthers(nil)
 		}
 	}
@@ -264,7 +324,7 @@ func (r *reload) openedForOthers(err *acp.RequestError) {
 // loseLoads ends the load of a session in which something panicked: what it waits for may
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
-	if r := s.load.Open(); r != nil {
+	if r := s.loading(); r != nil {
 		r.end(err)
 	}
 }
@@ -285,7 +345,9 @@ func (r *reload) endWhenWritten(t *owner.Task) {
 		return
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	s.load.Written(r)
+	if s.load == r {
+		s.load = nil
+	}
 	r.turn.end(nil)
 }
 
@@ -357,36 +419,4 @@ func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.Session
 	}
 	defer release()
 	return s.loadInCall(s.Context, t, wholeHistory, problem.Telling)
-}
-
-// showHistory goes on with the history of a load while there is room in the outbox: it is sent as
-// fast as the editor reads, so that a long one does not fill the outbox. When there is no
-// room, it returns a channel that is closed when there is again. No prompt runs meanwhile.
-func (r *reload) showHistory() (room <-chan struct{}) {
-	s := r.s
-	for {
-		if r.call.Context.Err() != nil {
-			r.cancel()
-			return nil
-		}
-		if room := s.out.Full(); room != nil {
-			return room
-		}
-		ev := s.load.Next()
-		if ev == nil {
-			break
-		}
-		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
-			continue // its file tells
-		}
-		s.tell(s.show.History(s.moment(), ev)...)
-	}
-	s.proc.Norm().Reserve(s.show.ToolIDs()...)
-	for _, words := range s.load.Lacks() {
-		tellNow(s, words)
-	}
-	s.tellTitle(s.load.Title())
-	s.load.Told()
-	s.line.Proceed()
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
@@ -167,4 +168,14 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("two"))
 		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 	})
+}
+
+// TestNotShown: a load says what its history lacks.
+func TestNotShown(t *testing.T) {
+	require.Empty(t, notShown(&stream.SessionInfo{}, false))
+	require.Equal(t, []string{
+		"The session has older messages that droid did not return.",
+		"Not shown are 2 of the session's messages: droid told them in a form that droid-acp cannot read.",
+		"What has no result above had not ended as this was loaded: it runs, or waits for an answer in the other window.",
+	}, notShown(&stream.SessionInfo{HasOlderMessages: true, Unreadable: 2}, true))
 }

@@ -48,7 +48,7 @@ type Session struct {
 	usage      usage.Usage
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
-	load       waiting.Load[*reload]
+	load       *reload           // until its response is written, nil for none
 	questions  telling.Questions // what the user is asked
 	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show       *show.View        // what its editor has been shown
@@ -239,7 +239,7 @@ func tellKept(s *Session) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.load.Open() != nil || s.proc.Unmade() {
+	if !s.out.Known() || s.loading() != nil || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)

@@ -166,7 +166,7 @@ func TestALongHistoryWaitsForTheEditor(t *testing.T) {
 		synctest.Wait()
 		again.inside(func(s *Session) {
 			require.NotNil(t, s.out.Full())
-			require.True(t, s.load.Shows(), "what the editor cannot take yet is not made into messages yet")
+			require.True(t, s.showsHistory(), "what the editor cannot take yet is not made into messages yet")
 		})
 		again.out.resume()
 		require.Nil(t, again.await(load).Error)
@@ -201,7 +201,7 @@ func TestTheAgentEndsWhileAHistoryWaits(t *testing.T) {
 		again.out.pause()
 		again.request("session/load", sessionParamsOf(live.session))
 		synctest.Wait()
-		again.inside(func(s *Session) { require.True(t, s.load.Shows(), "the load goes on") })
+		again.inside(func(s *Session) { require.True(t, s.showsHistory(), "the load goes on") })
 		began := time.Now()
 		_ = again.in.Close() // the editor ends and reads nothing more
 		<-again.served

@@ -20,7 +20,7 @@ func (s *Session) lookAtSubagents(now time.Time) {
 		s.Go(func(t *owner.Task) {
 			norm := s.proc.Norm()
 			from, to, lines := s.readSubagent(t, id)
-			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.load.Shows() || !s.proc.Subagents.Read(id, from, to) {
+			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
 			s.subagentWrote(norm, id, lines)

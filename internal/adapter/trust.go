@@ -72,7 +72,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) *acp.RequestError
 		cwd, all := s.cwd, client.Without() == nil
 		var project trust.Project
 		var unknown error
-		s.besideFor(ctx, t, "a look at the project", func(ctx context.Context) { project, unknown = s.agent.opener.Project(ctx, cwd) })
+		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, unknown = s.agent.opener.Project(ctx, cwd) })
 		if unknown != nil || ctx.Err() != nil {
 			return nil // what could not be looked at counts as neither yes nor no
 		}

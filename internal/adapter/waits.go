@@ -57,7 +57,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
 	case n == needShown:
-		return s.out.Known() && s.load.Over()
+		return s.out.Known() && s.load == nil
 	case n == needOthers:
 		_, known := s.lock.Others()
 		return known
@@ -97,10 +97,10 @@ func (s *Session) untilWritten(t *owner.Task, who string, r *wire.Response) bool
 	return s.line.UntilReady(s.Context, t, who, needWritten, func() bool { return written }) == nil
 }
 
-// besideFor has f run beside the owner for a prompt; waits tells meanwhile what that waits for. f's context ends with
-// ctx and with the session.
-func (s *Session) besideFor(ctx context.Context, t *owner.Task, what waiting.Need, f func(context.Context)) {
-	w := &waiting.Waiter{Name: "the prompt", Needs: []waiting.Need{what}}
+// besideFor has f run beside the owner; waits tells meanwhile who waits for what. f's context ends with ctx and with the
+// session.
+func (s *Session) besideFor(ctx context.Context, t *owner.Task, who string, what waiting.Need, f func(context.Context)) {
+	w := &waiting.Waiter{Name: who, Needs: []waiting.Need{what}}
 	s.line.Add(time.Now(), w)
 	defer s.line.Leave(w)
 	t.Beside(func(session context.Context) {
