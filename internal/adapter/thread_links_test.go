@@ -309,6 +309,29 @@ func TestLoadWhilePermissionWaitsElsewhere(t *testing.T) {
 	}
 }
 
+// A load that is cancelled while it is looked whether another window has the session open leaves the session to the prompt behind it.
+func TestLoadIsCancelledWhileOthersAreSought(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), uses(touch)), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		first := agentOn(t, one, root)
+		first.beginSession()
+		first.ask = nil
+		first.prompt("go")
+		first.until("the question", func() bool { return strings.Contains(strings.Join(first.updates(), "\n"), "ask") })
+		other.options = append(other.options, fakedroid.WithSessions(&one.store))
+		second := agentOn(t, other, root)
+		second.session = first.session
+		load, behind := second.request("session/load", sessionParamsOf(first.session)), second.prompt("hello")
+		time.Sleep(leavingTime / 2)
+		second.notify("$/cancel_request", `{"requestId":`+load+`}`)
+		require.Equal(t, -32800, second.await(load).Error.Code)
+		require.Equal(t, "end_turn", ended(second.await(behind)))
+		require.NotEmpty(t, second.lastMode(), "the editor is told as of any session")
+		second.close()
+	})
+}
+
 // An agent that still leaves when its editor is there again is no other window.
 func TestOpenedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
