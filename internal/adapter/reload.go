@@ -121,7 +121,7 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
-	its, err := s.change(r.call.Context, t, turns.Session)
+	its, err := s.change(r.call.Context, t, turns.Load)
 	if err != nil {
 		r.refuse(err)
 		return
@@ -130,7 +130,7 @@ func (r *reload) run(t *owner.Task) {
 	s.load = r
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if s.until(s.Context, t, "a load", needWritten, needStart, needCalls) != nil || s.loading() != r {
+	if s.until(s.Context, t, "a load", needStart, needCalls) != nil || s.loading() != r {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(t)

@@ -102,10 +102,10 @@ func (p *userPrompt) steer(t *owner.Task, response *wire.Response, place *place,
 	}
 	// The turn has its place now. It begins when the answer that announces it is written, so
 	// that its updates come behind that.
+	s.prompts.Answering()
 	s.Go(func(t *owner.Task) {
-		if release, err := s.line.Hold(s.Context, t, "a turn that a message began", needNoPrompt); err == nil {
-			s.untilWritten(t, "a turn that a message began", response)
-			release()
+		if s.untilWritten(t, "a turn that a message began", response) {
+			s.prompts.Written()
 		}
 	})
 	p.began = time.Now()

@@ -27,7 +27,6 @@ const (
 	needCalls     waiting.Need = "calls to droid before it"
 	needWritten   waiting.Need = "a response to be written"
 	needQuiet     waiting.Need = "the prompt that runs"
-	needNoPrompt  waiting.Need = "others that keep prompts from starting"
 	needServers   waiting.Need = "MCP servers to start"
 	needShown     waiting.Need = "the editor to show the session"
 	needOthers    waiting.Need = "a look whether another window has the session open"
@@ -128,8 +127,5 @@ func (s *Session) notWaited(why error) *acp.RequestError {
 	return problem.Cancelled()
 }
 
-// holdPrompts keeps prompts from starting while something is taken, see waiting.Waits, or droid's end is
-// awaited.
-func (s *Session) holdPrompts() {
-	s.prompts.SetHeld(s.line.Wanted(needCalls) || s.line.Wanted(needNoPrompt) || s.proc.Ending())
-}
+// holdPrompts keeps prompts from starting while needCalls is taken, or droid's end is awaited.
+func (s *Session) holdPrompts() { s.prompts.SetHeld(s.line.Wanted(needCalls) || s.proc.Ending()) }

@@ -246,6 +246,26 @@ func (b changesTwice) Change(of Sphere) (*Change, []Action) {
 	return c, actions
 }
 
+// loadsEarly loads before the responses are written.
+type loadsEarly struct{ *Machine }
+
+func (b loadsEarly) Change(of Sphere) (*Change, []Action) {
+	if of == Load {
+		of = Session
+	}
+	return b.Machine.Change(of)
+}
+
+// modelsEarly takes the model as called for a prompt that is sent again, as something of it was shown before.
+type modelsEarly struct{ *Machine }
+
+func (b modelsEarly) Taken(now time.Time, id ID) []Action {
+	if p := b.find(id); p != nil {
+		p.called = p.called || p.spoke
+	}
+	return b.Machine.Taken(now, id)
+}
+
 // forgivesChanges sends what was meant for a change that failed.
 type forgivesChanges struct{ *Machine }
 
@@ -307,13 +327,15 @@ func TestRulesAreNoticed(t *testing.T) {
 		"changes hold prompts":           func(m *Machine) machine { return overtakesChanges{m} },
 		"changes wait for prompts":       func(m *Machine) machine { return changesEarly{m} },
 		"one change after the other":     func(m *Machine) machine { return changesTwice{m} },
+		"loads wait for responses":       func(m *Machine) machine { return loadsEarly{m} },
+		"models wait for calls":          func(m *Machine) machine { return modelsEarly{m} },
 		"failed changes fail prompts":    func(m *Machine) machine { return forgivesChanges{m} },
 		"prompts go on after changes":    func(m *Machine) machine { return staysChanging{m} },
 		"alone is alone":                 func(m *Machine) machine { return sharesTurns{m} },
 		"what has begun is not back":     func(m *Machine) machine { return believesAnswers{m} },
 	} {
 		t.Run(rule, func(t *testing.T) {
-			for seed := range int64(worlds) {
+			for seed := range int64(10 * worlds) {
 				w := newWorld(breaks(New(numbered())), seed)
 				if found := w.play(steps); found != "" {
 					t.Logf("found with seed %d: %s", seed, found)

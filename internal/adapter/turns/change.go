@@ -6,61 +6,12 @@ import (
 )
 
 // Change is something that the user wants done between prompts: a change of settings, a
-// load, a copy, a look at the whole conversation. What was asked first holds first: it
-// begins when droid has all prompts that were asked before it, and those that come after
-// it wait for its end. While droid works on a prompt, it begins at once, before the prompts
-// that still wait: the user wants it now. Changes are made one after the other.
+// load, a copy, a look at the whole conversation. It stands in line with them, see awaits.
 type Change struct {
 	by    *prompt // the command that makes the change, and whose end is its end; nil for all others
 	of    Sphere
 	place uint64
 	begun bool
-}
-
-// Sphere is what a change is about.
-type Sphere int
-
-const (
-	// Session is all but the next ones.
-	Session Sphere = iota
-	// Calls are the calls of the model: which model, with which effort. A prompt's first call
-	// comes some time after droid has begun with it and would follow the change (0.99 to
-	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
-	// than CallTime, the user need not wait for it.
-	Calls
-	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.
-	Stricter
-)
-
-// progress is how far a prompt is for the changes that were asked behind it.
-type progress int
-
-const (
-	inLine   progress = iota // those before it run
-	prepared                 // its turn has come, and droid was not asked: trust, MCP servers, links
-	onItsWay                 // droid was asked
-	withIt                   // droid has it
-	worksOn                  // droid has begun to work on it
-	called                   // the model was called for it
-)
-
-// awaits says which change waits for a prompt that was asked before it, and how long. What passes a prompt that droid
-// does not have is the one exception to "first asked, first held". No change passes another one.
-var awaits = [...][called + 1]bool{
-	//         in line, prepared, on its way, with droid, begun, model called
-	Session:  {true, true, true, true, false, false},
-	Calls:    {true, true, true, true, true, false},
-	Stricter: {false, false, true, true, false, false},
-}
-
-func (p *prompt) progress() progress {
-	switch {
-	case p.spoke || p.called:
-		return called
-	case !p.begun.IsZero():
-		return worksOn
-	}
-	return map[stage]progress{waiting: inLine, starting: prepared, sent: onItsWay, taken: withIt}[p.stage]
 }
 
 // CallTime is how long droid may take from the beginning of a prompt to its first call of
@@ -71,12 +22,6 @@ const CallTime = 2 * time.Second
 type Begin struct{ Change *Change }
 
 func (Begin) action() {}
-
-// nextPlace is the place of what is asked now, among all that is asked.
-func (m *Machine) nextPlace() uint64 {
-	m.places++
-	return m.places
-}
 
 // Change takes a change. After Close nothing begins.
 func (m *Machine) Change(of Sphere) (*Change, []Action) {
@@ -166,44 +111,19 @@ func (m *Machine) goOn() {
 	m.steer()
 }
 
-// heldByChange reports whether a waiting prompt was asked after a change that is not over. A
-// message that is left of a prompt whose turn is over does not wait for a change that has not
-// begun, as the prompts that such a one waits for stand behind the message.
-func (m *Machine) heldByChange(p *prompt) bool {
-	if len(m.changes) == 0 || m.changes[0].place >= p.place {
-		return false
-	}
-	return p.host == nil || m.running != nil || m.changes[0].begun
-}
-
-// beginChange begins the first change when its turn has come.
+// beginChange begins the change whose turn has come.
 func (m *Machine) beginChange() {
-	if m.closed || m.dead || len(m.changes) == 0 {
+	if m.closed || m.dead {
 		return
 	}
-	if c := m.changes[0]; c.by != nil {
-		c.begun = m.running == c.by
-	} else if !c.begun && !m.awaitsPrompts(c) {
-		c.begun = true
-		m.do(Begin{c})
-	}
-}
-
-// awaitsPrompts reports whether a change waits for prompts that were asked before it: for messages that are on their
-// way to droid, and for the prompt that runs. Only where none does, or a command that is answered here, the
-// first one in line counts.
-func (m *Machine) awaitsPrompts(c *Change) bool {
-	before := func(p *prompt) bool { return p.place < c.place && !p.cancelled }
-	if slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent && before(p) }) {
-		return true
-	}
-	switch r := m.running; {
-	case r == nil || r.kind == Here || r.kind == Setting:
-		return slices.ContainsFunc(m.queue, before) && awaits[c.of][inLine]
-	case r.kind == Process:
-		return false
-	default:
-		return before(r) && awaits[c.of][r.progress()]
+	for _, c := range m.changes {
+		switch {
+		case c.by != nil:
+			c.begun = m.running == c.by
+		case !c.begun && !m.waits(c.of, c.place):
+			c.begun = true
+			m.do(Begin{c})
+		}
 	}
 }
 
@@ -214,5 +134,5 @@ func (m *Machine) callDue() (at time.Time, ok bool) {
 	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
 		return time.Time{}, false
 	}
-	return r.begun.Add(CallTime), m.awaitsPrompts(m.changes[0])
+	return r.begun.Add(CallTime), m.waits(m.changes[0].of, m.changes[0].place)
 }

@@ -9,7 +9,7 @@ const MaxCrashes = 3
 // Spoke says that something of the running prompt was shown.
 func (m *Machine) Spoke() []Action {
 	if m.running != nil {
-		m.running.spoke = true
+		m.running.spoke, m.running.called = true, true
 	}
 	return m.take()
 }

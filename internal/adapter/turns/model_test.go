@@ -18,6 +18,7 @@ type machine interface {
 	FailRunning(error) []Action
 	FailWaiting(error) []Action
 	Complete(ID) []Action
+	Answering()
 	Written() []Action
 	InterruptDone() []Action
 	SetHeld(bool) []Action
@@ -81,6 +82,7 @@ type told struct {
 
 	place int       // among all that was asked
 	seen  time.Time // when droid was said to work on it
+	said  bool      // something was said of it since droid got it
 }
 
 // wanted is what the world knows of one change.
@@ -182,6 +184,11 @@ func (w *world) step() {
 	}
 	switch w.rng.Intn(37) {
 	case 0, 1, 2:
+		if w.rng.Intn(8) == 0 {
+			w.note("answering")
+			w.unwritten++
+			w.m.Answering()
+		}
 		w.accept()
 	case 3, 22, 23:
 		if t := w.pick(func(t *told) bool { return t.needs }); t != nil {
@@ -319,7 +326,7 @@ func (w *world) droidEnds() {
 	}
 	if w.rng.Intn(3) == 0 {
 		w.note("dropped %d", t.id)
-		t.with, t.reached, t.folded, t.asked, t.seen = false, false, false, false, time.Time{}
+		t.with, t.reached, t.folded, t.asked, t.said, t.seen = false, false, false, false, false, time.Time{}
 		again := !t.cancelled && !w.closed
 		t.again, t.started = again, t.started && !again
 		said, actions := w.m.Dropped(t.request)
@@ -409,13 +416,13 @@ func (w *world) droidMoves() {
 		id, _ := w.m.Running()
 		folded := w.m.Folded(t.request)
 		w.must(folded == (id != t.id), "a prompt is taken into the turn of another one")
-		t.spoke, t.folded = t.spoke || folded, t.folded || folded
+		t.spoke, t.said, t.folded = t.spoke || folded, t.said || folded, t.folded || folded
 	case 2:
 		w.note("beside %d", t.id)
 		w.carryOut(w.m.Beside(w.now, t.request))
 	case 3:
 		if id, ok := w.m.Running(); ok {
-			w.open[id].spoke = true
+			w.open[id].spoke, w.open[id].said = true, true
 		}
 		w.carryOut(w.m.Spoke())
 	}
@@ -671,7 +678,7 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(2))}
+	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(int(Load) + 1))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
 	handle, actions := w.m.Change(c.of)
@@ -702,6 +709,9 @@ func (w *world) firstChange() *wanted {
 // mayBegin reports whether a change need not wait for the prompts that were asked before it.
 func (w *world) mayBegin(c *wanted) bool {
 	before := func(t *told) bool { return t.place < c.place && !t.cancelled }
+	if c.of == Load && w.unwritten > 0 {
+		return false
+	}
 	id, runs := w.m.Running()
 	for _, t := range w.all {
 		if steered := !t.ended && t.sending && (!runs || t.id != id); steered && before(t) {
@@ -710,10 +720,10 @@ func (w *world) mayBegin(c *wanted) bool {
 	}
 	if runs && w.open[id].kind == ToDroid {
 		r := w.open[id]
-		called := r.spoke || !r.seen.IsZero() && !w.now.Before(r.seen.Add(CallTime))
-		return !before(r) || called || c.of == Session && !r.seen.IsZero()
+		called := r.said || !r.seen.IsZero() && !w.now.Before(r.seen.Add(CallTime))
+		return !before(r) || called || c.of != Calls && !r.seen.IsZero() || c.of == Stricter && !r.sending && !r.with
 	}
-	return runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
+	return c.of == Stricter || runs && w.open[id].kind == Process || w.pick(func(t *told) bool {
 		return before(t) && !t.started && !t.lingering && (!runs || t.id != id)
 	}) == nil
 }

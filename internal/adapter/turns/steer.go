@@ -16,11 +16,10 @@ func (m *Machine) SetSteering(on bool) []Action {
 // taken the one before: so they keep their order. A prompt that is answered here
 // waits for its turn, and so does all that stands behind it.
 func (m *Machine) steer() {
-	r := m.running
-	if m.dead || m.closed || r == nil || r.stage != taken || r.cancelled || len(m.queue) == 0 || m.sending() {
+	if m.dead || m.closed || m.running == nil || len(m.queue) == 0 {
 		return
 	}
-	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.heldByChange(p) {
+	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.waits(joining, p.place) {
 		m.queue = m.queue[1:]
 		m.steered = append(m.steered, p)
 		m.send(p)
@@ -59,7 +58,7 @@ func (m *Machine) Folded(request string) bool {
 	if p == nil || p == m.running {
 		return false
 	}
-	p.spoke, p.folded = true, true
+	p.spoke, p.called, p.folded = true, true, true
 	return true
 }
 

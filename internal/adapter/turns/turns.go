@@ -128,7 +128,7 @@ type prompt struct {
 	spoke     bool // something of it was shown
 	cancelled bool
 	begun     time.Time // since when droid works on it
-	called    bool      // the model is taken to have been called for it
+	called    bool      // the model was called for it, or is taken to have been
 	folded    bool      // droid took it into the turn of another one
 	crash     error     // why droid died while it had the prompt
 	resent    bool      // a droid died before it heard the prompt, so another one gets it
@@ -158,7 +158,7 @@ type Machine struct {
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
 
-	unwritten  int // prompts that have ended and whose response is not written
+	unwritten  int // responses to what has ended that are not written, see Written
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
@@ -204,11 +204,15 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 
 // next starts the first waiting prompt, if one may start.
 func (m *Machine) next() {
-	if m.running != nil || m.unwritten > 0 || m.interrupts > 0 || m.held || m.dead || m.closed || len(m.queue) == 0 {
+	if m.interrupts > 0 || m.held || m.dead || m.closed || len(m.queue) == 0 {
 		return
 	}
 	p := m.queue[0]
-	if m.heldByChange(p) {
+	of := turn
+	if p.host != nil {
+		of = message
+	}
+	if m.waits(of, p.place) {
 		return
 	}
 	m.queue = m.queue[1:]
@@ -294,7 +298,10 @@ func (m *Machine) Complete(id ID) []Action {
 	return m.take()
 }
 
-// Written says that the response to one of the prompts that have ended is written.
+// Answering says that a response is to be written before anything of the next prompt. Written follows.
+func (m *Machine) Answering() { m.unwritten++ }
+
+// Written says that one response is written: to a prompt that has ended, or of which Answering told.
 func (m *Machine) Written() []Action {
 	m.unwritten--
 	m.next()

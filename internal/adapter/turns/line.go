@@ -1,0 +1,116 @@
+package turns
+
+import (
+	"math"
+	"slices"
+)
+
+// What is asked of a session stands in one line, in the order in which it was asked: prompts, and changes between them. What was
+// asked first holds first.
+
+// Sphere is what something that is asked is about, as far as that decides what it waits for.
+type Sphere int
+
+const (
+	// Session is a change of all but the next ones.
+	Session Sphere = iota
+	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
+	// comes some time after droid has begun with it and would follow the change (0.99 to
+	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
+	// than CallTime, the user need not wait for it.
+	Calls
+	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.
+	Stricter
+	// Load is a load of the session: nothing of it comes before the responses to the prompts before.
+	Load
+
+	turn    // a prompt that begins a turn
+	message // a message that is left of a prompt whose turn is over; the prompts that a change waits for stand behind it
+	joining // a prompt or a message that goes to droid while it works on another one
+)
+
+// progress is how far something is that was asked before.
+type progress int
+
+const (
+	inLine   progress = iota // a prompt that waits, and none runs but for a command
+	prepared                 // a prompt whose turn has come, and droid was not asked: trust, MCP servers, links
+	onItsWay                 // droid was asked
+	withIt                   // droid has it
+	worksOn                  // droid has begun to work on it
+	called                   // the model was called for it
+	stopping                 // it was cancelled, and has not ended
+	command                  // a command of ours that runs
+	program                  // a program of the user's that runs
+	answered                 // it has ended, and its response is not written
+	notBegun                 // a change that waits
+	underWay                 // a change that has begun
+	most
+)
+
+// awaits says what waits for what was asked before it, and how long. While droid works on a prompt, or a program runs, a change
+// begins before the prompts that still wait: the user wants it now. What passes a prompt that droid does not have is the one
+// exception to "first asked, first held". Prompts go in their order, and so do changes.
+var awaits = [...][most]bool{
+	//       prompt: in line, prepared, on its way, with droid, begun, model called, stopping; command, program; answered; change: not begun, under way
+	Session:  {true, true, true, true, false, false, false, false, false, false, true, true},
+	Calls:    {true, true, true, true, true, false, false, false, false, false, true, true},
+	Stricter: {false, false, true, true, false, false, false, false, false, false, true, true},
+	Load:     {true, true, true, true, false, false, false, false, false, true, true, true},
+	turn:     {false, true, true, true, true, true, true, true, true, true, true, true},
+	message:  {false, true, true, true, true, true, true, true, true, true, false, true},
+	joining:  {false, true, true, false, false, false, true, true, true, false, true, true},
+}
+
+// nextPlace is the place of what is asked now, among all that is asked.
+func (m *Machine) nextPlace() uint64 {
+	m.places++
+	return m.places
+}
+
+// waits reports whether what is asked waits for something that was asked before it. A prompt waits for all that is let go before
+// it, whenever that was asked: droid may have thrown it away.
+func (m *Machine) waits(of Sphere, place uint64) bool {
+	row, since := awaits[of], place
+	if of >= turn {
+		since = math.MaxUint64
+	}
+	if m.unwritten > 0 && row[answered] {
+		return true
+	}
+	if len(m.changes) > 0 && m.changes[0].place < place && row[m.changes[0].progress()] {
+		return true
+	}
+	if row[onItsWay] && slices.ContainsFunc(m.steered, func(p *prompt) bool { return p.stage == sent && p.place < since && (!p.cancelled || row[stopping]) }) {
+		return true
+	}
+	r := m.running
+	if r != nil && r.place < since && row[r.progress()] {
+		return true
+	}
+	short := r == nil || r.kind == Here || r.kind == Setting
+	return short && row[inLine] && slices.ContainsFunc(m.queue, func(p *prompt) bool { return p.place < since && !p.cancelled })
+}
+
+func (p *prompt) progress() progress {
+	switch {
+	case p.cancelled:
+		return stopping
+	case p.kind == Process:
+		return program
+	case p.kind != ToDroid:
+		return command
+	case p.called:
+		return called
+	case !p.begun.IsZero():
+		return worksOn
+	}
+	return map[stage]progress{waiting: inLine, starting: prepared, sent: onItsWay, taken: withIt}[p.stage]
+}
+
+func (c *Change) progress() progress {
+	if c.begun {
+		return underWay
+	}
+	return notBegun
+}
