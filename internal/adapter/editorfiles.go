@@ -220,13 +220,18 @@ func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook)
 type sessionEditor struct{ *telling.Way }
 
 // ReadTextFile implements editorfs.Editor.
-func (e sessionEditor) ReadTextFile(path string, done func(string, error)) (withdraw func() bool) {
-	return telling.AskBeside(e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path},
-		func(result acp.ReadTextFileResponse, err error) { done(result.Content, err) }).Withdraw
+func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
+	r := telling.AskBeside[acp.ReadTextFileResponse](e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
+	select {
+	case err := <-r.Answered:
+		return r.Result.Content, err
+	case <-ctx.Done():
+		r.Withdraw()
+		return "", context.Cause(ctx)
+	}
 }
 
 // WriteTextFile implements editorfs.Editor.
-func (e sessionEditor) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
-	return telling.AskBeside(e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text},
-		func(_ json.RawMessage, err error) { done(err) }).Withdraw
+func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
+	return telling.AskBeside[json.RawMessage](e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }

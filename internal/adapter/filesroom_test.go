@@ -410,14 +410,12 @@ func (r *filesRoom) diffs(method string) (all [][]string) {
 // noEditor has no file.
 type noEditor struct{}
 
-func (noEditor) ReadTextFile(_ string, done func(string, error)) (withdraw func() bool) {
-	done("", errors.New("none"))
-	return nil
-}
+func (noEditor) ReadTextFile(context.Context, string) (string, error) { return "", errors.New("none") }
 
-func (noEditor) WriteTextFile(_, _ string, done func(error)) (withdraw func() bool) {
-	done(errors.New("none"))
-	return nil
+func (noEditor) WriteTextFile(_, _ string) <-chan error {
+	answered := make(chan error, 1)
+	answered <- errors.New("none")
+	return answered
 }
 
 // free sees that nobody holds a file for an edit.

@@ -20,23 +20,15 @@ func readText(ctx context.Context, editor Editor, path string) (string, error) {
 	if ctx.Err() != nil {
 		return "", errLate
 	}
-	type answer struct {
-		text string
-		err  error
-	}
-	answered := make(chan answer, 1)
-	withdraw := editor.ReadTextFile(path, func(text string, err error) { answered <- answer{text, err} })
-	select {
-	case a := <-answered:
-		if a.err != nil {
-			return "", a.err
-		}
-		text, _, err := readable([]byte(a.text))
-		return text, err
-	case <-ctx.Done():
-		withdraw() // nobody wants a late answer
+	said, err := editor.ReadTextFile(ctx, path)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return "", errLate
+	case err != nil:
+		return "", err
 	}
+	text, _, err := readable([]byte(said))
+	return text, err
 }
 
 // writeEditor writes a file through the editor. When ctx is done first the error is errLate, and
@@ -45,8 +37,7 @@ func (d *Overlay) writeEditor(ctx context.Context, path, text string) (<-chan er
 	if ctx.Err() != nil {
 		return nil, ctx.Err() // nothing was asked
 	}
-	answered := make(chan error, 1)
-	d.editor.WriteTextFile(path, text, func(err error) { answered <- err })
+	answered := d.editor.WriteTextFile(path, text)
 	select {
 	case err := <-answered:
 		return nil, err

@@ -25,11 +25,12 @@ import (
 )
 
 // Editor is the file system that a client offers (ACP: fs/read_text_file and
-// fs/write_text_file). The methods ask the client and return; done, which does not block, gets
-// its answer, once. withdraw has none come any more.
+// fs/write_text_file).
 type Editor interface {
-	ReadTextFile(path string, done func(text string, err error)) (withdraw func() bool)
-	WriteTextFile(path, text string, done func(err error)) (withdraw func() bool)
+	// ReadTextFile returns the client's answer. When ctx is done first, the request is withdrawn.
+	ReadTextFile(ctx context.Context, path string) (text string, err error)
+	// WriteTextFile asks the client, and returns. Its answer comes from the channel, however late.
+	WriteTextFile(path, text string) (answered <-chan error)
 }
 
 // Options say how Files works. Only Journal is required.

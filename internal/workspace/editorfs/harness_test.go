@@ -202,16 +202,26 @@ type client interface {
 
 type async struct{ client client }
 
-func (a async) ReadTextFile(path string, done func(string, error)) (withdraw func() bool) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { done(a.client.ReadTextFile(ctx, path)) }()
-	return func() bool { cancel(); return true }
+func (a async) ReadTextFile(ctx context.Context, path string) (string, error) {
+	var text string
+	answered := make(chan error, 1)
+	go func() {
+		read, err := a.client.ReadTextFile(ctx, path)
+		text = read
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		return text, err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
-func (a async) WriteTextFile(path, text string, done func(error)) (withdraw func() bool) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { done(a.client.WriteTextFile(ctx, path, text)) }()
-	return func() bool { cancel(); return true }
+func (a async) WriteTextFile(path, text string) <-chan error {
+	answered := make(chan error, 1)
+	go func() { answered <- a.client.WriteTextFile(context.Background(), path, text) }()
+	return answered
 }
 
 func makeFIFO(r *room) { require.NoError(r, unix.Mkfifo(r.path("fifo"), 0o600)) }

@@ -1,6 +1,7 @@
 package editorfs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,17 +22,18 @@ type says struct {
 	before func()
 }
 
-func (s says) ReadTextFile(_ string, done func(string, error)) (withdraw func() bool) {
+func (s says) ReadTextFile(ctx context.Context, _ string) (string, error) {
 	if s.before != nil {
 		s.before()
 	}
-	if !s.silent {
-		done(s.text, s.err)
+	if s.silent {
+		<-ctx.Done()
+		return "", ctx.Err()
 	}
-	return func() bool { return true }
+	return s.text, s.err
 }
 
-func (says) WriteTextFile(string, string, func(error)) func() bool { panic("nothing is written") }
+func (says) WriteTextFile(string, string) <-chan error { panic("nothing is written") }
 
 // That text is unsaved is said where it is certain.
 func TestUnseen(t *testing.T) {

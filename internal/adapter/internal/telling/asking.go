@@ -65,10 +65,23 @@ func (r *Request[T]) Withdraw() bool {
 	return waits
 }
 
-// AskBeside asks the editor something for what goes on beside the owner: done gets the answer, or why there is none,
-// where it arrives, at once and also when the session has ended, but not after Withdraw. It must not block.
-func AskBeside[T any](w *Way, method string, params any, done func(T, error)) *Asked {
-	return ask(w, method, params, func(f func()) { f() }, done)
+// RequestBeside is an Asked whose answer something waits for that goes on beside the owner.
+type RequestBeside[T any] struct {
+	*Asked
+	// Answered gets nil, or why there is no answer, once, also when the session has ended. After Withdraw nothing comes.
+	Answered <-chan error
+	Result   T // once that has come
+}
+
+// AskBeside asks the editor something for what goes on beside the owner.
+func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
+	answered := make(chan error, 1)
+	r := &RequestBeside[T]{Answered: answered}
+	r.Asked = ask(w, method, params, func(f func()) { f() }, func(result T, err error) {
+		r.Result = result
+		answered <- err
+	})
+	return r
 }
 
 // ask asks the editor something. do has done called, with the answer or why there is none.

@@ -81,25 +81,23 @@ func TestAsk(t *testing.T) {
 // taken back.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
-		got := make(chan string, 9)
-		ask := func() *Asked {
-			return AskBeside(w, "m", nil, func(answer string, err error) { got <- fmt.Sprint(answer, err) })
-		}
-		ask()
+		ask := func() *RequestBeside[string] { return AskBeside[string](w, "m", nil) }
+		first := ask()
 		next()
 		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
-		require.Equal(t, "a<nil>", <-got)
+		require.NoError(t, <-first.Answered)
+		require.Equal(t, "a", first.Result)
 		second := ask()
 		next()
 		require.True(t, second.Withdraw())
 		require.Contains(t, next(), "$/cancel_request")
-		ask()
+		third := ask()
 		next()
 		say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
 		say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
-		require.Contains(t, <-got, "no")
+		require.ErrorContains(t, <-third.Answered, "no")
 		require.Empty(t, w.Waits(time.Now()))
 		require.Empty(t, owner)
-		require.Empty(t, got)
+		require.Empty(t, second.Answered)
 	})
 }
