@@ -335,36 +335,38 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 	r.reply(text)
 }
 
-// lookThenDo has droid asked whether it can do something, which a cancel ends, and then to do it, which a cancel does not end: what
-// becomes of it is told. It ends the command, with failed and why where that is not done. Where droid has ended over it, or is late,
-// nobody knows: sought is what was to become so.
-func (r *slashRun) lookThenDo(failed, sought string, look func(context.Context, *droid.Client) error, do func(context.Context, *droid.Client) (string, error)) {
-	client := r.droid()
-	if client == nil {
-		return
-	}
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error { return look(ctx, client) })
-	if r.over() {
-		return
-	}
-	var text string
-	if err == nil {
-		r.keep()
-		err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
-			text, err = do(ctx, client)
-			return err
-		})
-		if err != nil && !errors.As(err, new(*stream.RPCError)) {
-			again := ". Send " + markdown.Code(visible.Line("/"+r.name+" "+r.args)) + " once more to be sure"
-			r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(plainly(err).Error(), ".")+again))
-			return
-		}
-	}
-	if err != nil {
+// looks has f look, beside the owner, whether droid can do something. A cancel ends that. Where f fails, the command ends with failed
+// and why, and false is returned, as it is when the prompt has ended.
+func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
+	err := r.beside(opening.Time, opening.ErrTime, f)
+	switch {
+	case r.over():
+		return false
+	case err != nil:
 		r.fail(failed, err)
-		return
+		return false
 	}
-	r.reply(text)
+	return true
+}
+
+// do has f have droid do something, which a cancel does not end: what becomes of it is told. The command ends with f's text, or with
+// failed and why. Where droid has ended over it, or is late, nobody knows: sought is what was to become so.
+func (r *slashRun) do(failed, sought string, f func(context.Context) (string, error)) {
+	r.keep()
+	var text string
+	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+		text, err = f(ctx)
+		return err
+	})
+	switch {
+	case err == nil:
+		r.reply(text)
+	case errors.As(err, new(*stream.RPCError)):
+		r.fail(failed, err)
+	default:
+		again := ". Send " + markdown.Code(visible.Line("/"+r.name+" "+r.args)) + " once more to be sure"
+		r.fail("Whether "+sought+" is not known", errors.New(strings.TrimSuffix(plainly(err).Error(), ".")+again))
+	}
 }
 
 // plainly is an error without the method of droid's that it ended, where droid has.

@@ -36,7 +36,11 @@ func changeServer(r *slashRun, verb, name string) {
 	}
 	failed := "droid did not " + cmp.Or(map[string]string{"logout": "log out of"}[verb], verb) + " the MCP server " + name
 	sought := map[string]string{"disable": name + " is off now", "logout": "droid has forgotten the login to " + name}[verb]
-	r.lookThenDo(failed, cmp.Or(sought, name+" is on now"), func(ctx context.Context, client *droid.Client) error {
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	if !r.looks(failed, func(ctx context.Context) error {
 		server, err := a.ownServer(ctx, cwd, client, name)
 		switch {
 		case err != nil:
@@ -47,9 +51,10 @@ func changeServer(r *slashRun, verb, name string) {
 			return errors.New("it is a program that runs on your machine, so it has no login")
 		}
 		return nil
-	}, func(ctx context.Context, client *droid.Client) (string, error) {
-		return switchServer(ctx, client, verb, name)
-	})
+	}) {
+		return
+	}
+	r.do(failed, cmp.Or(sought, name+" is on now"), func(ctx context.Context) (string, error) { return switchServer(ctx, client, verb, name) })
 }
 
 // ownServer is what droid says of an MCP server of the user's own file. An error says why it is none.

@@ -25,8 +25,12 @@ func skillsCommand(r *slashRun, args string) {
 		})
 		return
 	}
-	state := map[string]string{"enable": "on", "disable": "off"}[verb]
-	r.lookThenDo("droid did not "+verb+" the skill "+name, name+" is "+state+" now", func(ctx context.Context, client *droid.Client) error {
+	client := r.droid()
+	if client == nil {
+		return
+	}
+	failed, state := "droid did not "+verb+" the skill "+name, map[string]string{"enable": "on", "disable": "off"}[verb]
+	if !r.looks(failed, func(ctx context.Context) error {
 		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
 			return err
 		}
@@ -35,7 +39,10 @@ func skillsCommand(r *slashRun, args string) {
 			err = errors.New("it has none of this name; `/skills` lists them")
 		}
 		return err
-	}, func(ctx context.Context, client *droid.Client) (string, error) {
+	}) {
+		return
+	}
+	r.do(failed, name+" is "+state+" now", func(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%s is %s, in all your projects.", name, state), client.SwitchSkill(ctx, name, verb == "enable")
 	})
 	r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed
