@@ -214,6 +214,9 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	if quirks.CutOff(info.Messages) && s.until(s.Context, t, "a load", needOthers) != nil { // where what was cut off may go on
 		return false
 	}
+	if s.loading() != r {
+		return false
+	}
 	others, _ := s.lock.Others()
 	s.loseSubagentCalls()
 	history := quirks.History(info.Messages)
@@ -222,8 +225,8 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	r.shows = true
 	defer func() { r.shows = false }()
 	for i, ev := range history {
-		if room := s.out.Full(); room != nil {
-			s.besideFor(r.call.Context, t, "a load", needShown, func(ctx context.Context) {
+		for room := s.out.Full(); room != nil && s.loading() == r && r.call.Context.Err() == nil; room = s.out.Full() {
+			s.besideFor(r.call.Context, t, "a load", needRoom, func(ctx context.Context) {
 				select {
 				case <-room:
 				case <-ctx.Done():
@@ -272,6 +275,7 @@ func (r *reload) end(err *acp.RequestError) {
 		return
 	}
 	r.answered = true
+	defer s.Go(r.endWhenWritten)
 	if err != nil {
 		r.refuse(err)
 		if r.moved && s.out.Known() {
@@ -283,7 +287,6 @@ func (r *reload) end(err *acp.RequestError) {
 		s.register()
 		r.answer.Set(loaded{result: result})
 	}
-	s.Go(r.endWhenWritten)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open

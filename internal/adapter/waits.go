@@ -29,6 +29,7 @@ const (
 	needQuiet     waiting.Need = "the prompt that runs"
 	needServers   waiting.Need = "MCP servers to start"
 	needShown     waiting.Need = "the editor to show the session"
+	needRoom      waiting.Need = "the editor to read"
 	needOthers    waiting.Need = "a look whether another window has the session open"
 	needTurn      waiting.Need = "its turn"
 	needTitle     waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)

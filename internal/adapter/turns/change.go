@@ -111,7 +111,7 @@ func (m *Machine) goOn() {
 	m.steer()
 }
 
-// beginChange begins the change whose turn has come.
+// beginChange begins the change whose turn has come: the first one at most, as no change passes another.
 func (m *Machine) beginChange() {
 	if m.closed || m.dead {
 		return

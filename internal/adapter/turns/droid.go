@@ -6,10 +6,11 @@ import "slices"
 // turn that droid completes starts the count anew.
 const MaxCrashes = 3
 
-// Spoke says that something of the running prompt was shown.
+// Spoke says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
+// of its own.
 func (m *Machine) Spoke() []Action {
-	if m.running != nil {
-		m.running.spoke, m.running.called = true, true
+	if p := m.running; p != nil {
+		p.spoke, p.called = true, p.called || !p.begun.IsZero()
 	}
 	return m.take()
 }

@@ -8,7 +8,7 @@ import (
 // What is asked of a session stands in one line, in the order in which it was asked: prompts, and changes between them. What was
 // asked first holds first.
 
-// Sphere is what something that is asked is about, as far as that decides what it waits for.
+// Sphere is what is asked, as far as that decides what it waits for: a change, by what it is about, or a prompt.
 type Sphere int
 
 const (
@@ -42,7 +42,7 @@ const (
 	stopping                 // it was cancelled, and has not ended
 	command                  // a command of ours that runs
 	program                  // a program of the user's that runs
-	answered                 // it has ended, and its response is not written
+	answered                 // its response is not written, see Answering
 	notBegun                 // a change that waits
 	underWay                 // a change that has begun
 	most
@@ -68,8 +68,8 @@ func (m *Machine) nextPlace() uint64 {
 	return m.places
 }
 
-// waits reports whether what is asked waits for something that was asked before it. A prompt waits for all that is let go before
-// it, whenever that was asked: droid may have thrown it away.
+// waits reports whether what is asked waits for something that was asked before it. A prompt waits for each one that is let go
+// before it, whenever that was asked: what droid threw away goes before what stands in line.
 func (m *Machine) waits(of Sphere, place uint64) bool {
 	row, since := awaits[of], place
 	if of >= turn {

@@ -82,7 +82,7 @@ type told struct {
 
 	place int       // among all that was asked
 	seen  time.Time // when droid was said to work on it
-	said  bool      // something was said of it since droid got it
+	said  bool      // something was said since droid works on it
 }
 
 // wanted is what the world knows of one change.
@@ -398,11 +398,20 @@ func (w *world) join() {
 
 // droidMoves has droid tell what it works on.
 func (w *world) droidMoves() {
-	t := w.pick(has)
+	if w.rng.Intn(4) == 0 { // in a turn of its own, too
+		w.note("spoke")
+		if id, ok := w.m.Running(); ok {
+			w.open[id].spoke = true
+			w.open[id].said = w.open[id].said || !w.open[id].seen.IsZero()
+		}
+		w.carryOut(w.m.Spoke())
+		return
+	}
+	t := w.pick(func(t *told) bool { return t.with || t.sending }) // its answer to Send may come later
 	if t == nil {
 		return
 	}
-	switch w.rng.Intn(4) {
+	switch w.rng.Intn(3) {
 	case 0:
 		w.note("started %d", t.id)
 		if t.seen.IsZero() {
@@ -420,11 +429,6 @@ func (w *world) droidMoves() {
 	case 2:
 		w.note("beside %d", t.id)
 		w.carryOut(w.m.Beside(w.now, t.request))
-	case 3:
-		if id, ok := w.m.Running(); ok {
-			w.open[id].spoke, w.open[id].said = true, true
-		}
-		w.carryOut(w.m.Spoke())
 	}
 }
 

@@ -16,7 +16,7 @@ func (m *Machine) SetSteering(on bool) []Action {
 // taken the one before: so they keep their order. A prompt that is answered here
 // waits for its turn, and so does all that stands behind it.
 func (m *Machine) steer() {
-	if m.dead || m.closed || m.running == nil || len(m.queue) == 0 {
+	if m.dead || m.closed || m.running == nil || m.running.stage != taken || len(m.queue) == 0 {
 		return
 	}
 	if p := m.queue[0]; p.kind == ToDroid && m.mayJoinNow(p) && !m.waits(joining, p.place) {

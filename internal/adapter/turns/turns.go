@@ -158,7 +158,7 @@ type Machine struct {
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
 
-	unwritten  int // responses to what has ended that are not written, see Written
+	unwritten  int // responses that are not written, see Answering and End
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
