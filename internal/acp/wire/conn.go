@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -57,6 +58,11 @@ type Asker interface {
 // gone. It must not block, and may be called before Ask returns.
 func Ask[T any](c Asker, method string, params any, done func(T, error)) *Pending {
 	return c.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
+}
+
+// Request is Ask for a caller that waits. The error may be the cause of ctx's end, too.
+func Request[T any](ctx context.Context, c *Conn, method string, params any) (T, error) {
+	return decode[T](c.Request(ctx, method, params))
 }
 
 func decode[T any](raw json.RawMessage, err error) (result T, _ error) {

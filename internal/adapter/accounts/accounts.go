@@ -84,14 +84,16 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 		<-before // some seconds: its droid was told to end
 	}
 	s := &shown{Editor: e, request: c.Response.ID(), decline: func() { cancel(login.ErrDeclined) }}
-	defer s.end()
+	shows, hide := context.WithCancel(ctx)
+	defer s.dialogs.Wait()
+	defer hide()
 	result, err := login.Do(ctx, start, method, login.Listener{
 		Capabilities: e.Client.Raw, Tell: s.tell, Ask: s.ask,
 		Link: func(address string) {
 			a.mu.Lock()
 			at.address = address
 			a.mu.Unlock()
-			s.link(address)
+			s.link(shows, address)
 		},
 	}, e.Log)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -30,53 +31,48 @@ type shown struct {
 	request json.RawMessage // the id of the request
 	decline func()          // ends the login
 
-	dialogs []dialog // the elicitations
+	dialogs sync.WaitGroup // goroutines of asksToOpen
 }
 
-type dialog struct {
-	id    string
-	asked *wire.Pending
-}
-
-// link shows the address that droid opens: a client that has URL elicitation asks its
-// user, all others get it in words. A user who only closes the question may be in the
-// browser already, so that is no refusal.
-func (s *shown) link(address string) {
+// link shows the address that droid opens, until ctx ends: a client that has URL elicitation asks its user, all others get it in
+// words.
+func (s *shown) link(ctx context.Context, address string) {
 	s.log("to log in to Factory, open " + address)
-	inWords := func() {
-		s.Announce("Log in to Factory: open "+address, "To log in to Factory, confirm the code in the browser. If no page has opened there, open "+address)
+	if s.Client.URLs {
+		s.dialogs.Go(func() { s.asksToOpen(ctx, address) })
+	} else {
+		s.inWords(address)
 	}
-	if !s.Client.URLs {
-		inWords()
-		return
-	}
+}
+
+// asksToOpen has the client ask its user to open the page, and takes that back when ctx ends. A user who only closes the question
+// may be in the browser already, so that is no refusal.
+func (s *shown) asksToOpen(ctx context.Context, address string) {
 	id := uuid.NewString()
-	asked := wire.Ask(s.Conn, "elicitation/create", protocol.LoginElicitation{
+	result, err := wire.Request[protocol.ElicitationResult](ctx, s.Conn, "elicitation/create", protocol.LoginElicitation{
 		RequestID: s.request, Mode: "url", ElicitationID: id, URL: address,
 		Message: "Log in to Factory: confirm the code in the browser. droid opens the page, too, where it can.",
-	}, func(result protocol.ElicitationResult, err error) {
-		switch {
-		case err != nil:
-			s.Log.Info("the editor did not show where to log in", zap.Error(err))
-			inWords()
-		case result.Action == "decline":
-			s.decline()
-		}
 	})
-	s.dialogs = append(s.dialogs, dialog{id, asked})
+	switch {
+	case ctx.Err() != nil && err != nil: // it is taken back
+		return
+	case err != nil:
+		s.Log.Info("the editor did not show where to log in", zap.Error(err))
+		s.inWords(address)
+		return
+	case result.Action == "decline":
+		s.decline()
+	}
+	<-ctx.Done()
+	s.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: id})
+}
+
+func (s *shown) inWords(address string) {
+	s.Announce("Log in to Factory: open "+address, "To log in to Factory, confirm the code in the browser. If no page has opened there, open "+address)
 }
 
 // log tells on stderr, which some editors show.
 func (s *shown) log(text string) { s.Log.Warn(text) }
-
-// end takes back what the editor still shows.
-func (s *shown) end() {
-	for _, d := range s.dialogs {
-		if !d.asked.Withdraw() {
-			s.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: d.id})
-		}
-	}
-}
 
 // tell passes on a notification, and says in words what a client would drop.
 func (s *shown) tell(method string, params json.RawMessage) {
