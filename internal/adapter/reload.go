@@ -130,7 +130,11 @@ func (r *reload) run(t *owner.Task) {
 	s.load = r
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if s.until(s.Context, t, "a load", needStart, needCalls) != nil || s.loading() != r {
+	if err := s.until(s.Context, t, "a load", needStart, needCalls); err != nil {
+		r.end(err)
+		return
+	}
+	if s.loading() != r {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(t)
@@ -164,9 +168,7 @@ func (r *reload) run(t *owner.Task) {
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.tellUsage()
-	if s.until(s.Context, t, "a load", needAnswers) == nil {
-		r.end(nil)
-	}
+	r.end(s.until(s.Context, t, "a load", needAnswers))
 }
 
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
@@ -211,8 +213,10 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
 	s.lookForLeft(t, info.Messages)
-	if quirks.CutOff(info.Messages) && s.until(s.Context, t, "a load", needOthers) != nil { // where what was cut off may go on
-		return false
+	if quirks.CutOff(info.Messages) { // it may go on elsewhere
+		if err := s.until(s.Context, t, "a load", needOthers); err != nil {
+			r.end(err)
+		}
 	}
 	if s.loading() != r {
 		return false

@@ -21,7 +21,7 @@ import (
 
 // Whatever comes beside whatever in a world:
 //
-//   - each request has one answer, and each question of droid's, which is a yes only where a user said so
+//   - each request has one answer, which never tells of a panic, and each question of droid's, which is a yes only where a user said so
 //   - no question stays whose subject is gone
 //   - a prompt runs in no mode that is freer than the last one asked for
 //   - nor does a load make a session freer that is open
@@ -188,6 +188,9 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 		w.breaks("a request has two answers: %s %s", a.method, a.text)
 	}
 	a.answered = true
+	if m.Error != nil && strings.Contains(m.Error.Message, "droid-acp failed") {
+		w.breaks("an answer tells of a panic: %s %s", a.method, a.text)
+	}
 	var result struct {
 		SessionID, StopReason, Outcome string
 		Modes                          struct{ CurrentModeID stream.Mode }

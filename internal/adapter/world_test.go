@@ -196,6 +196,7 @@ func (w *world) breaks(format string, args ...any) {
 
 // note notes for the reader of a failure what was said.
 func (w *world) note(who, way string, line []byte) {
+	othersFirst()
 	if !w.logs {
 		return
 	}
@@ -216,6 +217,13 @@ func (w *world) note(who, way string, line []byte) {
 		text = strings.ReplaceAll(text, noise, "")
 	}
 	w.log = append(w.log, fmt.Sprintf("%9.3f %s %s %.250s", time.Since(w.began).Seconds(), who, way, text))
+}
+
+// othersFirst has others run first that can, so that what comes at the same moment comes in any order.
+func othersFirst() {
+	for range rand.Intn(20) {
+		runtime.Gosched()
+	}
 }
 
 // lag is how long droid takes over something.
@@ -251,6 +259,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		win.hasFiles(seed%5 == 0 || seed%5 == 2, base)
 		win.agent.opener.Stat = os.Stat
 		win.agent.calls.Hangs = func(files.Call) {
+			othersFirst()
 			w.mu.Lock()
 			until := w.slow
 			w.mu.Unlock()

@@ -51,7 +51,8 @@ var found = []struct {
 		{"mode", 0, 0, 978, "", 0, 500000000},
 		{"prompt", 0, 0, 253, "", 0, 1000000},
 	}},
-	// A command in the background ended untold with a session that was closed while it was loaded.
+	// A command in the background ended untold with a session that was closed while it was loaded. That load was said to have failed,
+	// and went on showing its history behind its answer.
 	{5816, []step{
 		{"prompt", 1, 2, 438, "", 0, 20000000000},
 		{"answer", 1, 2, 640, "", 0, 50000000},
