@@ -44,6 +44,7 @@ type userPrompt struct {
 	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
 	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
+	asked     *askedQuestion     // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
 	failed    *acp.RequestError  // the error that the user was told in a Notice, because this client shows none well

@@ -44,13 +44,38 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 	}
 }
 
-// ask asks the user a question of this agent's own. It reports whether they answered: not when ctx
-// ended before.
-func (s *Session) ask(ctx context.Context, t *owner.Task, asked *show.OwnQuestion) (answered bool) {
-	s.tell(asked.Before...)
-	q := s.questions.Open("")
+// askedQuestion is a question of this agent's own that the user has not answered.
+type askedQuestion struct {
+	*telling.Question
+	words *show.OwnQuestion
+	not   string // is told where there is no answer
+}
+
+// asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
+// question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
+func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQuestion, not string) (answered bool) {
+	p.s.tell(words.Before...)
+	q := &askedQuestion{p.s.questions.Open(""), words, not}
 	defer q.Close()
-	return q.Lead(ctx, t, s.out, asked) == telling.Answered
+	p.asked = q
+	answered = q.Lead(ctx, t, p.s.out, words) == telling.Answered
+	switch {
+	case p.asked != q: // it was taken back
+	case answered:
+		p.asked = nil
+	default:
+		p.takeQuestionBack()
+	}
+	return answered
+}
+
+// takeQuestionBack takes back what the user is asked, if anything, and tells that.
+func (p *userPrompt) takeQuestionBack() {
+	if q := p.asked; q != nil {
+		p.asked = nil
+		q.TakeBack()
+		p.s.tell(q.words.After(q.not)...)
+	}
 }
 
 func (s *Session) answerQuestions(requestID string, answers stream.Answers) {

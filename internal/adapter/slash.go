@@ -16,7 +16,6 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/prompt"
-	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
@@ -155,7 +154,6 @@ type slashRun struct {
 	kept   bool               // see keep
 
 	// What the command is at, and the end of the prompt ends or tells, see ended.
-	asked    *askedQuestion     // that the user has not answered
 	stop     context.CancelFunc // of a shell command that runs
 	compacts *droid.Client      // the droid that was asked to compact
 	untold   string             // of the session in which the thread goes on already, "" when it is told
@@ -213,7 +211,7 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
-	case !r.asks(q, not):
+	case !r.prompt.asks(r.work, r.task, q, not):
 		return false
 	case !q.Yes():
 		r.s.tell(q.After(not)...)
@@ -222,37 +220,6 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	}
 	r.s.tell(q.After(agreed)...)
 	return !r.over()
-}
-
-// askedQuestion is a question of a command's.
-type askedQuestion struct {
-	*telling.Question
-	words *show.OwnQuestion
-	not   string // is told where there is no answer
-}
-
-// asks asks the user, and reports whether they answered. Where the prompt ends before that, the question is taken back, and what
-// not says is told, before its response: some clients hear nothing behind that.
-func (r *slashRun) asks(words *show.OwnQuestion, not string) (answered bool) {
-	r.s.tell(words.Before...)
-	q := r.s.questions.Open("")
-	defer q.Close()
-	r.asked = &askedQuestion{q, words, not}
-	answered = q.Lead(r.work, r.task, r.s.out, words) == telling.Answered
-	if !answered {
-		r.takeQuestionBack()
-	}
-	r.asked = nil
-	return answered
-}
-
-// takeQuestionBack takes back what the user is asked, if anything, and tells that.
-func (r *slashRun) takeQuestionBack() {
-	if q := r.asked; q != nil {
-		r.asked = nil
-		q.TakeBack()
-		r.s.tell(q.words.After(q.not)...)
-	}
 }
 
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
@@ -278,7 +245,6 @@ func (r *slashRun) failBehind(why error) {
 
 // ended is called when the prompt has ended, even if it never ran.
 func (r *slashRun) ended() {
-	r.takeQuestionBack()
 	if r.giveUp != nil {
 		r.giveUp()
 	}

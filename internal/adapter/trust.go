@@ -126,13 +126,11 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	end := func(how string) { s.tell(q.After(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
-	switch answered := s.ask(asking, t, q); {
+	switch answered := p.asks(asking, t, q, notTrusted); {
 	case !answered && ctx.Err() == nil && asking.Err() != nil:
-		end(notTrusted)
 		decline("The project was not trusted: nobody answered within ten minutes.")
 		return false
 	case !answered: // it was taken back, which is no answer
-		end(notTrusted)
 		return false
 	case q.Cancels(): // the next prompt asks again
 		end(notTrusted)

@@ -340,6 +340,9 @@ func TestTrustIsNotAnswered(t *testing.T) {
 		r.until("the question", func() bool { return r.questions() == 1 })
 		r.cancel()
 		require.Equal(t, "cancelled", ended(r.await(id)))
+		for told := r.received(); len(told) > 0; told = told[1:] {
+			require.False(t, told[0].Method == "" && string(told[0].ID) == id && len(told) > 1, "some clients hear nothing behind the response")
+		}
 		require.NotContains(t, r.told(), "not trusted:")
 		id = r.prompt("hello")
 		r.until("the question", func() bool { return r.questions() == 2 })

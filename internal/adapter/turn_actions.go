@@ -212,6 +212,7 @@ func (s *Session) endPrompt(end turns.End) {
 	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics: the first one counts
 	p.cancelled = end.Cancelled
 	p.giveUp()
+	p.takeQuestionBack()
 	if p.command != nil {
 		p.command.ended()
 	}
