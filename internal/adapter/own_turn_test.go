@@ -216,6 +216,7 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 			e.cancel()
 			time.Sleep(time.Second)
 			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
+			require.NotContains(t, strings.Join(e.updates(), "\n"), "notice")
 			require.Equal(t, "end_turn", e.run("more"))
 			require.NotContains(t, e.updates(), "ask")
 		},
@@ -224,6 +225,7 @@ func TestQuestionWaitsForAPrompt(t *testing.T) {
 			time.Sleep(time.Second)
 			e.inside(func(s *Session) { require.False(t, s.questions.IsOpen()) })
 			require.NotContains(t, e.updates(), "ask")
+			require.NotContains(t, strings.Join(e.updates(), "\n"), "notice", "what explains the choices belongs to a question that nobody is asked")
 		},
 	} {
 		for _, client := range []string{"CodeCompanion.nvim", "vscode-acp-client"} {

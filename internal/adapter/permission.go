@@ -32,8 +32,15 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q := s.openQuestion(t, ev.RequestID, ev.Subagent != "")
+	q, was := s.openQuestion(t, ev.RequestID, ev.Subagent != "")
 	defer q.Close()
+	switch was {
+	case telling.Refused:
+		r.answer(stream.OptionCancel)
+		return
+	case telling.Withdrawn:
+		return
+	}
 	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
@@ -55,14 +62,15 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 	}
 }
 
-// openQuestion opens a question of droid's, when the client shows what it is asked. beside is that droid goes on meanwhile.
-func (s *Session) openQuestion(t *owner.Task, id string, beside bool) *telling.Question {
-	q := s.questions.Open(id)
+// openQuestion opens a question of droid's, when the client shows what it is asked. beside is that droid goes on meanwhile. was is
+// what has become of the question already, where the client did not hear of it yet.
+func (s *Session) openQuestion(t *owner.Task, id string, beside bool) (q *telling.Question, was telling.Outcome) {
+	q = s.questions.Open(id)
 	q.Beside = beside
 	if s.agent.client.HearsInPrompts() {
-		q.Hold(t, s.prompts.Busy)
+		was = q.Hold(t, s.prompts.Busy)
 	}
-	return q
+	return q, was
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.

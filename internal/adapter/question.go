@@ -24,8 +24,15 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	q := s.openQuestion(t, ev.RequestID, false)
+	q, was := s.openQuestion(t, ev.RequestID, false)
 	defer q.Close()
+	switch was {
+	case telling.Refused:
+		s.answerQuestions(ev.RequestID, cancelled)
+		return
+	case telling.Withdrawn:
+		return
+	}
 	asked := s.show.Questions(ev)
 	s.tell(asked.Before...)
 	if asked.Refused {

@@ -53,11 +53,13 @@ func (d *Questions) Open(id string) *Question {
 	return q
 }
 
-// Hold has a question wait until ready says that the user can be asked, or until it is taken back. Look has that looked at.
-func (q *Question) Hold(t Task, ready func() bool) {
+// Hold has a question wait until ready says that the user can be asked, which is Answered, or until it is taken back. Look has that
+// looked at.
+func (q *Question) Hold(t Task, ready func() bool) Outcome {
 	for q.outcome == Answered && !ready() {
 		q.wait(t)
 	}
+	return q.outcome
 }
 
 // Look has the questions that wait look whether they may be asked now.
