@@ -31,7 +31,7 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"Store.Results":  func(d *disk, _ string) { d.prompt("edit") },
 	"Store.Subagent": func(d *disk, _ string) { d.prompt("subagent") },
 
-	"Trust.ServerPrograms": func(d *disk, _ string) { d.prompt("/mcp") },
+	"Trust.ServerPrograms": func(d *disk, _ string) { d.hear(status("x", "failed")) },
 	"Trust.NotOwn":         func(d *disk, _ string) { d.prompt("/mcp disable mine") },
 	"Locate":               func(d *disk, _ string) { d.prompt("/status") },
 	"Release":              func(d *disk, _ string) { d.prompt("/status") },

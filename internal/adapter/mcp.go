@@ -20,40 +20,48 @@ import (
 // internal/adapter/mcp decides what is to be done about a session's MCP servers. This file does
 // it: it tells the user, and asks droid for tools.
 
-// mcpStatus tells of MCP servers that failed.
+// mcpStatus takes what droid says of its MCP servers, and tells of those that failed.
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
-	if client := s.proc.Client(); client != nil && client.Without() != nil {
+	client := s.proc.Client()
+	if client != nil && client.Without() != nil {
 		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
 		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	own := s.servers.Names()
-	if s.agent.cfg.Trust == nil || !slices.ContainsFunc(ev.Servers, func(server stream.MCPServerStatus) bool {
-		return server.Status == "failed" && !slices.Contains(own, server.Name)
-	}) {
-		s.tell(show.Notices(s.servers.Status(ev, s.missing))...)
-		return
-	}
+	s.tell(show.Notices(s.servers.Status(ev))...)
 	s.Go(func(t *owner.Task) {
-		cwd, missing := s.cwd, mcp.Missing(nil)
-		t.Beside(func(ctx context.Context) { missing = s.agent.missingOf(ctx, cwd) })
-		s.tell(show.Notices(s.servers.Status(ev, missing))...)
+		problems := s.startProblems(t, s.servers.Unexplained(ev))
+		if s.proc.Client() == client {
+			s.tell(show.Notices(s.servers.Failures(ev, problems))...)
+		}
 	})
 }
 
-// missing is why the program of a server cannot be started, "" when it can.
-func (s *Session) missing(server stream.MCPServer) string { return startProblem(server, s.cwd) }
+// startProblems looks beside the owner why the programs of servers cannot be started.
+func (s *Session) startProblems(t *owner.Task, servers []stream.MCPServer) (problems mcp.Problems) {
+	if cwd := s.cwd; len(servers) > 0 {
+		t.Beside(func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
+	}
+	return problems
+}
 
-// missingOf is missing that also knows the servers in the files of the project and of the user, by name. It reads them.
-func (a *Agent) missingOf(ctx context.Context, cwd string) mcp.Missing {
-	programs := a.opener.ServerPrograms(ctx, cwd)
-	return func(server stream.MCPServer) string {
-		if server.Command == "" && server.URL == "" {
+// startProblems is why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
+// and of the user.
+func (a *Agent) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
+	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
+	var programs map[string]string
+	if slices.ContainsFunc(servers, named) {
+		programs = a.opener.ServerPrograms(ctx, cwd)
+	}
+	problems := mcp.Problems{}
+	for _, server := range servers {
+		if named(server) {
 			server.Command = programs[server.Name]
 		}
-		return startProblem(server, cwd)
+		problems[server.Name] = startProblem(server, cwd)
 	}
+	return problems
 }
 
 // startProblem is why the program of a server cannot be started in cwd.
@@ -79,13 +87,18 @@ func processOf(client *droid.Client) mcp.Abilities {
 // watchServers tells the user which of the editor's MCP servers do not work, now
 // that droid has opened the session.
 func (s *Session) watchServers() {
-	texts, names := s.servers.Opened(s.missing)
-	s.tell(show.Notices(texts)...)
-	if len(names) == 0 {
-		return
-	}
 	s.Go(func(t *owner.Task) {
-		client, silent := s.proc.Client(), []string(nil)
+		client := s.proc.Client()
+		problems := s.startProblems(t, s.servers.Unreported())
+		if s.proc.Client() != client {
+			return
+		}
+		texts, names := s.servers.Opened(problems)
+		s.tell(show.Notices(texts)...)
+		if len(names) == 0 {
+			return
+		}
+		var silent []string
 		t.Beside(func(ctx context.Context) {
 			var err error
 			if silent, err = client.AwaitTools(ctx, names); err != nil {

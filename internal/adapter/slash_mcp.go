@@ -102,15 +102,15 @@ func showServers(r *slashRun) {
 		how = "left out, since the agent was started with `--trust never`"
 	}
 	r.ask("droid did not tell its MCP servers", func(ctx context.Context, client *droid.Client) (string, error) {
-		missing := r.s.agent.missingOf(ctx, cwd)
 		servers, err := client.MCPServers(ctx)
 		if err != nil {
 			return "", err
 		}
+		problems := r.s.agent.startProblems(ctx, cwd, mcp.Named(servers))
 		tools, err := client.MCPTools(ctx)
 		var b strings.Builder
 		for _, server := range servers {
-			state := mcp.State(server, missing)
+			state := mcp.State(server, problems)
 			if isLeftOut(client.Without(), own, server) {
 				state = how
 			}

@@ -31,8 +31,8 @@ type Servers struct {
 	told    map[string]struct{}
 }
 
-// Missing says why the program of a server cannot be started, "" when it can. One that the editor did not pass has a name alone.
-type Missing func(stream.MCPServer) string
+// Problems says of each server by name why its program cannot be started, nothing where it can.
+type Problems map[string]string
 
 // Use makes list the session's servers. It reports whether they are others than
 // before.
@@ -80,12 +80,21 @@ func (s *Servers) ProcessGone() {
 	s.EndLogins()
 }
 
+// Unreported returns the servers of which droid will not say whether they start.
+func (s *Servers) Unreported() []stream.MCPServer {
+	if s.process.Takes || !s.process.Version.Has(stream.StartsServersOfSession) {
+		return nil
+	}
+	return s.list
+}
+
 // Opened says that the process has opened the session. It returns what the user
 // is to be told of the servers, and those whose tools droid must be asked for.
 // droid reports by itself on servers from its settings file. It may ignore those
 // that are passed with the session (quirk 24), and does not report on them, even
 // when they do not start (0.215 to 0.225).
-func (s *Servers) Opened(missing Missing) (texts, watch []string) {
+// problems are those of Unreported.
+func (s *Servers) Opened(problems Problems) (texts, watch []string) {
 	switch {
 	case s.process.Takes && !s.process.Version.Has(stream.StartsServersOfSettings):
 		s.start = nil
@@ -95,8 +104,8 @@ func (s *Servers) Opened(missing Missing) (texts, watch []string) {
 	case !s.process.Version.Has(stream.StartsServersOfSession):
 		return s.ignored(s.Names()), nil
 	}
-	for _, server := range s.list {
-		if problem := missing(server); problem != "" {
+	for _, server := range s.Unreported() {
+		if problem := problems[server.Name]; problem != "" {
 			texts = append(texts, s.once("The MCP server "+server.Name+" cannot start: "+problem)...)
 			continue
 		}
@@ -112,18 +121,38 @@ func (s *Servers) Silent(names []string) (texts []string) {
 }
 
 // Status takes what droid says of its servers. It returns what the user is to be
-// told: each failure once for each reason, and which servers have connected after
-// the user was told that they are late.
-func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []string) {
+// told: which servers have connected after they were told that those are late. Of those that failed, see Failures.
+func (s *Servers) Status(ev stream.MCPStatusChanged) (texts []string) {
 	if s.start != nil {
 		for _, name := range s.start.hear(ev) {
 			texts = append(texts, "The MCP server "+name+" has connected now.")
 		}
 	}
-	for _, server := range ev.Servers {
-		texts = append(texts, s.once(s.trouble(server, missing))...)
-	}
 	s.started()
+	return texts
+}
+
+// Unexplained returns the servers whose failure is explained where their programs cannot be started. One that the editor did not
+// pass has a name alone.
+func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPServer) {
+	for _, server := range ev.Servers {
+		own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name })
+		switch {
+		case server.Status != "failed":
+		case own < 0:
+			servers = append(servers, stream.MCPServer{Name: server.Name})
+		case s.process.Takes:
+			servers = append(servers, s.list[own])
+		}
+	}
+	return servers
+}
+
+// Failures returns what the user is to be told of servers that failed, once for each reason. problems are those of Unexplained.
+func (s *Servers) Failures(ev stream.MCPStatusChanged, problems Problems) (texts []string) {
+	for _, server := range ev.Servers {
+		texts = append(texts, s.once(s.trouble(server, problems))...)
+	}
 	return texts
 }
 
@@ -132,7 +161,7 @@ func (s *Servers) Status(ev stream.MCPStatusChanged, missing Missing) (texts []s
 const needsLogin = "Authentication required"
 
 // trouble is what the user must know of a server, "" for nothing.
-func (s *Servers) trouble(server stream.MCPServerStatus, missing Missing) string {
+func (s *Servers) trouble(server stream.MCPServerStatus, problems Problems) string {
 	name := "The MCP server " + server.Name
 	switch {
 	case server.Blocked:
@@ -144,15 +173,8 @@ func (s *Servers) trouble(server stream.MCPServerStatus, missing Missing) string
 	case server.RequiresAuth && !server.HasTokens, server.Error == needsLogin:
 		return loginHint(server.Name)
 	}
-	configured := stream.MCPServer{Name: server.Name}
-	own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name })
-	if own >= 0 {
-		configured = s.list[own]
-	}
-	if own < 0 || s.process.Takes {
-		if problem := missing(configured); problem != "" {
-			return name + " cannot start: " + problem
-		}
+	if problem := problems[server.Name]; problem != "" {
+		return name + " cannot start: " + problem
 	}
 	return name + " " + failure(server) + "."
 }
@@ -169,9 +191,17 @@ func failure(server stream.MCPServerStatus) string {
 	return "failed: " + why
 }
 
+// Named are the servers of which droid tells, which have a name alone.
+func Named(told []stream.MCPServerStatus) (servers []stream.MCPServer) {
+	for _, server := range told {
+		servers = append(servers, stream.MCPServer{Name: server.Name})
+	}
+	return servers
+}
+
 // State says in one line how a server is.
-func State(server stream.MCPServerStatus, missing Missing) string {
-	switch problem := missing(stream.MCPServer{Name: server.Name}); {
+func State(server stream.MCPServerStatus, problems Problems) string {
+	switch problem := problems[server.Name]; {
 	case server.Status == "failed" && problem != "":
 		return "cannot start: " + problem
 	case server.Status == "failed":

@@ -12,8 +12,10 @@ import (
 // begin is the time at which these tests begin; it means nothing.
 var begin = time.Unix(1_000_000, 0)
 
-// there is a Missing that knows every program.
-func there(stream.MCPServer) string { return "" }
+// says is what the user is told where all programs are there.
+func says(s *Servers, ev stream.MCPStatusChanged) []string {
+	return append(s.Status(ev), s.Failures(ev, nil)...)
+}
 
 func status(name, status string) stream.MCPServerStatus {
 	return stream.MCPServerStatus{Name: name, Status: status}
@@ -52,41 +54,40 @@ func TestTrouble(t *testing.T) {
 	s := with("a")
 	s.ProcessStarted(begin, newest())
 	s.LoginBegan(begin, stream.MCPAuthRequired{ServerName: "busy"}, false)
-	missing := func(server stream.MCPServer) string { return "no program " + server.Command + "." }
+	missing := Problems{"a": "no program a.", "droid's": "there is none."}
 	for _, tc := range []struct {
-		server  stream.MCPServerStatus
-		missing Missing
-		want    string
+		server   stream.MCPServerStatus
+		problems Problems
+		want     string
 	}{
 		{status("a", "connected"), missing, ""},
 		{status("a", "connecting"), missing, ""},
 		{status("a", "disabled"), missing, ""},
-		{status("a", "failed"), there, "The MCP server a failed."},
+		{status("a", "failed"), nil, "The MCP server a failed."},
 		{status("a", "failed"), missing, "The MCP server a cannot start: no program a."},
-		{status("droid's", "failed"), there, "The MCP server droid's failed."},
-		{status("droid's", "failed"), missing, "The MCP server droid's cannot start: no program ."},
-		{stream.MCPServerStatus{Name: "droid's", Status: "failed", Error: "Failed to connect to MCP server"}, there, "The MCP server droid's failed to connect to MCP server."},
-		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, there, "The MCP server a failed: Connection closed."},
-		{stream.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, there, "The MCP server a is blocked by a policy of your organisation."},
-		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, there, "The MCP server a needs you to log in: type `/mcp login a`."},
+		{status("droid's", "failed"), nil, "The MCP server droid's failed."},
+		{status("droid's", "failed"), missing, "The MCP server droid's cannot start: there is none."},
+		{stream.MCPServerStatus{Name: "droid's", Status: "failed", Error: "Failed to connect to MCP server"}, nil, "The MCP server droid's failed to connect to MCP server."},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, nil, "The MCP server a failed: Connection closed."},
+		{stream.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, nil, "The MCP server a is blocked by a policy of your organisation."},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, nil, "The MCP server a needs you to log in: type `/mcp login a`."},
 		{stream.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true}, missing, loginHint("a")},
-		{stream.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true, HasTokens: true, Error: "gone"}, there, "The MCP server a failed: gone."},
-		{stream.MCPServerStatus{Name: "busy", Status: "failed", RequiresAuth: true}, there, ""},
+		{stream.MCPServerStatus{Name: "a", Status: "failed", RequiresAuth: true, HasTokens: true, Error: "gone"}, nil, "The MCP server a failed: gone."},
+		{stream.MCPServerStatus{Name: "busy", Status: "failed", RequiresAuth: true}, nil, ""},
 	} {
-		require.Equal(t, tc.want, s.trouble(tc.server, tc.missing))
+		require.Equal(t, tc.want, s.trouble(tc.server, tc.problems))
 	}
+	failed := told(status("a", "failed"), status("droid's", "failed"), status("b", "connected"))
+	require.Equal(t, []stream.MCPServer{{Name: "a", Command: "a"}, {Name: "droid's"}}, s.Unexplained(failed))
 	s.ProcessStarted(begin, Abilities{})
-	require.Equal(t, "The MCP server a failed.", s.trouble(status("a", "failed"), missing), "it was passed with the session: another may have the name")
+	require.Equal(t, []stream.MCPServer{{Name: "droid's"}}, s.Unexplained(failed), "it was passed with the session: another may have the name")
 }
 
 // A failure is told once for each reason, however often droid repeats it.
 func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}
-	said := func(list ...stream.MCPServerStatus) []string {
-		texts := s.Status(told(list...), there)
-		return texts
-	}
+	said := func(list ...stream.MCPServerStatus) []string { return says(s, told(list...)) }
 	require.Equal(t, []string{"The MCP server a failed: one."}, said(failed, failed))
 	require.Empty(t, said(failed))
 	failed.Error = "two"
@@ -96,12 +97,7 @@ func TestTroubleIsToldOnce(t *testing.T) {
 // What becomes of the servers depends on the version of droid, and on how it got
 // them.
 func TestOpened(t *testing.T) {
-	missing := func(server stream.MCPServer) string {
-		if server.Name == "b" {
-			return "no such program."
-		}
-		return ""
-	}
+	missing := Problems{"b": "no such program."}
 	const ignored = "This version of droid ignores MCP servers that an editor passes: a, b. Update droid, or add them with `droid mcp add`."
 	for name, tc := range map[string]struct {
 		process      Abilities
@@ -130,19 +126,19 @@ func TestOpened(t *testing.T) {
 
 // The list has each server in one line, in words that do not repeat each other.
 func TestState(t *testing.T) {
-	gone := func(stream.MCPServer) string { return "there is no gone." }
+	gone := Problems{"a": "there is no gone."}
 	for _, tc := range []struct {
-		server  stream.MCPServerStatus
-		missing Missing
-		want    string
+		server   stream.MCPServerStatus
+		problems Problems
+		want     string
 	}{
 		{status("a", "connected"), gone, "connected"},
-		{status("a", "failed"), there, "failed"},
+		{status("a", "failed"), nil, "failed"},
 		{status("a", "failed"), gone, "cannot start: there is no gone."},
-		{stream.MCPServerStatus{Status: "failed", Error: "Failed to connect to MCP server"}, there, "failed to connect to MCP server"},
-		{stream.MCPServerStatus{Status: "failed", Error: "Connection closed"}, there, "failed: Connection closed"},
-		{stream.MCPServerStatus{Status: "connecting", Error: "again"}, there, "connecting: again"},
+		{stream.MCPServerStatus{Status: "failed", Error: "Failed to connect to MCP server"}, nil, "failed to connect to MCP server"},
+		{stream.MCPServerStatus{Status: "failed", Error: "Connection closed"}, nil, "failed: Connection closed"},
+		{stream.MCPServerStatus{Status: "connecting", Error: "again"}, nil, "connecting: again"},
 	} {
-		require.Equal(t, tc.want, State(tc.server, tc.missing))
+		require.Equal(t, tc.want, State(tc.server, tc.problems))
 	}
 }

@@ -25,10 +25,10 @@ func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
 // A prompt waits until each server has connected or failed, and goes on once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
 	s := started(newest(), "a", "b")
-	require.Empty(t, s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), there))
-	require.Empty(t, s.Status(told(status("a", "connected"), status("b", "connecting")), there))
+	require.Empty(t, says(s, told(status("a", "connecting"), status("b", "connecting"), status("other", "connected"))))
+	require.Empty(t, says(s, told(status("a", "connected"), status("b", "connecting"))))
 	require.True(t, s.Starting())
-	require.Equal(t, []string{"The MCP server b failed."}, s.Status(told(status("a", "connected"), status("b", "failed")), there))
+	require.Equal(t, []string{"The MCP server b failed."}, says(s, told(status("a", "connected"), status("b", "failed"))))
 	require.False(t, s.Starting())
 	require.False(t, s.Starting(), "there is nothing to wait for")
 	_, due := s.Due()
@@ -56,7 +56,7 @@ func TestNothingToHoldFor(t *testing.T) {
 // The wait is told after two seconds and ends after ten.
 func TestLateServers(t *testing.T) {
 	s := started(newest(), "slow", "mute")
-	s.Status(told(status("slow", "connecting"), status("mute", "connecting")), there)
+	says(s, told(status("slow", "connecting"), status("mute", "connecting")))
 	at, ok := s.Due()
 	require.True(t, ok)
 	require.Equal(t, begin.Add(2*time.Second), at)
@@ -76,9 +76,9 @@ func TestLateServers(t *testing.T) {
 	_, ok = s.Due()
 	require.False(t, ok)
 
-	require.Equal(t, []string{"The MCP server slow has connected now."}, s.Status(told(status("slow", "connected"), status("mute", "connecting")), there))
-	require.Equal(t, []string{"The MCP server mute failed."}, s.Status(told(status("mute", "failed")), there))
-	require.Empty(t, s.Status(told(status("slow", "connected")), there))
+	require.Equal(t, []string{"The MCP server slow has connected now."}, says(s, told(status("slow", "connected"), status("mute", "connecting"))))
+	require.Equal(t, []string{"The MCP server mute failed."}, says(s, told(status("mute", "failed"))))
+	require.Empty(t, says(s, told(status("slow", "connected"))))
 	require.False(t, s.Starting())
 }
 
@@ -89,7 +89,7 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	old := Abilities{true, old()}
 
 	s := started(old, "a", "b")
-	s.Status(told(named...), there)
+	says(s, told(named...))
 	texts := s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
@@ -98,15 +98,15 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	require.False(t, s.Starting())
 
 	s = started(old, "a", "b")
-	s.Status(stream.MCPStatusChanged{Servers: named}, there)
-	s.Opened(there)
+	says(s, stream.MCPStatusChanged{Servers: named})
+	s.Opened(nil)
 	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "have not answered for 10s: a, b.")
 
 	s = started(old, "a", "b")
-	s.Status(told(named...), there) // right behind droid's response, so it is read before the session takes that
-	s.Opened(there)
+	says(s, told(named...)) // right behind droid's response, so it is read before the session takes that
+	s.Opened(nil)
 	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
@@ -120,7 +120,7 @@ func TestHoldAnother(t *testing.T) {
 	at, _ := s.Due()
 	require.Equal(t, begin.Add(startTime), at, "it is not due twice")
 	s.Await(begin.Add(startQuiet))
-	s.Status(told(status("a", "connected")), there)
+	says(s, told(status("a", "connected")))
 	require.False(t, s.Starting())
 
 	s = started(newest(), "a")
