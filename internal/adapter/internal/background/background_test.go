@@ -77,7 +77,7 @@ func TestLook(t *testing.T) {
 		_, err := out.WriteString(text)
 		require.NoError(t, err)
 		look := w.Look(true, at)
-		require.Equal(t, look, w.Look(true, at), "it changes nothing")
+		require.Equal(t, look, w.Look(!of.ended, at), "it changes nothing, and the last is read in any case")
 		at, look.At = look.At, 0
 		return look
 	}

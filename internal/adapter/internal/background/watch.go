@@ -55,12 +55,12 @@ type Look struct {
 	At        int64  // how much it had written up to the end of Piece
 }
 
-// Look looks at the command, and where reads is true also at what it has written since at. It changes nothing: what
-// comes of one that hangs is not used.
+// Look looks at the command, and at what it has written since at: where reads is false only once it has ended. It changes
+// nothing: what comes of one that hangs is not used.
 func (w *Watch) Look(reads bool, at int64) (l Look) {
 	l.At = at
 	l.Runs = w.Process != nil && w.Process.Runs() // before the output: what it writes last is read
-	if reads {
+	if reads || !l.Runs {
 		l.Piece, l.At = w.read(l.Runs, at)
 	}
 	if !l.Runs {
