@@ -199,10 +199,20 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
 	logCall(a.log, c, began, result, err)
-	if err != nil {
-		err = problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
+	return result, a.inItsWords(c, err)
+}
+
+// respond answers a request before its function returns: what is told from then on comes behind the response.
+func (a *Agent) respond(c *wire.Call, result any, err *acp.RequestError) {
+	wire.Respond(c, result, a.inItsWords(c, err))
+}
+
+// inItsWords is an error as this client shows it well.
+func (a *Agent) inItsWords(c *wire.Call, err *acp.RequestError) *acp.RequestError {
+	if err == nil {
+		return nil
 	}
-	return result, err
+	return problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
 }
 
 // serve runs one request or notification. Of what has no id only ACP's one notification

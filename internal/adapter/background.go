@@ -89,7 +89,7 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 	s.tell(s.show.LeftEnded(c.Left, how, lastWords, c.Stopped)...)
 	switch {
 	case text == "" || c.Stopped:
-	case s.loading() != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
+	case s.load != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
 		s.out.Keep(text)
 	default:
 		tellNow(s, text)
@@ -125,7 +125,7 @@ func (s *Session) tellBackground() []*background.Command {
 	if len(lines) > 0 {
 		text += ": " + strings.Join(lines, ", ")
 	}
-	if s.loading() != nil || !s.out.Known() {
+	if s.load != nil || !s.out.Known() {
 		s.out.Keep(text + ".") // what a load shows comes first
 	} else {
 		tellNow(s, text+".")

@@ -5,7 +5,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -55,16 +54,6 @@ func (c *change) takeBack() {
 // end ends the turn. why is nil, or why the prompts that were meant for what was asked must not be
 // sent.
 func (c *change) end(why error) { c.s.prompts.Changed(c.turn, why) }
-
-// failed ends the turn of a call that failed, when the editor is told: what comes until then was meant
-// for what was asked, too.
-func (c *change) failed(call *wire.Call, why error) {
-	c.s.Go(func(t *owner.Task) {
-		if c.s.untilWritten(t, "what was asked", call.Response) {
-			c.end(why)
-		}
-	})
-}
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {

@@ -19,7 +19,6 @@ import (
 func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{}) {
 	switch {
 	case s.showsHistory(): // that comes first
-	case !s.prompts.ReadEvents(): // a response is being written; its end wakes us
 	case s.fileCalls.Waiting() != nil: // files are being read for an earlier event; the end of that wakes us
 	case s.prompts.Stopping():
 		events = s.proc.Events() // what it says is dropped, so it needs no room

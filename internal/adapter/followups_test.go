@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,9 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/testing/fakedroid"
@@ -72,43 +68,6 @@ func TestRefusedFollowUp(t *testing.T) {
 		require.Equal(t, "end_turn", ended(e.await(first)))
 		require.Equal(t, "end_turn", ended(e.await(third)))
 		require.Equal(t, []string{"stream first", "third"}, script.texts)
-	})
-}
-
-// TestChangeBetweenTwoTurns: a mode that droid takes while the response to a prompt is on its way has nothing of the
-// next prompt told before that response.
-func TestChangeBetweenTwoTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		core, _ := observer.New(zap.InfoLevel)
-		slow := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-			if e.Message == turnEndedText {
-				time.Sleep(time.Second) // of the bubble: so long the response is on its way
-			}
-			return nil
-		}))
-		e := openLogging(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-			if p.Text == "one" {
-				if err := d.Pause(500 * time.Millisecond); err != nil {
-					return err
-				}
-			}
-			return d.Say("", "re: "+p.Text)
-		}), fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
-			return fakedroid.Later{After: 700 * time.Millisecond, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
-		})), slow)
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{},`+asZed+`}`).Error)
-		e.beginSession()
-		require.Nil(t, e.set("follow_up", options.Steer).Error)
-		one := e.prompt("one")
-		time.Sleep(100 * time.Millisecond)
-		two := e.prompt("two")
-		time.Sleep(100 * time.Millisecond)
-		mode := e.request("session/set_mode", e.inSession(`,"modeId":"auto-low"`))
-		for _, id := range []string{one, two, mode} {
-			require.Nil(t, e.await(id).Error)
-		}
-		require.Equal(t, []string{"agent: re: one", "end end_turn", "agent: \n\nre: two", "end end_turn"},
-			slices.DeleteFunc(e.updates(), func(u string) bool { return !strings.HasPrefix(u, "agent") && !strings.HasPrefix(u, "end") }))
 	})
 }
 

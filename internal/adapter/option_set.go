@@ -87,11 +87,8 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.Req
 			}
 			return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}, nil
 		}
-		if why := tooFree(s.options.Mode(), id, value, err); why != nil {
-			its.failed(c, why)
-		} else {
-			its.end(nil)
-		}
+		a.respond(c, nil, err) // what came until now was meant for what was asked, too
+		its.end(tooFree(s.options.Mode(), id, value, err))
 		return nil, err
 	})
 }
@@ -189,9 +186,6 @@ func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPa
 // hearSettings hears what droid has reported of its settings since they were changed: settings_updated comes before the
 // reply.
 func (s *Session) hearSettings(t *owner.Task) {
-	if !s.prompts.ReadEvents() {
-		_ = s.until(s.Context, t, "a change of settings", needWritten) // nothing of the next prompt comes before the response
-	}
 	s.drainEvents()
 }
 

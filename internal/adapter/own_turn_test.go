@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid"
@@ -105,18 +102,10 @@ func TestTurnThatDroidBegins(t *testing.T) {
 	}
 }
 
-// TestOwnTurnComesBehindTheResponse: what droid begins by itself right behind a turn comes behind the response to that, also
-// where the response takes its time.
+// TestOwnTurnComesBehindTheResponse: what droid begins by itself right behind a turn comes behind the response to that.
 func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core, _ := observer.New(zap.InfoLevel)
-		slow := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-			if e.Message == turnEndedText {
-				time.Sleep(time.Second) // of the bubble: so long the response is on its way
-			}
-			return nil
-		}))
-		e := openLogging(t, playing(func(d *fakedroid.Droid) error {
+		e := begin(t, playing(func(d *fakedroid.Droid) error {
 			p, err := d.AwaitPrompt()
 			if err == nil {
 				err = d.Turn(p, func() error { return d.Say("", "Answer.") })
@@ -125,9 +114,7 @@ func TestOwnTurnComesBehindTheResponse(t *testing.T) {
 				err = d.Turn(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true}, func() error { return d.Say("", "Found.") })
 			}
 			return err
-		}), slow)
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
-		e.beginSession()
+		}))
 		require.Equal(t, "end_turn", e.run("one"))
 		e.until("the own turn is told", func() bool { return strings.Contains(strings.Join(e.updates(), ""), "Found.") })
 		require.Equal(t, []string{"agent: Answer.", "end end_turn", "agent: \n\nFound."}, e.updates())

@@ -28,8 +28,8 @@ import (
 type userPrompt struct {
 	s       *Session
 	id      turns.ID
-	session string // the id that the editor sent it to
-	request *wire.Response
+	session string     // the id that the editor sent it to
+	call    *wire.Call // nil for a message of methodSteering
 	end     owner.Later[promptEnd]
 	began   time.Time // of a turn that a steering message began, which has no response; zero for all others
 
@@ -47,15 +47,16 @@ type userPrompt struct {
 	asked     *askedQuestion     // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
+	responded bool               // it has its response
 	failed    *acp.RequestError  // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
 
-// promptEnd is how a prompt has ended.
+// promptEnd is the response to a prompt.
 type promptEnd struct {
-	stop acp.StopReason
-	err  *acp.RequestError
+	result any
+	err    *acp.RequestError
 }
 
 // kind is who answers the prompt: droid, a shell command or this agent.
@@ -100,7 +101,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		place.Leave()
 		return nil, err
 	}
-	p.request, p.schema = c.Response, bytes.Clone(schema)
+	p.call, p.schema = c, bytes.Clone(schema)
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
 		p.accept()
 		s.cancelIfLate(place)
@@ -108,14 +109,11 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		// cancelled as by session/cancel, and answered with that stop reason.
 		defer context.AfterFunc(c.Context, func() { s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) }) })()
 		end := p.end.Await(t)
-		if end.err != nil {
-			return nil, end.err
-		}
-		return protocol.PromptResult{StopReason: end.stop, Usage: usage.Of(p.used), Meta: protocol.PromptMeta(p.failed, p.output)}, nil
+		return end.result, end.err
 	})
 }
 
-// answer has the task of a prompt that has ended return its response. A client that takes the error of a prompt for an agent that did not start is told of it
+// answer answers a prompt that has ended. A client that takes the error of a prompt for an agent that did not start is told of it
 // in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
 // said before it.
 func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
@@ -133,7 +131,20 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 		tellNow(s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
 		p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 	}
-	p.end.Set(promptEnd{stop, err})
+	if err != nil {
+		p.respond(nil, err)
+	} else {
+		p.respond(protocol.PromptResult{StopReason: stop, Usage: usage.Of(p.used), Meta: protocol.PromptMeta(p.failed, p.output)}, nil)
+	}
+}
+
+// respond answers a prompt that is a request, once.
+func (p *userPrompt) respond(result any, err *acp.RequestError) {
+	if p.call != nil && !p.responded {
+		p.s.agent.respond(p.call, result, err)
+	}
+	p.responded = true
+	p.end.Set(promptEnd{result, err})
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.

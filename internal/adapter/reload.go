@@ -32,12 +32,11 @@ type reload struct {
 	replay bool
 	answer owner.Later[loaded]
 
-	turn     *change // its turn among what is asked of the session, nil before that has come
-	moved    bool    // the thread goes on in what another window made of it
-	opened   bool    // droid has opened the session for it
-	shows    bool    // its history is being shown
-	answered bool    // its response is being written
-	kept     bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	turn   *change // its turn among what is asked of the session, nil before that has come
+	moved  bool    // the thread goes on in what another window made of it
+	opened bool    // droid has opened the session for it
+	shows  bool    // its history is being shown
+	kept   bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // loaded is the answer to a load.
@@ -49,19 +48,8 @@ type loaded struct {
 // refuse answers a load that did not succeed.
 func (r *reload) refuse(err *acp.RequestError) { r.answer.Set(loaded{err: err}) }
 
-// loading is the load that has no answer, nil for none.
-func (s *Session) loading() *reload {
-	if s.load == nil || s.load.answered {
-		return nil
-	}
-	return s.load
-}
-
 // showsHistory reports whether the history of a load is being shown.
-func (s *Session) showsHistory() bool {
-	r := s.loading()
-	return r != nil && r.shows
-}
+func (s *Session) showsHistory() bool { return s.load != nil && s.load.shows }
 
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
@@ -121,7 +109,7 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
-	its, err := s.change(r.call.Context, t, turns.Load)
+	its, err := s.change(r.call.Context, t, turns.Session)
 	if err != nil {
 		r.refuse(err)
 		return
@@ -134,12 +122,12 @@ func (r *reload) run(t *owner.Task) {
 		r.end(err)
 		return
 	}
-	if s.loading() != r {
+	if s.load != r {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(t)
 	switch {
-	case s.loading() != r: // a panic ended it, or the user
+	case s.load != r: // a panic ended it, or the user
 		if r.kept {
 			r.openedForOthers(err)
 		}
@@ -152,9 +140,6 @@ func (r *reload) run(t *owner.Task) {
 			err = problem.UnknownSession(r.SessionID)
 		}
 		r.end(err)
-		if !s.out.Known() {
-			r.neverOpened(err)
-		}
 		return
 	}
 	r.opened = true
@@ -218,7 +203,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 			r.end(err)
 		}
 	}
-	if s.loading() != r {
+	if s.load != r {
 		return false
 	}
 	others, _ := s.lock.Others()
@@ -229,7 +214,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	r.shows = true
 	defer func() { r.shows = false }()
 	for i, ev := range history {
-		for room := s.out.Full(); room != nil && s.loading() == r && r.call.Context.Err() == nil; room = s.out.Full() {
+		for room := s.out.Full(); room != nil && s.load == r && r.call.Context.Err() == nil; room = s.out.Full() {
 			s.besideFor(r.call.Context, t, "a load", needRoom, func(ctx context.Context) {
 				select {
 				case <-room:
@@ -240,7 +225,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 		if r.call.Context.Err() != nil {
 			r.cancel()
 		}
-		if s.loading() != r {
+		if s.load != r {
 			return false
 		}
 		history[i] = nil // it is not kept until all are shown
@@ -272,25 +257,46 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 	return lacks
 }
 
-// end answers the load that runs.
+// end answers the load that runs, and ends it.
 func (r *reload) end(err *acp.RequestError) {
 	s := r.s
-	if s.loading() != r {
+	if s.load != r {
 		return
 	}
-	r.answered = true
-	defer s.Go(r.endWhenWritten)
-	if err != nil {
-		r.refuse(err)
-		if r.moved && s.out.Known() {
-			s.out.Keep("In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that.")
-		}
-	} else {
+	s.load = nil
+	defer r.over() // also where this panics
+	if err == nil {
 		s.tellLeftOut()
 		result := s.sessionResult()
 		s.register()
+		s.agent.respond(r.call, result, nil)
 		r.answer.Set(loaded{result: result})
+		return
 	}
+	if r.moved && s.out.Known() {
+		s.out.Keep("In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that.")
+	}
+	notOpened := !s.out.Known() && !r.kept
+	if notOpened {
+		s.agent.sessions.Forget(s) // who loads it next begins anew
+	}
+	s.agent.respond(r.call, nil, err)
+	r.refuse(err)
+	switch {
+	case notOpened && err.Code == problem.CodeCancelled:
+		r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
+	case notOpened:
+		r.neverOpened(err)
+	case r.opened:
+		r.openedForOthers(nil)
+	}
+}
+
+// over ends a load that has its response, and what waits for it goes on.
+func (r *reload) over() {
+	s := r.s
+	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+	r.turn.end(nil)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open
@@ -300,17 +306,10 @@ func (r *reload) cancel() {
 	s := r.s
 	switch {
 	case r.turn == nil: // it was refused, or waits for its turn, which the same cancel ends
-	case s.loading() != r: // it has its answer
+	case s.load != r: // it has its answer
 	default:
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
 		r.end(problem.Cancelled())
-		switch {
-		case s.out.Known():
-		case !r.kept:
-			r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
-		case r.opened:
-			r.openedForOthers(nil)
-		}
 	}
 }
 
@@ -331,7 +330,7 @@ func (r *reload) openedForOthers(err *acp.RequestError) {
 // loseLoads ends the load of a session in which something panicked: what it waits for may
 // never come, and prompts wait for it.
 func (s *Session) loseLoads(err *acp.RequestError) {
-	if r := s.loading(); r != nil {
+	if r := s.load; r != nil {
 		r.end(err)
 	}
 }
@@ -343,19 +342,6 @@ func (r *reload) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
 	s.prompts.FailWaiting(err)
-}
-
-// endWhenWritten waits until the response to a load is written, and ends its turn.
-func (r *reload) endWhenWritten(t *owner.Task) {
-	s := r.s
-	if !s.untilWritten(t, "a load", r.call.Response) {
-		return
-	}
-	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	if s.load == r {
-		s.load = nil
-	}
-	r.turn.end(nil)
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s

@@ -89,10 +89,16 @@ func (s *Session) Run() {
 		Event: s.droidSaid,
 		Room:  func() { s.proc.Spoke(time.Now()) }, // droid was not read until now, so it was not silent
 		Tick:  s.tick,
-		After: s.line.Proceed,
+		After: s.goOn,
 		End:   s.end,
 		Ended: s.afterEnd,
 	})
+}
+
+// goOn has go on what may, after each step of the owner.
+func (s *Session) goOn() {
+	s.line.Proceed()
+	s.prompts.GoOn()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -239,7 +245,7 @@ func tellKept(s *Session) {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.loading() != nil || s.proc.Unmade() {
+	if !s.out.Known() || s.load != nil || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)

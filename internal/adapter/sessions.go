@@ -99,12 +99,6 @@ func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instruc
 func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (any, *acp.RequestError) {
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
-	s.Go(func(t *owner.Task) {
-		if s.untilWritten(t, "the session", c.Response) { // from then on the editor takes updates of it
-			s.register()
-			s.tellLeftOut()
-		}
-	})
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()
@@ -114,7 +108,12 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 		}
 		return nil, placeError(err)
 	}
-	return result, nil
+	return owner.Ask(s.Owner, nil, func(*owner.Task) (any, *acp.RequestError) {
+		a.respond(c, result, nil) // from now on the editor takes updates of it
+		s.register()
+		s.tellLeftOut()
+		return result, nil
+	})
 }
 
 // closeSession cancels what a session works on and ends its process, which leaves

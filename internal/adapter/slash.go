@@ -228,19 +228,14 @@ func (r *slashRun) keep() {
 	r.s.prompts.Keep(r.prompt.id)
 }
 
-// failBehind ends the prompts that the user sends until the answer to this command says that it failed: they were
-// meant for what it was to do.
-func (r *slashRun) failBehind(why error) {
-	s := r.s
-	failing := s.prompts.Failing(r.prompt.id)
-	if failing == nil {
-		return
+// replyFailed ends a command that changes something and did not, and with why, if it is not nil, the prompts that were sent until
+// then: they were meant for what it was to do.
+func (r *slashRun) replyFailed(text string, why error) {
+	failing := r.s.prompts.Failing(r.prompt.id)
+	r.reply(text)
+	if failing != nil {
+		r.s.prompts.Changed(failing, why)
 	}
-	s.Go(func(t *owner.Task) {
-		if s.untilWritten(t, "what was asked", r.prompt.request) {
-			s.prompts.Changed(failing, why)
-		}
-	})
 }
 
 // ended is called when the prompt has ended, even if it never ran.

@@ -22,12 +22,9 @@ func optionCommand(r *slashRun, value string) {
 		r.reply("It is set to " + value + ".")
 		return
 	}
-	if why := tooFree(s.options.Mode(), r.option, value, err); why != nil {
-		r.failBehind(why)
-	}
+	text := strings.TrimSuffix(problem.Text(err), ".") + "."
 	if s.proc.Client() != nil && s.options.Option(r.option) == nil {
-		r.reply(s.options.Describe(r.option))
-		return
+		text = s.options.Describe(r.option)
 	}
-	r.reply(strings.TrimSuffix(problem.Text(err), ".") + ".")
+	r.replyFailed(text, tooFree(s.options.Mode(), r.option, value, err))
 }

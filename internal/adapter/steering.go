@@ -74,12 +74,12 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		return p.steer(t, c.Response, place, params.asksBack())
+		return p.steer(t, c, place, params.asksBack())
 	})
 }
 
 // steer takes a message for the turn that runs, or for one of its own. It returns when droid has the message.
-func (p *userPrompt) steer(t *owner.Task, response *wire.Response, place *place, asksBack bool) (any, *acp.RequestError) {
+func (p *userPrompt) steer(t *owner.Task, c *wire.Call, place *place, asksBack bool) (any, *acp.RequestError) {
 	s := p.s
 	if err := s.takesNothing(); err != nil {
 		return nil, err
@@ -100,14 +100,7 @@ func (p *userPrompt) steer(t *owner.Task, response *wire.Response, place *place,
 	case asksBack:
 		return outcomePromptRequired, nil
 	}
-	// The turn has its place now. It begins when the answer that announces it is written, so
-	// that its updates come behind that.
-	s.prompts.Answering()
-	s.Go(func(t *owner.Task) {
-		if s.untilWritten(t, "a turn that a message began", response) {
-			s.prompts.Written()
-		}
-	})
+	s.agent.respond(c, outcomeStarted, nil) // the turn's updates come behind that
 	p.began = time.Now()
 	p.accept()
 	s.cancelIfLate(place)

@@ -208,8 +208,7 @@ func (s *Session) takeBack(request string) {
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
-	defer s.Go(p.freeNext)                          // also where this panics
-	defer p.end.Set(promptEnd{err: problem.Lost()}) // where this panics: the first one counts
+	defer p.respond(nil, problem.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
 	p.takeQuestionBack()
@@ -230,13 +229,5 @@ func (s *Session) endPrompt(end turns.End) {
 		now := time.Now()
 		s.usage.TurnEnded(now)
 		s.commands.TurnEnded(now)
-	}
-}
-
-// freeNext lets the next prompt begin when the response of one is written; otherwise an update of the next one could
-// overtake it.
-func (p *userPrompt) freeNext(t *owner.Task) {
-	if p.s.untilWritten(t, "the next prompt", p.request) {
-		p.s.prompts.Written()
 	}
 }

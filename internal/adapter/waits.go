@@ -7,7 +7,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/problem"
@@ -25,7 +24,6 @@ const (
 	// since the answer to a load tells the settings, too. While one is under way, the process is
 	// neither parked nor replaced by a load, and no prompt begins.
 	needCalls     waiting.Need = "calls to droid before it"
-	needWritten   waiting.Need = "a response to be written"
 	needQuiet     waiting.Need = "the prompt that runs"
 	needServers   waiting.Need = "MCP servers to start"
 	needShown     waiting.Need = "the editor to show the session"
@@ -52,8 +50,6 @@ func (s *Session) there(n waiting.Need) bool {
 		return false // nothing begins
 	case n == needCalls:
 		return !s.line.Wanted(needCalls)
-	case n == needWritten:
-		return !s.prompts.Unwritten()
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
 	case n == needShown:
@@ -87,14 +83,6 @@ func (s *Session) waits(now time.Time) []string {
 // waits no longer: ctx or the session has ended.
 func (s *Session) until(ctx context.Context, t *owner.Task, who string, needs ...waiting.Need) *acp.RequestError {
 	return s.notWaited(s.line.Until(ctx, t, who, needs...))
-}
-
-// untilWritten waits until a response is written. It reports false when the session has ended before. A task of its
-// own calls it: the response to a request is written when the request's task has ended.
-func (s *Session) untilWritten(t *owner.Task, who string, r *wire.Response) bool {
-	written := false
-	r.WhenWritten(func() { s.Post(func() { written = true }) })
-	return s.line.UntilReady(s.Context, t, who, needWritten, func() bool { return written }) == nil
 }
 
 // besideFor has f run beside the owner; waits tells meanwhile who waits for what. f's context ends with ctx and with the

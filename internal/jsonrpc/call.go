@@ -22,8 +22,7 @@ type Call struct {
 	Method string
 	// Params are its params as they came, nil where there are none.
 	Params json.RawMessage
-	// Response tells when the response is written. It is nil for a notification,
-	// which has none; its methods take that.
+	// Response is nil for a notification, which has none; its methods take that.
 	Response *Response
 
 	conn *Conn
@@ -34,7 +33,8 @@ type Call struct {
 func (c *Call) Ordered() { c.conn.update(func(s *state) { s.ordered(c) }) }
 
 // Respond answers the request: with the result as JSON, null for nil, unless there is an
-// error. Only the first response counts. That of a notification nobody gets.
+// error. When it returns, the response has its place on the way to the peer, and all that is sent from then on comes
+// behind it; that the peer has read it is not said. Only the first response counts. That of a notification nobody gets.
 func (c *Call) Respond(result any, e *Error) {
 	r := c.Response
 	if r == nil {
@@ -64,16 +64,11 @@ func (c *Call) handle() {
 }
 
 // Response is the response to one request of the peer, which will be written some time.
-// It does not hold the request's params.
 type Response struct {
 	conn   *Conn
 	id     json.RawMessage
 	key    string // see IDKey
 	cancel context.CancelFunc
-
-	// The state's.
-	written bool
-	after   []func() // called then
 }
 
 // ID is the id of the request, as the peer wrote it; nil for a notification's.
@@ -84,37 +79,12 @@ func (r *Response) ID() json.RawMessage {
 	return r.id
 }
 
-// WhenWritten calls f, which must not block, once the response is written: it has
-// its place on the way to the peer, and all that is sent from then on comes
-// behind it. That the peer has read it is not said. f is called also when the
-// peer is gone; at once, before WhenWritten returns, when the response is written
-// already or r is nil, which is a notification's; else by the goroutine that writes
-// the response.
-func (r *Response) WhenWritten(f func()) {
-	now := r == nil
-	if r != nil {
-		r.conn.update(func(*state) {
-			if now = r.written; !now {
-				r.after = append(r.after, f)
-			}
-		})
-	}
-	if now {
-		f()
-	}
-}
-
 // respond writes the response to a request, unless it has one.
 func (c *Conn) respond(r *Response, line []byte) {
-	var after []func()
 	c.update(func(s *state) {
 		if s.answer(r) {
 			_, _ = c.out.Put(line) // a peer that is gone needs no answer
-			after, r.after = r.after, nil
 		}
 	})
 	r.cancel()
-	for _, f := range after {
-		f()
-	}
 }

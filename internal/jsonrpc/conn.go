@@ -1,6 +1,5 @@
 // Package jsonrpc speaks JSON-RPC 2.0 in lines, one message a line, in both directions
-// at once. It knows lines, their order and size, who answers whom, and when a response is
-// written; what a method means is its caller's.
+// at once. It knows lines, their order and size, and who answers whom; what a method means is its caller's.
 //
 // What was read takes effect in order. Reading goes on meanwhile, up to a bound, so that
 // the end of the input and a cancelled request are noticed while a handler keeps the order
@@ -8,9 +7,9 @@
 //
 // Two mistakes are kept out by what this package offers:
 //
-//   - A message of the next prompt overtakes the response to the one before. The only
-//     sign that a response is written is Response.WhenWritten: it then has its place in
-//     the outbox.
+//   - A message of the next prompt overtakes the response to the one before. A request
+//     may be answered before its handler returns, by Call.Respond: the response then has its
+//     place in the outbox.
 //   - The goroutine that owns a session blocks on a full outbox, and then cannot
 //     hear the cancel that would end the flood. So no method that sends can wait:
 //     Text and Notify always take what they are given. Who makes many messages asks

@@ -110,7 +110,6 @@ func (s *state) answer(r *Response) bool {
 	if s.requests[r.key] = slices.Delete(same, i, i+1); len(same) == 1 {
 		delete(s.requests, r.key)
 	}
-	r.written = true
 	return true
 }
 

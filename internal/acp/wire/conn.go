@@ -44,9 +44,12 @@ type Handler func(c *Call) (result any, err *acp.RequestError)
 func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	return &Conn{jsonrpc.New(in, out, func(c *Call) {
 		result, err := handler(c)
-		c.Respond(result, (*jsonrpc.Error)(err))
+		Respond(c, result, err)
 	}, options, log)}
 }
+
+// Respond answers a request, see jsonrpc.Call.Respond.
+func Respond(c *Call, result any, err *acp.RequestError) { c.Respond(result, (*jsonrpc.Error)(err)) }
 
 // Asker sends requests, as a Conn does.
 type Asker interface {

@@ -16,7 +16,6 @@ type losesEnds struct {
 	n int
 }
 
-func (b *losesEnds) Written() []Action { return b.lose(b.Machine.Written()) }
 func (b *losesEnds) Ended(request string, how How, why error) (bool, []Action) {
 	known, actions := b.Machine.Ended(request, how, why)
 	return known, b.lose(actions)
@@ -45,16 +44,6 @@ func (b endsTwice) Refused(now time.Time, id ID, why error) []Action {
 	return actions
 }
 
-// startsEarly does not wait for responses.
-type startsEarly struct{ *Machine }
-
-func (b startsEarly) Accept(id ID, kind Kind) []Action {
-	unwritten := b.unwritten
-	b.unwritten = 0
-	defer func() { b.unwritten += unwritten }()
-	return b.Machine.Accept(id, kind)
-}
-
 // jumps lets a prompt go before those that wait.
 type jumps struct{ *Machine }
 
@@ -81,11 +70,11 @@ func (b interruptsEarly) Cancel(now time.Time) []Action {
 // forgetsInterrupts starts prompts that an interrupt may still reach.
 type forgetsInterrupts struct{ *Machine }
 
-func (b forgetsInterrupts) Written() []Action {
+func (b forgetsInterrupts) Accept(id ID, kind Kind) []Action {
 	interrupts := b.interrupts
 	b.interrupts = 0
 	defer func() { b.interrupts = interrupts }()
-	return b.Machine.Written()
+	return b.Machine.Accept(id, kind)
 }
 
 // waitsForEver never kills a droid.
@@ -144,18 +133,10 @@ func (b reportsFailure) Ended(request string, how How, why error) (bool, []Actio
 	return b.Machine.Ended(request, how, why)
 }
 
-// readsOn lets droid's words overtake a response.
-type readsOn struct{ *Machine }
-
-func (b readsOn) ReadEvents() bool { return true }
-
 // stopsAll forgets to start what waits when a hold ends.
 type staysHeld struct{ *Machine }
 
-func (b staysHeld) SetHeld(held bool) []Action {
-	b.held = held
-	return nil
-}
+func (b staysHeld) SetHeld(held bool) []Action { return b.Machine.SetHeld(b.held || held) }
 
 // ignoresHolds starts prompts though they are held.
 type ignoresHolds struct{ *Machine }
@@ -246,16 +227,6 @@ func (b changesTwice) Change(of Sphere) (*Change, []Action) {
 	return c, actions
 }
 
-// loadsEarly loads before the responses are written.
-type loadsEarly struct{ *Machine }
-
-func (b loadsEarly) Change(of Sphere) (*Change, []Action) {
-	if of == Load {
-		of = Session
-	}
-	return b.Machine.Change(of)
-}
-
 // modelsEarly takes the model as called for a prompt that is sent again, as something of it was shown before.
 type modelsEarly struct{ *Machine }
 
@@ -305,7 +276,6 @@ func TestRulesAreNoticed(t *testing.T) {
 	for rule, breaks := range map[string]func(*Machine) machine{
 		"every prompt ends":              func(m *Machine) machine { return &losesEnds{Machine: m} },
 		"nothing ends twice":             func(m *Machine) machine { return endsTwice{m} },
-		"no start before the response":   func(m *Machine) machine { return startsEarly{m} },
 		"order is kept":                  func(m *Machine) machine { return jumps{m} },
 		"no interrupt before taken":      func(m *Machine) machine { return interruptsEarly{m} },
 		"no start before the answer":     func(m *Machine) machine { return forgetsInterrupts{m} },
@@ -315,7 +285,6 @@ func TestRulesAreNoticed(t *testing.T) {
 		"a crash ends what droid had":    func(m *Machine) machine { return outlivesDroid{m} },
 		"what is cancelled stays so":     func(m *Machine) machine { return sendsCancelled{m} },
 		"cancelled ends as cancelled":    func(m *Machine) machine { return reportsFailure{m} },
-		"responses come first":           func(m *Machine) machine { return readsOn{m} },
 		"nothing waits without a reason": func(m *Machine) machine { return staysHeld{m} },
 		"held prompts wait":              func(m *Machine) machine { return ignoresHolds{m} },
 		"crashes are counted":            func(m *Machine) machine { return miscounts{m} },
@@ -327,7 +296,6 @@ func TestRulesAreNoticed(t *testing.T) {
 		"changes hold prompts":           func(m *Machine) machine { return overtakesChanges{m} },
 		"changes wait for prompts":       func(m *Machine) machine { return changesEarly{m} },
 		"one change after the other":     func(m *Machine) machine { return changesTwice{m} },
-		"loads wait for responses":       func(m *Machine) machine { return loadsEarly{m} },
 		"models wait for calls":          func(m *Machine) machine { return modelsEarly{m} },
 		"failed changes fail prompts":    func(m *Machine) machine { return forgivesChanges{m} },
 		"prompts go on after changes":    func(m *Machine) machine { return staysChanging{m} },

@@ -39,7 +39,7 @@ func (m *Machine) Changed(c *Change, failed error) []Action {
 	if failed != nil {
 		m.failSince(c.place, failed)
 	}
-	m.goOn()
+	m.steer()
 	return m.take()
 }
 
@@ -59,7 +59,7 @@ func (m *Machine) Withdraw(c *Change) (ok bool, actions []Action) {
 	if c.begun || !m.leaveOut(c) {
 		return false, nil
 	}
-	m.goOn()
+	m.steer()
 	return true, m.take()
 }
 
@@ -71,7 +71,7 @@ func (m *Machine) LoseChanges(why error) []Action {
 		place := m.changes[i].place
 		m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return !known(c) })
 		m.failSince(place, why)
-		m.goOn()
+		m.steer()
 	}
 	return m.take()
 }
@@ -103,12 +103,6 @@ func (m *Machine) failSince(place uint64, why error) {
 		}
 		m.fail(m.queue[i], why)
 	}
-}
-
-// goOn lets go on what waited for a change.
-func (m *Machine) goOn() {
-	m.next()
-	m.steer()
 }
 
 // beginChange begins the change whose turn has come: the first one at most, as no change passes another.

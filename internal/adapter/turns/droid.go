@@ -77,7 +77,6 @@ func (m *Machine) Buried(why error) []Action {
 		m.fail(m.running, why)
 	}
 	m.dead = false
-	m.next()
 	return m.take()
 }
 
@@ -157,15 +156,7 @@ func (m *Machine) InLine(id ID) bool {
 // Queued reports whether prompts wait for their turn here.
 func (m *Machine) Queued() bool { return len(m.queue) > 0 }
 
-// Idle reports whether no prompt runs or waits, no change is wanted, and every response is
-// written.
+// Idle reports whether no prompt runs or waits, and no change is wanted.
 func (m *Machine) Idle() bool {
-	return m.running == nil && len(m.queue) == 0 && len(m.changes) == 0 && m.unwritten == 0
+	return m.running == nil && len(m.queue) == 0 && len(m.changes) == 0
 }
-
-// Unwritten reports whether a response is not written yet.
-func (m *Machine) Unwritten() bool { return m.unwritten > 0 }
-
-// ReadEvents reports whether droid's events may be read. While a response is being written they are not: what droid
-// says next, of the next prompt or by itself, would come before it.
-func (m *Machine) ReadEvents() bool { return m.unwritten == 0 }

@@ -21,8 +21,6 @@ const (
 	Calls
 	// Stricter is a mode that asks for more than the one that holds, where no change was asked before it.
 	Stricter
-	// Load is a load of the session: nothing of it comes before the responses to the prompts before.
-	Load
 
 	turn    // a prompt that begins a turn
 	message // a message that is left of a prompt whose turn is over; the prompts that a change waits for stand behind it
@@ -42,7 +40,6 @@ const (
 	stopping                 // it was cancelled, and has not ended
 	command                  // a command of ours that runs
 	program                  // a program of the user's that runs
-	answered                 // its response is not written, see Answering
 	notBegun                 // a change that waits
 	underWay                 // a change that has begun
 	most
@@ -52,14 +49,13 @@ const (
 // begins before the prompts that still wait: the user wants it now. What passes a prompt that droid does not have is the one
 // exception to "first asked, first held". Prompts go in their order, and so do changes.
 var awaits = [...][most]bool{
-	//       prompt: in line, prepared, on its way, with droid, begun, model called, stopping; command, program; answered; change: not begun, under way
-	Session:  {true, true, true, true, false, false, false, false, false, false, true, true},
-	Calls:    {true, true, true, true, true, false, false, false, false, false, true, true},
-	Stricter: {false, false, true, true, false, false, false, false, false, false, true, true},
-	Load:     {true, true, true, true, false, false, false, false, false, true, true, true},
-	turn:     {false, true, true, true, true, true, true, true, true, true, true, true},
-	message:  {false, true, true, true, true, true, true, true, true, true, false, true},
-	joining:  {false, true, true, false, false, false, true, true, true, false, true, true},
+	//       prompt: in line, prepared, on its way, with droid, begun, model called, stopping; command, program; change: not begun, under way
+	Session:  {true, true, true, true, false, false, false, false, false, true, true},
+	Calls:    {true, true, true, true, true, false, false, false, false, true, true},
+	Stricter: {false, false, true, true, false, false, false, false, false, true, true},
+	turn:     {false, true, true, true, true, true, true, true, true, true, true},
+	message:  {false, true, true, true, true, true, true, true, true, false, true},
+	joining:  {false, true, true, false, false, false, true, true, true, true, true},
 }
 
 // nextPlace is the place of what is asked now, among all that is asked.
@@ -74,9 +70,6 @@ func (m *Machine) waits(of Sphere, place uint64) bool {
 	row, since := awaits[of], place
 	if of >= turn {
 		since = math.MaxUint64
-	}
-	if m.unwritten > 0 && row[answered] {
-		return true
 	}
 	if len(m.changes) > 0 && m.changes[0].place < place && row[m.changes[0].progress()] {
 		return true

@@ -18,8 +18,7 @@ type machine interface {
 	FailRunning(error) []Action
 	FailWaiting(error) []Action
 	Complete(ID) []Action
-	Answering()
-	Written() []Action
+	GoOn() []Action
 	InterruptDone() []Action
 	SetHeld(bool) []Action
 	Change(Sphere) (*Change, []Action)
@@ -51,7 +50,6 @@ type machine interface {
 	Waiting() int
 	Queued() bool
 	Idle() bool
-	ReadEvents() bool
 }
 
 // told is what the world knows of one prompt: what it said to the machine of it, and
@@ -106,7 +104,7 @@ type world struct {
 	changes []*wanted // all, in order
 	places  int       // that were given away
 
-	unwritten, interrupts        int
+	interrupts                   int
 	steering, closed, dead, held bool
 	crashes                      int
 	ends                         int // so far
@@ -146,6 +144,7 @@ func (w *world) play(n int) (rule string) {
 	}()
 	for w.steps = range n {
 		w.step()
+		w.carryOut(w.m.GoOn())
 		w.settled()
 	}
 	w.closeAll()
@@ -184,11 +183,6 @@ func (w *world) step() {
 	}
 	switch w.rng.Intn(37) {
 	case 0, 1, 2:
-		if w.rng.Intn(8) == 0 {
-			w.note("answering")
-			w.unwritten++
-			w.m.Answering()
-		}
 		w.accept()
 	case 3, 22, 23:
 		if t := w.pick(func(t *told) bool { return t.needs }); t != nil {
@@ -210,12 +204,6 @@ func (w *world) step() {
 		w.droidMoves()
 	case 10:
 		w.cancel()
-	case 11, 12, 13, 27:
-		if w.unwritten > 0 {
-			w.note("written")
-			w.unwritten--
-			w.carryOut(w.m.Written())
-		}
 	case 14, 15:
 		if w.interrupts > 0 {
 			w.note("interrupt done")
@@ -499,7 +487,7 @@ func (w *world) die() {
 		t := w.open[id]
 		if t.kind == ToDroid && !t.cancelled && !t.resent && (t.needs || t.sending) && t.seen.IsZero() {
 			w.note("%d is to be sent again", id)
-			t.again, t.resent, t.started, t.needs, t.sending, t.with = true, true, false, false, false, false
+			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, true, false, false, false, false, false, false
 		}
 	}
 	w.m.Gone("", errSome)
@@ -547,6 +535,7 @@ func (w *world) pass(d time.Duration) {
 			w.now = at
 		}
 		w.carryOut(w.m.Tick(w.now))
+		w.carryOut(w.m.GoOn())
 		w.settled()
 	}
 	w.must(false, "the machine wants to be ticked without end")
@@ -602,7 +591,7 @@ func (w *world) starts(id ID) *told {
 	t := w.open[id]
 	w.must(t != nil && !t.ended, "only a prompt that is open starts")
 	w.must(!w.closed, "nothing starts after the close")
-	w.must(w.unwritten == 0, "nothing starts before the response to the one before is written")
+	w.must(w.pick(func(t *told) bool { return t.needs || t.runs || t.with || t.sending }) == nil, "nothing starts before the one before has ended")
 	w.must(w.interrupts == 0, "nothing starts while an interrupt may still reach it")
 	w.must(!w.held, "nothing starts while it is held")
 	w.must(t.host == nil || t.host.lingering, "a message that starts a turn waits for the end of its prompt's")
@@ -658,7 +647,6 @@ func (w *world) end(a End) {
 	w.must(!a.Empty || !t.spoke && !a.Cancelled && a.Err == nil, "only an answer of which nothing was shown is empty")
 	t.ended, t.with, t.sending, t.needs, t.runs = true, false, false, false, false
 	delete(w.open, a.ID)
-	w.unwritten++
 	w.ends++
 }
 
@@ -682,7 +670,7 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(int(Load) + 1))}
+	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(int(Stricter) + 1))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
 	handle, actions := w.m.Change(c.of)
@@ -713,9 +701,6 @@ func (w *world) firstChange() *wanted {
 // mayBegin reports whether a change need not wait for the prompts that were asked before it.
 func (w *world) mayBegin(c *wanted) bool {
 	before := func(t *told) bool { return t.place < c.place && !t.cancelled }
-	if c.of == Load && w.unwritten > 0 {
-		return false
-	}
 	id, runs := w.m.Running()
 	for _, t := range w.all {
 		if steered := !t.ended && t.sending && (!runs || t.id != id); steered && before(t) {
@@ -802,15 +787,14 @@ func (w *world) settled() {
 	if runs {
 		w.must(w.open[id] != nil, "what has ended does not run")
 	}
-	w.must(w.m.ReadEvents() == (w.unwritten == 0), "droid is read unless its words would overtake a response")
 	for _, t := range w.all {
 		w.must(w.m.Has(t.id) == !t.ended, "the machine has prompt %d until it ends", t.id)
 		w.must(!t.lingering || t.ended || w.message(t) != nil, "prompt %d waits for nothing but its messages", t.id)
 	}
-	if free := !runs && w.unwritten == 0 && w.interrupts == 0 && !w.held && !w.closed; free {
+	if free := !runs && w.interrupts == 0 && !w.held && !w.closed; free {
 		w.must(!w.m.Queued() || w.firstChange() != nil && w.firstChange().begun, "nothing waits while nothing is in the way")
 	}
-	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.unwritten == 0 && w.firstChange() == nil), "it is idle when nothing is to be done")
+	w.must(w.m.Idle() == (!runs && !w.m.Queued() && w.firstChange() == nil), "it is idle when nothing is to be done")
 	at, due := w.m.Due()
 	if c := w.firstChange(); c != nil && !c.begun && !w.closed && !(due && !at.After(w.now)) {
 		w.must(!w.mayBegin(c), "a change waits for prompts that were asked before it alone")

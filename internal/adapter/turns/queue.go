@@ -59,7 +59,7 @@ func (q *Queue[P]) Fail(id ID, why error)                   { q.Do(q.Machine.Fai
 func (q *Queue[P]) FailRunning(why error)                   { q.Do(q.Machine.FailRunning(why)) }
 func (q *Queue[P]) FailWaiting(why error)                   { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                          { q.Do(q.Machine.Complete(id)) }
-func (q *Queue[P]) Written()                                { q.Do(q.Machine.Written()) }
+func (q *Queue[P]) GoOn()                                   { q.Do(q.Machine.GoOn()) }
 func (q *Queue[P]) InterruptDone()                          { q.Do(q.Machine.InterruptDone()) }
 func (q *Queue[P]) SetHeld(held bool)                       { q.Do(q.Machine.SetHeld(held)) }
 func (q *Queue[P]) Close(now time.Time)                     { q.Do(q.Machine.Close(now)) }

@@ -94,7 +94,6 @@ func (m *Machine) Dropped(request string) (again bool, actions []Action) {
 		return false, m.take()
 	}
 	m.putBack(p)
-	m.next()
 	return true, m.take()
 }
 

@@ -105,7 +105,9 @@ func (m *Machine) cancelRunning(now time.Time) {
 		m.do(Stop{p.id})
 	case p.kept:
 	case p.stage == starting:
+		m.do(RefuseAsk{}) // before the next one begins
 		m.finish(p, End{Cancelled: true})
+		return
 	default:
 		m.interruptRunning(now)
 	}

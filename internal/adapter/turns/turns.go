@@ -4,7 +4,7 @@
 // no clock and no I/O, and knows neither droid's process nor ACP.
 //
 // A prompt waits in the queue, runs, and ends once. Prompts run one after the other:
-// the next one starts when the response to the one before is written, so that no
+// the next one starts behind the End of the one before, so that no
 // update of it comes before that response, and when every interrupt is answered,
 // since one that is still on its way would stop the wrong prompt. While one runs,
 // steering hands waiting prompts to droid at once. droid takes such a prompt into
@@ -77,7 +77,7 @@ type (
 	// Forget tells that droid does not have the prompt which it got under this
 	// request id.
 	Forget struct{ Request string }
-	// End ends a prompt. When the response is written, Written follows.
+	// End ends a prompt, which has its response then.
 	End struct {
 		ID        ID
 		Cancelled bool
@@ -158,7 +158,6 @@ type Machine struct {
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
 
-	unwritten  int // responses that are not written, see Answering and End
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
 	steering   bool
@@ -199,6 +198,13 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 	}
 	m.next()
 	m.steer()
+	return m.take()
+}
+
+// GoOn starts the first waiting prompt, if one may start. It is called when all is done that came with what happened: what was said
+// to a droid before it is replaced, for one, does not begin a prompt in that droid.
+func (m *Machine) GoOn() []Action {
+	m.next()
 	return m.take()
 }
 
@@ -298,27 +304,15 @@ func (m *Machine) Complete(id ID) []Action {
 	return m.take()
 }
 
-// Answering says that a response is to be written before anything of the next prompt. Written follows.
-func (m *Machine) Answering() { m.unwritten++ }
-
-// Written says that one response is written: to a prompt that has ended, or of which Answering told.
-func (m *Machine) Written() []Action {
-	m.unwritten--
-	m.next()
-	return m.take()
-}
-
 // InterruptDone says that an interrupt was answered, or will not be.
 func (m *Machine) InterruptDone() []Action {
 	m.interrupts--
-	m.next()
 	return m.take()
 }
 
 // SetHeld says whether prompts are kept from starting. The one that runs goes on.
 func (m *Machine) SetHeld(held bool) []Action {
 	m.held = held
-	m.next()
 	return m.take()
 }
 
@@ -360,7 +354,6 @@ func (m *Machine) finish(p *prompt, e End) {
 		return
 	}
 	m.promote()
-	m.next()
 }
 
 // end ends a prompt: as cancelled if the user cancelled it, else with what failed first.
@@ -373,6 +366,5 @@ func (m *Machine) end(p *prompt, e End) {
 	}
 	e.ID = p.id
 	m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return c.by == p })
-	m.unwritten++
 	m.do(e)
 }

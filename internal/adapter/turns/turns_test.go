@@ -33,7 +33,7 @@ func steered(t *testing.T) *Machine {
 
 func ended(m *Machine, request string, how How, why error) []Action {
 	_, actions := m.Ended(request, how, why)
-	return actions
+	return append(actions, m.GoOn()...)
 }
 
 // TestInterruptIsRepeated: at once, and then less and less often, until the patience
@@ -66,7 +66,7 @@ func TestStopOther(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.StopOther())
 	require.Empty(t, m.StopOther(), "it is on its way")
 	require.Empty(t, m.Accept(1, ToDroid))
-	require.Equal(t, []Action{NeedDroid{1}}, m.InterruptDone())
+	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.GoOn()...))
 	require.Empty(t, m.StopOther(), "a cancel of the prompt does it")
 }
 
@@ -125,15 +125,14 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	m := New(numbered())
 	require.Equal(t, []Action{Run{1}}, m.Accept(1, Here))
 	require.False(t, m.Working())
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, RefuseAsk{}}, m.CancelOne(begin, 1))
+	require.Equal(t, []Action{RefuseAsk{}, End{ID: 1, Cancelled: true}}, m.CancelOne(begin, 1))
 	require.Empty(t, m.Complete(1))
-	require.Equal(t, []Action{Run{2}}, append(m.Accept(2, Process), m.Written()...))
+	require.Equal(t, []Action{Run{2}}, m.Accept(2, Process))
 	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
 	m.Gone("", errSome)
 	require.Empty(t, m.Buried(errSome), "it goes on")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
-	m.Written()
 	m.Accept(3, Here)
 	require.Equal(t, []Action{End{ID: 3}}, m.Complete(3))
 	require.Empty(t, m.Complete(3))
@@ -192,7 +191,7 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m.Accept(1, ToDroid)
 		m.Ready(1)
 		m.Gone(took, errSome)
-		require.Equal(t, []Action{want}, m.Buried(errSome), took)
+		require.Equal(t, []Action{want}, append(m.Buried(errSome), m.GoOn()...), took)
 	}
 }
 
@@ -211,9 +210,7 @@ func TestClose(t *testing.T) {
 	m = working(t)
 	m.Accept(2, ToDroid)
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}, End{ID: 1, Cancelled: true}}, m.Finish(), "also without a close")
-	m.Written()
-	m.Written()
-	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, append(m.Accept(3, Here), m.Written()...))
+	require.Equal(t, []Action{End{ID: 3, Cancelled: true}}, m.Accept(3, Here))
 }
 
 // TestQuestions about what runs.
@@ -243,13 +240,9 @@ func TestQuestions(t *testing.T) {
 	require.True(t, m.Cancelled(1))
 	require.True(t, m.Stopping())
 	require.False(t, m.Working())
-	require.False(t, m.Unwritten())
 	m.FailRunning(errSome)
-	require.True(t, m.Unwritten())
-	require.False(t, m.Idle())
 	require.Empty(t, m.FailRunning(errSome))
 	m.InterruptDone()
-	m.Written()
 	require.True(t, m.Idle())
 	m.SetHeld(true)
 	m.Accept(2, ToDroid)
@@ -287,7 +280,7 @@ func TestDeadDroid(t *testing.T) {
 	again, actions := m.Dropped("request 1")
 	require.True(t, again)
 	require.Empty(t, actions)
-	require.Equal(t, []Action{NeedDroid{1}}, m.Buried(errSome))
+	require.Equal(t, []Action{NeedDroid{1}}, append(m.Buried(errSome), m.GoOn()...))
 }
 
 // TestNobodysPrompts change nothing.
