@@ -30,7 +30,7 @@ func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*
 	}
 	switch {
 	case err != nil:
-		its.takeBack()
+		its.end(nil)
 		return nil, s.notWaited(err)
 	case !c.Begun(): // a panic has ended all that waits
 		return nil, problem.Lost()
@@ -40,15 +40,6 @@ func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*
 		return nil, err
 	}
 	return its, nil
-}
-
-// takeBack ends a turn in which nothing was done, whether it had begun or not.
-func (c *change) takeBack() {
-	if c.turn.Begun() {
-		c.end(nil)
-		return
-	}
-	c.s.prompts.Withdraw(c.turn)
 }
 
 // end ends the turn. why is nil, or why the prompts that were meant for what was asked must not be

@@ -30,7 +30,7 @@ func (m *Machine) Change(of Sphere) (*Change, []Action) {
 	return c, m.take()
 }
 
-// Changed says that a change is over. failed is nil, or why the prompts that were meant for
+// Changed says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
 // it are not to be sent: those that were asked since then end with it.
 func (m *Machine) Changed(c *Change, failed error) []Action {
 	if !m.leaveOut(c) {
@@ -52,15 +52,6 @@ func (m *Machine) Failing(id ID) *Change {
 	}
 	m.changes[i].by = nil
 	return m.changes[i]
-}
-
-// Withdraw takes back a change that has not begun. It reports false when it has, or is over.
-func (m *Machine) Withdraw(c *Change) (ok bool, actions []Action) {
-	if c.begun || !m.leaveOut(c) {
-		return false, nil
-	}
-	m.steer()
-	return true, m.take()
 }
 
 // LoseChanges ends all changes but those of commands that wait, as nobody knows any more how far they are, and with why

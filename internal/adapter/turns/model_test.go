@@ -23,7 +23,6 @@ type machine interface {
 	SetHeld(bool) []Action
 	Change(Sphere) (*Change, []Action)
 	Changed(*Change, error) []Action
-	Withdraw(*Change) (bool, []Action)
 	LoseChanges(error) []Action
 	Close(time.Time) []Action
 	Finish() []Action
@@ -767,9 +766,9 @@ func (w *world) giveUpChanges() {
 		may := !last.begun && !last.over
 		w.note("withdraw %d", last.place)
 		last.over = last.over || may
-		ok, actions := w.m.Withdraw(last.handle)
-		w.must(ok == may, "a change is withdrawn that has not begun")
-		w.carryOut(actions)
+		if may {
+			w.carryOut(w.m.Changed(last.handle, nil))
+		}
 		return
 	}
 	w.note("lose changes")

@@ -74,12 +74,6 @@ func (q *Queue[P]) Change(of Sphere) *Change {
 	return c
 }
 
-// Withdraw takes back a change that has not begun.
-func (q *Queue[P]) Withdraw(c *Change) {
-	_, actions := q.Machine.Withdraw(c)
-	q.Do(actions)
-}
-
 // Add gives a prompt its id.
 func (q *Queue[P]) Add(p P) ID {
 	q.last++
