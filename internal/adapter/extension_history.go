@@ -25,7 +25,7 @@ func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*str
 	if err != nil {
 		return nil, err
 	}
-	defer its.end(nil)
+	defer s.prompts.Changed(its, nil)
 	return s.loadWhole(ctx, t)
 }
 

@@ -115,6 +115,6 @@ func autoCompactionExtension(ctx context.Context, s *Session, t *owner.Task, p a
 	if err != nil {
 		return autoCompactionResult{}, err
 	}
-	defer its.end(nil)
+	defer s.prompts.Changed(its, nil)
 	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(t, *p.Enabled)
 }

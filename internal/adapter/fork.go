@@ -59,7 +59,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if err != nil {
 		return "", err
 	}
-	defer its.end(nil)
+	defer s.prompts.Changed(its, nil)
 	return s.copyHere(ctx, t)
 }
 

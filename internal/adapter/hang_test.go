@@ -292,7 +292,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.inside(func(s *Session) {
 			s.Go(func(task *owner.Task) {
 				if its, err := s.change(s.Context, task, turns.Session); err == nil {
-					its.end(nil)
+					s.prompts.Changed(its, nil)
 				}
 			})
 			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s", "what was asked waits for its turn since 0s",

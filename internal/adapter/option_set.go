@@ -80,7 +80,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.Req
 		}
 		err = s.setOption(t, id, value)
 		if err == nil {
-			defer its.end(nil)
+			defer s.prompts.Changed(its, nil)
 			list := s.options.ListUpdate()
 			if c.Method == acp.AgentMethodSessionSetConfigOption { // others are told by an update
 				s.out.Told(list)
@@ -88,7 +88,7 @@ func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.Req
 			return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}, nil
 		}
 		a.respond(c, nil, err) // what came until now was meant for what was asked, too
-		its.end(tooFree(s.options.Mode(), id, value, err))
+		s.prompts.Changed(its, tooFree(s.options.Mode(), id, value, err))
 		return nil, err
 	})
 }
@@ -265,7 +265,7 @@ func (s *Session) checkDefaults() {
 			if err != nil {
 				return
 			}
-			defer its.end(nil)
+			defer s.prompts.Changed(its, nil)
 			if s.options.Mode() != was {
 				return // the user has chosen one meanwhile
 			}

@@ -32,11 +32,11 @@ type reload struct {
 	replay bool
 	answer owner.Later[loaded]
 
-	turn   *change // its turn among what is asked of the session, nil before that has come
-	moved  bool    // the thread goes on in what another window made of it
-	opened bool    // droid has opened the session for it
-	shows  bool    // its history is being shown
-	kept   bool    // it was cancelled, and the session stays, as others wait for it; set before it is answered
+	turn   *turns.Change // its turn among what is asked of the session, nil before that has come
+	moved  bool          // the thread goes on in what another window made of it
+	opened bool          // droid has opened the session for it
+	shows  bool          // its history is being shown
+	kept   bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
 // loaded is the answer to a load.
@@ -296,7 +296,7 @@ func (r *reload) end(err *acp.RequestError) {
 func (r *reload) over() {
 	s := r.s
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	r.turn.end(nil)
+	s.prompts.Changed(r.turn, nil)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open

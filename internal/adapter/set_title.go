@@ -129,7 +129,7 @@ func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *ac
 	if err != nil {
 		return err
 	}
-	defer its.end(nil)
+	defer s.prompts.Changed(its, nil)
 	failure := s.renameThread(ctx, t, title)
 	if why := whyNoDroid(failure); why != nil || failure == nil {
 		return why
