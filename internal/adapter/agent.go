@@ -223,8 +223,8 @@ func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 		return nil, nil
 	}
 	handler, ok := a.methods()[c.Method]
-	if f := extensions()[c.Method]; f != nil {
-		handler, ok = a.extension(f), true
+	if !ok {
+		handler, ok = a.extensions()[c.Method]
 	}
 	if !ok {
 		method := visible.Line(c.Method)

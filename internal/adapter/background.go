@@ -175,11 +175,7 @@ func (a *Agent) stopTask(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	id, err := idOf(c)
-	if err != nil {
-		return nil, err
-	}
-	s, place, err := a.reach(c, id)
+	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func TestExtensions(t *testing.T) {
 	for _, name := range regexp.MustCompile("_droid/[a-z_]+").FindAllString(string(doc), -1) {
 		documented[name] = true
 	}
-	require.Len(t, documented, len(extensions()))
+	require.Len(t, documented, len(new(Agent).extensions()))
 	shapes := documentedShapes(string(doc))
 	dir := t.TempDir()
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -29,11 +29,10 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	s.tell(show.Notices(s.servers.Status(ev))...)
 	s.Go(func(t *owner.Task) {
 		problems := s.startProblems(t, s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
-			s.tell(show.Notices(s.servers.Failures(ev, problems))...)
+			s.tell(show.Notices(s.servers.Status(ev, problems))...)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 // askToSet sets an option in its turn, and returns what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
 func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.RequestError) {
-	s, place, err := a.reach(c, session)
+	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, problem.InvalidParams("%v", wrong)
 	}
 	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // the turn outlives its images; a text always encodes
-	s, place, err := a.reach(c, params.SessionID)
+	s, place, err := a.reach(c)
 	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}

@@ -70,8 +70,9 @@ func placeError(err error) *acp.RequestError {
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call, id string) (*Session, *place, *acp.RequestError) {
-	if err := checkSessionID(id); err != nil {
+func (a *Agent) reach(c *wire.Call) (*Session, *place, *acp.RequestError) {
+	id, err := idOf(c)
+	if err != nil {
 		return nil, nil, err
 	}
 	kind := registry.Asks
@@ -79,7 +80,7 @@ func (a *Agent) reach(c *wire.Call, id string) (*Session, *place, *acp.RequestEr
 		kind = registry.Prompts
 	}
 	p, s, known := a.arrive(c, id, kind), (*Session)(nil), false
-	err := atPlace(c.Context, p, func() { s, known = p.Open() })
+	err = atPlace(c.Context, p, func() { s, known = p.Open() })
 	if err == nil && !known {
 		err = problem.UnknownSession(id)
 	}

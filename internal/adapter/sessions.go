@@ -120,11 +120,7 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 // politely in the background. If the session is opened again before that, the
 // process is killed.
 func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
-	id, err := idOf(c)
-	if err != nil {
-		return nil, err
-	}
-	s, place, err := a.reach(c, id)
+	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}

@@ -15,23 +15,18 @@ import (
 // files are moved aside, see store.Delete. A session that does not exist is deleted
 // already.
 func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
-	var params struct {
-		SessionID string `json:"sessionId"`
-	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	id, err := idOf(c)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkSessionID(params.SessionID); err != nil {
-		return nil, err
-	}
-	place := a.arrive(c, params.SessionID, registry.Opens)
+	place := a.arrive(c, id, registry.Opens)
 	defer place.Leave()
 	if _, err := a.threadAt(c.Context, place); err != nil {
 		return nil, err
 	}
 	var open []*Session
 	var ids []string // also those of which it could not be noted that the thread went on there
-	err := atPlace(c.Context, place, func() {
+	err = atPlace(c.Context, place, func() {
 		open = place.All()
 		ids = place.Keep(nil, open...)
 	})
@@ -44,7 +39,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		s.Stop()
 	}
 	place.Alone()
-	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+params.SessionID, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
+	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+id, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 	}
 	return struct{}{}, nil

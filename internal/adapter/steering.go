@@ -64,7 +64,7 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
 		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
-	s, place, err := a.reach(c, params.SessionID)
+	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}

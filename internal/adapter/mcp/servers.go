@@ -120,18 +120,6 @@ func (s *Servers) Silent(names []string) (texts []string) {
 	return s.once("These MCP servers have offered no tools so far: " + strings.Join(names, ", ") + ". droid does not say why; check that they start and answer.")
 }
 
-// Status takes what droid says of its servers. It returns what the user is to be
-// told: which servers have connected after they were told that those are late. Of those that failed, see Failures.
-func (s *Servers) Status(ev stream.MCPStatusChanged) (texts []string) {
-	if s.start != nil {
-		for _, name := range s.start.hear(ev) {
-			texts = append(texts, "The MCP server "+name+" has connected now.")
-		}
-	}
-	s.started()
-	return texts
-}
-
 // Unexplained returns the servers whose failure is explained where their programs cannot be started. One that the editor did not
 // pass has a name alone.
 func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPServer) {
@@ -148,11 +136,19 @@ func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPS
 	return servers
 }
 
-// Failures returns what the user is to be told of servers that failed, once for each reason. problems are those of Unexplained.
-func (s *Servers) Failures(ev stream.MCPStatusChanged, problems Problems) (texts []string) {
+// Status takes what droid says of its servers. It returns what the user is to be
+// told: each failure once for each reason, and which servers have connected after
+// the user was told that they are late. problems are those of Unexplained.
+func (s *Servers) Status(ev stream.MCPStatusChanged, problems Problems) (texts []string) {
+	if s.start != nil {
+		for _, name := range s.start.hear(ev) {
+			texts = append(texts, "The MCP server "+name+" has connected now.")
+		}
+	}
 	for _, server := range ev.Servers {
 		texts = append(texts, s.once(s.trouble(server, problems))...)
 	}
+	s.started()
 	return texts
 }
 

@@ -12,11 +12,6 @@ import (
 // begin is the time at which these tests begin; it means nothing.
 var begin = time.Unix(1_000_000, 0)
 
-// says is what the user is told where all programs are there.
-func says(s *Servers, ev stream.MCPStatusChanged) []string {
-	return append(s.Status(ev), s.Failures(ev, nil)...)
-}
-
 func status(name, status string) stream.MCPServerStatus {
 	return stream.MCPServerStatus{Name: name, Status: status}
 }
@@ -87,7 +82,7 @@ func TestTrouble(t *testing.T) {
 func TestTroubleIsToldOnce(t *testing.T) {
 	s := with("a")
 	failed := stream.MCPServerStatus{Name: "a", Status: "failed", Error: "one"}
-	said := func(list ...stream.MCPServerStatus) []string { return says(s, told(list...)) }
+	said := func(list ...stream.MCPServerStatus) []string { return s.Status(told(list...), nil) }
 	require.Equal(t, []string{"The MCP server a failed: one."}, said(failed, failed))
 	require.Empty(t, said(failed))
 	failed.Error = "two"

@@ -25,10 +25,10 @@ func told(list ...stream.MCPServerStatus) stream.MCPStatusChanged {
 // A prompt waits until each server has connected or failed, and goes on once.
 func TestHoldUntilServersHaveStarted(t *testing.T) {
 	s := started(newest(), "a", "b")
-	require.Empty(t, says(s, told(status("a", "connecting"), status("b", "connecting"), status("other", "connected"))))
-	require.Empty(t, says(s, told(status("a", "connected"), status("b", "connecting"))))
+	require.Empty(t, s.Status(told(status("a", "connecting"), status("b", "connecting"), status("other", "connected")), nil))
+	require.Empty(t, s.Status(told(status("a", "connected"), status("b", "connecting")), nil))
 	require.True(t, s.Starting())
-	require.Equal(t, []string{"The MCP server b failed."}, says(s, told(status("a", "connected"), status("b", "failed"))))
+	require.Equal(t, []string{"The MCP server b failed."}, s.Status(told(status("a", "connected"), status("b", "failed")), nil))
 	require.False(t, s.Starting())
 	require.False(t, s.Starting(), "there is nothing to wait for")
 	_, due := s.Due()
@@ -56,7 +56,7 @@ func TestNothingToHoldFor(t *testing.T) {
 // The wait is told after two seconds and ends after ten.
 func TestLateServers(t *testing.T) {
 	s := started(newest(), "slow", "mute")
-	says(s, told(status("slow", "connecting"), status("mute", "connecting")))
+	s.Status(told(status("slow", "connecting"), status("mute", "connecting")), nil)
 	at, ok := s.Due()
 	require.True(t, ok)
 	require.Equal(t, begin.Add(2*time.Second), at)
@@ -76,9 +76,9 @@ func TestLateServers(t *testing.T) {
 	_, ok = s.Due()
 	require.False(t, ok)
 
-	require.Equal(t, []string{"The MCP server slow has connected now."}, says(s, told(status("slow", "connected"), status("mute", "connecting"))))
-	require.Equal(t, []string{"The MCP server mute failed."}, says(s, told(status("mute", "failed"))))
-	require.Empty(t, says(s, told(status("slow", "connected"))))
+	require.Equal(t, []string{"The MCP server slow has connected now."}, s.Status(told(status("slow", "connected"), status("mute", "connecting")), nil))
+	require.Equal(t, []string{"The MCP server mute failed."}, s.Status(told(status("mute", "failed")), nil))
+	require.Empty(t, s.Status(told(status("slow", "connected")), nil))
 	require.False(t, s.Starting())
 }
 
@@ -89,7 +89,7 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	old := Abilities{true, old()}
 
 	s := started(old, "a", "b")
-	says(s, told(named...))
+	s.Status(told(named...), nil)
 	texts := s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
 	require.Contains(t, texts[0], "ignores MCP servers that an editor passes: b.")
@@ -98,14 +98,14 @@ func TestServersThatDroidDoesNotName(t *testing.T) {
 	require.False(t, s.Starting())
 
 	s = started(old, "a", "b")
-	says(s, stream.MCPStatusChanged{Servers: named})
+	s.Status(stream.MCPStatusChanged{Servers: named}, nil)
 	s.Opened(nil)
 	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "have not answered for 10s: a, b.")
 
 	s = started(old, "a", "b")
-	says(s, told(named...)) // right behind droid's response, so it is read before the session takes that
+	s.Status(told(named...), nil) // right behind droid's response, so it is read before the session takes that
 	s.Opened(nil)
 	texts = s.Tick(begin.Add(10*time.Second), true)
 	require.Len(t, texts, 2)
@@ -120,7 +120,7 @@ func TestHoldAnother(t *testing.T) {
 	at, _ := s.Due()
 	require.Equal(t, begin.Add(startTime), at, "it is not due twice")
 	s.Await(begin.Add(startQuiet))
-	says(s, told(status("a", "connected")))
+	s.Status(told(status("a", "connected")), nil)
 	require.False(t, s.Starting())
 
 	s = started(newest(), "a")
