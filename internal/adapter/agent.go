@@ -104,11 +104,11 @@ func New(cfg Config) *Agent {
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
-		started := a.accounts.Starting()
+		logins := a.accounts.Logins()
 		client, err := cfg.Start(command)
 		if err == nil {
 			a.droids.Add(client)
-			started(client)
+			a.accounts.Started(client, logins)
 		}
 		return client, err
 	}

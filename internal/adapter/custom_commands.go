@@ -23,7 +23,8 @@ func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 	if client == nil || s.ended {
 		return
 	}
-	defer s.proc.Asking()()
+	s.proc.Ask()
+	defer s.proc.Answered()
 	var found commands.Found
 	t.Beside(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, limit)

@@ -22,15 +22,11 @@ func (s *Session) openStored(p droid.LoadParams) opening.Open {
 }
 
 // useDirectory has the session work in the directory that a load asks for. If the
-// process works elsewhere, it is ended; the next process loads the session. undo takes
-// that back when the load fails.
-func (s *Session) useDirectory(cwd, target string) (undo func()) {
-	before := s.cwd
-	if cwd == before || target == before {
-		return func() {}
+// process works elsewhere, it is ended; the next process loads the session.
+func (s *Session) useDirectory(cwd, target string) {
+	if cwd != s.cwd && target != s.cwd {
+		s.workIn(cwd)
 	}
-	s.workIn(cwd)
-	return func() { s.workIn(before) }
 }
 
 // workIn notes in which directory the session works. A process is there already, or it

@@ -22,13 +22,12 @@ import (
 // that know modes but no options.
 func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
-		SessionID string      `json:"sessionId"`
-		ModeID    stream.Mode `json:"modeId"`
+		ModeID stream.Mode `json:"modeId"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	_, err := a.askToSet(c, params.SessionID, options.Mode, string(params.ModeID))
+	_, err := a.askToSet(c, options.Mode, string(params.ModeID))
 	return struct{}{}, err
 }
 
@@ -36,9 +35,8 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 // know are left alone, "type" among them (field notes acp.md, defect 12).
 func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
-		SessionID string          `json:"sessionId"`
-		ConfigID  string          `json:"configId"`
-		Value     json.RawMessage `json:"value"`
+		ConfigID string          `json:"configId"`
+		Value    json.RawMessage `json:"value"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
@@ -47,7 +45,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return a.askToSet(c, params.SessionID, params.ConfigID, value)
+	return a.askToSet(c, params.ConfigID, value)
 }
 
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
@@ -68,7 +66,7 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 
 // askToSet sets an option in its turn, and returns what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
-func (a *Agent) askToSet(c *wire.Call, session, id, value string) (any, *acp.RequestError) {
+func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError) {
 	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
@@ -226,8 +224,7 @@ const methodSetModel = "session/set_model"
 // change by either method shows in the other.
 func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	var params struct {
-		SessionID string `json:"sessionId"`
-		ModelID   string `json:"modelId"`
+		ModelID string `json:"modelId"`
 	}
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
@@ -235,7 +232,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	if params.ModelID == "" {
 		return nil, problem.InvalidParams("modelId is missing")
 	}
-	_, err := a.askToSet(c, params.SessionID, options.Model, params.ModelID)
+	_, err := a.askToSet(c, options.Model, params.ModelID)
 	return struct{}{}, err
 }
 

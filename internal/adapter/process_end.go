@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 )
@@ -41,10 +42,10 @@ func (s *Session) endDroid(how ending, why string) {
 	left := s.tellBackground()
 	switch how {
 	case replaced:
-		end, ended := s.proc.Retire()
+		client, polite := s.proc.Retire(), s.proc.Polite()
 		s.Go(func(t *owner.Task) {
-			t.Beside(func(context.Context) { end(); endLeft(left) })
-			ended()
+			t.Beside(func(context.Context) { process.Close(polite, client); endLeft(left) })
+			s.proc.Gone(client)
 		})
 		s.endWork()
 	case killed:

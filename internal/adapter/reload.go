@@ -174,12 +174,15 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	from := s.droidID
 	s.catchUp(r.ids)
 	r.moved = s.droidID != from
-	stayThere := s.useDirectory(r.CWD, r.target)
+	before := s.cwd
+	s.useDirectory(r.CWD, r.target)
 	if _, info, err = s.awaitDroid(s.Context, t, limit); err == nil && info == nil { // the process was there before
 		info, err = s.loadAgain(r.call.Context, t, limit, problem.Loading)
 	}
 	if err != nil {
-		stayThere()
+		if s.cwd != before {
+			s.workIn(before)
+		}
 		return nil, "", err
 	}
 	if r.replay && slices.Index(r.ids, s.droidID) > 0 {

@@ -20,7 +20,8 @@ func (s *Session) tellUsage() {
 		return
 	}
 	s.Go(func(t *owner.Task) {
-		defer s.proc.Asking()()
+		s.proc.Ask()
+		defer s.proc.Answered()
 		client, stats, err := s.proc.Client(), droid.ContextStats{}, error(nil)
 		t.Beside(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, askTime)

@@ -20,7 +20,7 @@ func TestDroids(t *testing.T) {
 	var told []string
 	a := New(func(status protocol.AuthStatus) { told = append(told, status.Kind) })
 	age := func(d droid) [2]bool { old, lacks := a.Age(d); return [2]bool{old, lacks} }
-	begin := func(d droid) droid { a.Starting()(d); return d }
+	begin := func(d droid) droid { a.Started(d, a.Logins()); return d }
 
 	before, failed := begin(make(droid)), begin(make(droid))
 	completed := quirks.TurnEnded{Outcome: quirks.Completed}
@@ -36,10 +36,10 @@ func TestDroids(t *testing.T) {
 	require.Equal(t, []string{"none", "external"}, told)
 	require.Equal(t, [2]bool{}, age(before))
 
-	started := a.Starting()
+	logins := a.Logins()
 	a.loggedIn(login.APIKey)
 	during := make(droid)
-	started(during)
+	a.Started(during, logins)
 	require.Equal(t, [2]bool{true, false}, age(before))
 	require.Equal(t, [2]bool{true, false}, age(during))
 	require.Equal(t, [2]bool{}, age(begin(make(droid))))

@@ -14,23 +14,25 @@ type Droid interface {
 // noLogin marks a droid whose turn failed for want of a login.
 const noLogin = -1
 
-// Starting is called before a droid is started, and what it returns with the droid.
-func (a *Accounts) Starting() (started func(Droid)) {
+// Logins is how many logins there were.
+func (a *Accounts) Logins() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	seen := a.seen
-	return func(d Droid) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for other := range a.droids {
-			select {
-			case <-other.Exited():
-				delete(a.droids, other)
-			default:
-			}
+	return a.seen
+}
+
+// Started takes a droid that was started after so many Logins.
+func (a *Accounts) Started(d Droid, logins int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for other := range a.droids {
+		select {
+		case <-other.Exited():
+			delete(a.droids, other)
+		default:
 		}
-		a.droids[d] = seen
 	}
+	a.droids[d] = logins
 }
 
 // Age tells whether a droid is from before the last login, and whether it is known to have

@@ -173,11 +173,11 @@ func (p *Process) LoseBackground() (left []*background.Command, runs bool) {
 	return left, runs
 }
 
-// Asking notes that droid is asked something about itself, until the caller calls answered.
-func (p *Process) Asking() (answered func()) {
-	p.asked++
-	return func() { p.asked-- }
-}
+// Ask notes that droid is asked something about itself. Answered follows.
+func (p *Process) Ask() { p.asked++ }
+
+// Answered notes that such a question has its answer, or gets none.
+func (p *Process) Answered() { p.asked-- }
 
 // Asked reports whether droid is to answer a question about itself.
 func (p *Process) Asked() bool { return p.asked > 0 }
@@ -208,15 +208,17 @@ func (p *Process) Died(err error) {
 // LastCrash is why the last droid that died did so, nil when none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Retire parts with droid. end, which blocks, ends it politely; ended notes that it is gone.
-func (p *Process) Retire() (end, ended func()) {
-	client, polite := p.droid, p.polite
-	p.retiring, p.droid, p.ending = client, nil, false
+// Retire parts with droid, which the caller closes. Gone follows.
+func (p *Process) Retire() *droid.Client {
+	p.retiring, p.droid, p.ending = p.droid, nil, false
 	p.Subagents = subagents.Followed{}
-	return func() { Close(polite, client) }, func() {
-		if p.retiring == client {
-			p.retiring = nil
-		}
+	return p.retiring
+}
+
+// Gone notes that a droid which was retired is gone.
+func (p *Process) Gone(client *droid.Client) {
+	if p.retiring == client {
+		p.retiring = nil
 	}
 }
 
