@@ -105,10 +105,11 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
 		p.accept()
 		s.cancelIfLate(place)
-		// $/cancel_request ends the context before there is a response: the prompt is
-		// cancelled as by session/cancel, and answered with that stop reason.
-		defer context.AfterFunc(c.Context, func() { s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) }) })()
-		end := p.end.Await(t)
+		end, cancelled := p.end.Await(c.Context, t)
+		if cancelled != nil { // by $/cancel_request: it is answered as after session/cancel, with that stop reason
+			s.prompts.CancelOne(time.Now(), p.id)
+			end, _ = p.end.Await(context.Background(), t)
+		}
 		return end.result, end.err
 	})
 }

@@ -82,8 +82,11 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	result, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (protocol.SessionResult, *acp.RequestError) {
 		s.useFollowUp(followUp)
 		s.Go(r.run) // which goes on where the load is cancelled and others wait for the session
-		defer context.AfterFunc(c.Context, func() { s.Post(r.cancel) })()
-		answer := r.answer.Await(t)
+		answer, cancelled := r.answer.Await(c.Context, t)
+		if cancelled != nil {
+			r.cancel()
+			answer, _ = r.answer.Await(context.Background(), t)
+		}
 		return answer.result, answer.err
 	})
 	if err != nil {

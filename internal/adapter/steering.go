@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -93,7 +94,7 @@ func (p *userPrompt) steer(t *owner.Task, c *wire.Call, place *place, asksBack b
 		p.further = &further{shown: true}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)
-		if err := p.further.taken.Await(t); err != nil {
+		if err, _ := p.further.taken.Await(context.Background(), t); err != nil {
 			return nil, err
 		}
 		return outcomeInjected, nil

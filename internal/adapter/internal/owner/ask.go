@@ -1,6 +1,8 @@
 package owner
 
 import (
+	"context"
+
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/problem"
@@ -60,11 +62,19 @@ func (l *Later[T]) Set(value T) {
 	}
 }
 
-// Await returns the value, when there is one. One task waits at most.
-func (l *Later[T]) Await(t *Task) T {
+// Await returns the value, when there is one, or why ctx has ended before. One task waits at most.
+func (l *Later[T]) Await(ctx context.Context, t *Task) (value T, err error) {
 	if !l.there {
 		l.waits = t
-		_ = t.Pause() // Set has it go on
+		defer context.AfterFunc(ctx, func() { t.o.Post(func() { l.giveUp(t, context.Cause(ctx)) }) })()
+		err = t.Pause() // Set has it go on, or giveUp
 	}
-	return l.value
+	return l.value, err
+}
+
+func (l *Later[T]) giveUp(t *Task, why error) {
+	if l.waits == t {
+		l.waits = nil
+		t.Resume(why)
+	}
 }

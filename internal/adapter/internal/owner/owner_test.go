@@ -2,6 +2,8 @@ package owner
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,21 +253,30 @@ func TestAskEnded(t *testing.T) {
 	})
 }
 
-// The first value counts, whether a task waits for it or comes later.
+// The first value counts, whether a task waits for it or comes later. Who waits no longer as the context has ended may wait again.
 func TestLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := startOwner(t, Duties[int]{})
 		var l Later[int]
-		got := []int{}
+		var got []string
+		ctx, cancel := context.WithCancelCause(t.Context())
+		await := func(t *Task) { got = append(got, fmt.Sprint(l.Await(ctx, t))) }
 		o.Post(func() {
-			o.Go(func(t *Task) { got = append(got, l.Await(t)) })
+			o.Go(func(t *Task) {
+				await(t)
+				got = append(got, fmt.Sprint(l.Await(context.Background(), t)))
+			})
+		})
+		cancel(errors.New("over"))
+		synctest.Wait()
+		o.Post(func() {
 			l.Set(1)
-			got = append(got, 2)
+			got = append(got, "set")
 			l.Set(3)
-			o.Go(func(t *Task) { got = append(got, l.Await(t)) })
+			o.Go(await)
 		})
 		synctest.Wait()
-		require.Equal(t, []int{1, 2, 1}, got)
+		require.Equal(t, []string{"0 over", "1 <nil>", "set", "1 <nil>"}, got)
 	})
 }
 
