@@ -198,6 +198,7 @@ func (a *Agent) endSessions() error {
 func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 	began := time.Now()
 	result, err := a.serve(c)
+	err = notCancelled(c, err)
 	logCall(a.log, c, began, result, err)
 	return result, a.inItsWords(c, err)
 }
@@ -212,7 +213,15 @@ func (a *Agent) inItsWords(c *wire.Call, err *acp.RequestError) *acp.RequestErro
 	if err == nil {
 		return nil
 	}
-	return problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, err)
+	return problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
+}
+
+// notCancelled is why a call failed, which nobody cancelled where the editor has gone.
+func notCancelled(c *wire.Call, err *acp.RequestError) *acp.RequestError {
+	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+		return problem.Ending()
+	}
+	return err
 }
 
 // serve runs one request or notification. Of what has no id only ACP's one notification
@@ -233,11 +242,7 @@ func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err
 	}
-	result, err := handler(c)
-	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return nil, problem.Ending() // nobody cancelled it
-	}
-	return result, err
+	return handler(c)
 }
 
 // methods are the ACP methods that this agent has.

@@ -102,7 +102,7 @@ func (s *Session) backFromCopy(t *owner.Task, failed error) {
 		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
-	if _, err := s.loadInCall(s.Context, t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
+	if _, err := s.loadInCall(t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
 		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
 		s.endDroid(replaced, "it does not go back from a copy")
 	}

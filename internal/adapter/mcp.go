@@ -30,6 +30,11 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		})
 	}
 	s.Go(func(t *owner.Task) {
+		release, ended := s.line.Hold(s.Context, t, "a word on MCP servers", needExplained)
+		if ended != nil {
+			return
+		}
+		defer release()
 		problems := s.startProblems(t, s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
 			s.tell(show.Notices(s.servers.Status(ev, problems))...)
@@ -55,6 +60,9 @@ func (a *Agent) startProblems(ctx context.Context, cwd string, servers []stream.
 	}
 	problems := mcp.Problems{}
 	for _, server := range servers {
+		if ctx.Err() != nil {
+			break // each look may take some seconds
+		}
 		if named(server) {
 			server.Command = programs[server.Name]
 		}

@@ -85,8 +85,9 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError
 			}
 			return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}, nil
 		}
-		a.respond(c, nil, err) // what came until now was meant for what was asked, too
-		s.prompts.Changed(its, tooFree(s.options.Mode(), id, value, err))
+		why := tooFree(s.options.Mode(), id, value, err)
+		a.respond(c, nil, err)
+		s.Post(func() { s.prompts.Changed(its, why) }) // behind what was sent until now: it was meant for what was asked
 		return nil, err
 	})
 }
@@ -141,7 +142,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
 		call.err = changeSettings(t, call.client, patch)
 	}
-	s.hearSettings(t)
+	s.drainEvents() // settings_updated comes before the reply
 	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return why
@@ -181,12 +182,6 @@ func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPa
 	return err
 }
 
-// hearSettings hears what droid has reported of its settings since they were changed: settings_updated comes before the
-// reply.
-func (s *Session) hearSettings(t *owner.Task) {
-	s.drainEvents()
-}
-
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
 // were seen).
 const settingsTime = 10 * time.Second
@@ -203,7 +198,7 @@ func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
 	for call.next(s.Context, t, s, 1) {
 		call.err = changeSettings(t, call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	s.hearSettings(t)
+	s.drainEvents() // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := whyNoDroid(call.err); {
 	case why != nil:

@@ -228,3 +228,21 @@ func TestPromptBehindAModeCommandThatFails(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatStandsBehindACommand: what stands behind a command that is answered at once begins, though nothing else happens in the
+// session.
+func TestWhatStandsBehindACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(time.Minute)
+		var its *turns.Change
+		e.inside(func(s *Session) { its = s.prompts.Change(turns.Session) })
+		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
+		last := e.prompt("hello")
+		e.settle()
+		e.inside(func(s *Session) { s.prompts.Changed(its, nil) })
+		_, ok := e.answered(last)
+		require.True(t, ok)
+	})
+}

@@ -96,9 +96,9 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
+	defer place.Leave()
 	p, err := a.readPrompt(c.Context, s, params.SessionID, json.RawMessage(params.Prompt))
 	if err != nil {
-		place.Leave()
 		return nil, err
 	}
 	p.call, p.schema = c, bytes.Clone(schema)

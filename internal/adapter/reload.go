@@ -100,7 +100,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 }
 
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
-// prompt. Each load begins when the responses before it are written, and is over when its own is.
+// prompt. A load is over when it has its response.
 func (r *reload) run(t *owner.Task) {
 	defer r.refuse(problem.Lost()) // where this panics
 	s := r.s
@@ -134,9 +134,6 @@ func (r *reload) run(t *owner.Task) {
 		if r.kept {
 			r.openedForOthers(err)
 		}
-		return
-	case s.ended:
-		r.refuse(problem.Ending())
 		return
 	case err != nil:
 		if err.Code == problem.CodeNoSession {
@@ -288,6 +285,7 @@ func (r *reload) end(err *acp.RequestError) {
 	}
 	s.agent.respond(r.call, nil, err)
 	r.refuse(err)
+	s.tellState() // which is told by no response
 	switch {
 	case notOpened && err.Code == problem.CodeCancelled:
 		r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
@@ -327,7 +325,7 @@ func (r *reload) openedForOthers(err *acp.RequestError) {
 	case s.out.Known() || s.ended:
 	case err != nil:
 		r.neverOpened(err)
-		s.Stop()
+		s.loseLoads(err)
 	default:
 		s.register()
 	}
@@ -348,6 +346,7 @@ func (r *reload) neverOpened(err *acp.RequestError) {
 	s.agent.sessions.Forget(s)
 	s.Refuse(err)
 	s.prompts.FailWaiting(err)
+	s.Stop()
 }
 
 // loadAgainTime bounds a load in a process that has the session; up to 0.25 s
@@ -363,13 +362,13 @@ func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(ctx, t, limit, asked)
+	return s.loadInCall(t, limit, asked)
 }
 
-// loadInCall is loadAgain for the call whose turn it is. It returns when the settings are those from before: a change
-// that came first would be undone. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
+// loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
+// droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
-func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	var call droidCall
 	var loaded *stream.SessionInfo
 	for call.next(s.Context, t, s, limit) {
@@ -381,10 +380,9 @@ func (s *Session) loadInCall(ctx context.Context, t *owner.Task, limit int, aske
 			servers = nil // it has them
 		}
 		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
-		t.Beside(func(sctx context.Context) {
+		t.Beside(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			defer context.AfterFunc(sctx, cancel)()
 			if loaded, call.err = load(ctx, call.client, servers); call.err != nil && context.Cause(ctx) == errLoadHangs {
 				call.err = errLoadHangs
 			}
@@ -417,5 +415,5 @@ func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.Session
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(s.Context, t, wholeHistory, problem.Telling)
+	return s.loadInCall(t, wholeHistory, problem.Telling)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -178,4 +179,27 @@ func TestNotShown(t *testing.T) {
 		"Not shown are 2 of the session's messages: droid told them in a form that droid-acp cannot read.",
 		"What has no result above had not ended as this was loaded: it runs, or waits for an answer in the other window.",
 	}, notShown(&stream.SessionInfo{HasOlderMessages: true, Unreadable: 2}, true))
+}
+
+// TestCancelledLoadsLeaveNothing: of two loads of a session that is not open yet both are taken back; the next one opens it.
+func TestCancelledLoadsLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		id := f.store.Add("/workspace")
+		f.options = append(f.options, fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+			return fakedroid.Later{After: 5 * time.Second, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
+		}))
+		e := connect(t, f.start)
+		e.session = id
+		first, second := e.request("session/load", sessionParamsOf(id)), e.request("session/load", sessionParamsOf(id))
+		time.Sleep(time.Second)
+		for _, load := range []string{first, second} {
+			e.notify("$/cancel_request", `{"requestId":`+load+`}`)
+			require.Equal(t, -32800, e.await(load).Error.Code)
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+		require.Equal(t, "end_turn", e.run("hello"))
+	})
 }

@@ -20,7 +20,6 @@ import (
 	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
@@ -48,7 +47,7 @@ type Session struct {
 	usage      usage.Usage
 	out        *telling.Way // to the editor
 	prompts    turns.Queue[*userPrompt]
-	load       *reload           // until its response is written, nil for none
+	load       *reload           // that has no response, nil for none
 	questions  telling.Questions // what the user is asked
 	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show       *show.View        // what its editor has been shown
@@ -97,8 +96,10 @@ func (s *Session) Run() {
 
 // goOn has go on what may, after each step of the owner.
 func (s *Session) goOn() {
-	s.line.Proceed()
-	s.prompts.GoOn()
+	for again := true; again; {
+		s.line.Proceed()
+		again = s.prompts.GoOn() // then a change may have begun, or the prompt have ended already
+	}
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -180,7 +181,7 @@ func (s *Session) end() {
 	s.questions.End()
 	s.servers.EndLogins()
 	s.fileCalls.End()
-	s.loseLoads(problem.Ending())
+	s.loseLoads(s.EndError())
 	s.endDroid(atEnd, "its session ends")
 	if norm := s.proc.Norm(); norm != nil {
 		s.apply(norm.EndSubagents(time.Now()))

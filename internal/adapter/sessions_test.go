@@ -182,3 +182,27 @@ func crashWhileSettingsAreRestored(t *testing.T, v fakedroid.Option, mode, elsew
 	require.Equal(t, 3, e.starts, "the second one died when it was to take the mode back")
 	require.Contains(t, strings.Join(e.updates(), "\n"), "agent: in "+mode)
 }
+
+// TestCancelledLoadKeepsTheMode: droid loads although the user has taken the load back, and takes the mode of the session's file,
+// which another window may have made a freer one.
+func TestCancelledLoadKeepsTheMode(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		sessions := new(fakedroid.Sessions)
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "in "+d.Mode()) }), v,
+			fakedroid.WithSessions(sessions), fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+				return fakedroid.Later{After: time.Second, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
+			})))
+		require.Nil(t, e.call("session/set_mode", e.inSession(`,"modeId":"auto-low"`)).Error)
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(time.Minute)
+		sessions.SetMode(e.session, "auto-high")
+		load := e.request("session/load", sessionParamsOf(e.session))
+		time.Sleep(500 * time.Millisecond)
+		e.notify("$/cancel_request", `{"requestId":`+load+`}`)
+		require.Equal(t, -32800, e.await(load).Error.Code)
+		require.Equal(t, "end_turn", e.run("two"))
+		time.Sleep(time.Minute)
+		require.Equal(t, "end_turn", e.run("three"))
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "in auto-high")
+	})
+}

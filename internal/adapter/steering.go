@@ -69,9 +69,9 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
+	defer place.Leave()
 	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
 	if err != nil {
-		place.Leave()
 		return nil, err
 	}
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {

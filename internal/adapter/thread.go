@@ -79,7 +79,7 @@ func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 	defer release()
 	s.droidID = id
 	if s.proc.Client() != nil && !fresh {
-		_, err = s.loadInCall(s.Context, t, 1, problem.Loading)
+		_, err = s.loadInCall(t, 1, problem.Loading)
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")

@@ -33,6 +33,7 @@ const (
 	needTitle     waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
 	needAnnounced waiting.Need = "droid to announce the call"
 	needAddress   waiting.Need = "droid to tell where to log in"
+	needExplained waiting.Need = "what droid said of MCP servers before"
 	needAnswers   waiting.Need = "droid to list its commands and tell its use of the context"
 )
 

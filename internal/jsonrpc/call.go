@@ -63,7 +63,7 @@ func (c *Call) handle() {
 	c.conn.handler(c)
 }
 
-// Response is the response to one request of the peer, which will be written some time.
+// Response is the response to one request of the peer.
 type Response struct {
 	conn   *Conn
 	id     json.RawMessage

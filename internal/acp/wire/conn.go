@@ -22,8 +22,6 @@ type Conn struct{ *jsonrpc.Conn }
 type (
 	// Call is one request or notification of the editor.
 	Call = jsonrpc.Call
-	// Response tells when the response to a request is written.
-	Response = jsonrpc.Response
 	// TextFrame is a notification around a text.
 	TextFrame = jsonrpc.TextFrame
 	// Options of a connection.

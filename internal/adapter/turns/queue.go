@@ -59,13 +59,19 @@ func (q *Queue[P]) Fail(id ID, why error)                   { q.Do(q.Machine.Fai
 func (q *Queue[P]) FailRunning(why error)                   { q.Do(q.Machine.FailRunning(why)) }
 func (q *Queue[P]) FailWaiting(why error)                   { q.Do(q.Machine.FailWaiting(why)) }
 func (q *Queue[P]) Complete(id ID)                          { q.Do(q.Machine.Complete(id)) }
-func (q *Queue[P]) GoOn()                                   { q.Do(q.Machine.GoOn()) }
 func (q *Queue[P]) InterruptDone()                          { q.Do(q.Machine.InterruptDone()) }
 func (q *Queue[P]) SetHeld(held bool)                       { q.Do(q.Machine.SetHeld(held)) }
 func (q *Queue[P]) Close(now time.Time)                     { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                 { q.Do(q.Machine.Finish()) }
 func (q *Queue[P]) Changed(c *Change, failed error)         { q.Do(q.Machine.Changed(c, failed)) }
 func (q *Queue[P]) LoseChanges(why error)                   { q.Do(q.Machine.LoseChanges(why)) }
+
+// GoOn starts the first waiting prompt, see Machine.GoOn. It reports whether anything came of that.
+func (q *Queue[P]) GoOn() bool {
+	actions := q.Machine.GoOn()
+	q.Do(actions)
+	return len(actions) > 0
+}
 
 // Change takes a change, see Machine.Change.
 func (q *Queue[P]) Change(of Sphere) *Change {

@@ -344,8 +344,7 @@ func (m *Machine) fail(p *prompt, why error) {
 	}
 }
 
-// finish ends a prompt, and follows droid to the next one that it has, or goes on with
-// the next message of the same prompt.
+// finish ends a prompt, and follows droid to the next one that it has.
 func (m *Machine) finish(p *prompt, e End) {
 	ran := m.running == p
 	m.remove(p)

@@ -76,8 +76,9 @@ func (o *Owner) Guard(f func()) {
 	f()
 }
 
-// lose clears away after a panic.
+// lose clears away after a panic. A step follows, in which goes on what that lets go.
 func (o *Owner) lose(p any) {
+	defer o.Post(func() {})
 	defer func() {
 		if again := recover(); again != nil {
 			o.logPanic("panic after a panic in the owner", again)

@@ -64,7 +64,7 @@ func (q *Question) Hold(t Task, ready func() bool) Outcome {
 
 // Look has the questions that wait look whether they may be asked now.
 func (d *Questions) Look() {
-	for _, q := range d.open {
+	for _, q := range slices.Clone(d.open) {
 		q.wake()
 	}
 }
