@@ -16,6 +16,7 @@ import (
 type checks struct {
 	home  string
 	hooks []string // command lines of this program's hooks
+	own   bool     // the user has given the process settings, of which nothing is known
 }
 
 // forbidden is what an event tells that the process was not to run, "" for nothing.
@@ -38,10 +39,11 @@ func (k *checks) forbidden(ev stream.Event) string {
 }
 
 // isNobodys reports whether a hook is none of the user's, as their files are now. It is not
-// known where they may have others, of plugins or of their organisation.
+// known where they may have others, of plugins or of their organisation, in settings of this process, or in a file that only droid
+// reads.
 func (k *checks) isNobodys(command string) bool {
 	user, err := layer.ReadUser(k.home)
-	return err == nil && !user.Others && !slices.Contains(user.Lines, command)
+	return err == nil && !k.own && !user.Others && !user.Unread && !slices.Contains(user.Lines, command)
 }
 
 // tooFree is why a new session is not to go on: it starts in a mode that asks less than was
@@ -51,7 +53,7 @@ func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string
 		return ""
 	}
 	user, err := layer.ReadUser(k.home)
-	if err != nil || slices.Index(levels, *got.AutonomyLevel) <= slices.Index(levels, user.Autonomy["autonomyLevel"]) {
+	if err != nil || k.own || user.Others || slices.Index(levels, *got.AutonomyLevel) <= slices.Index(levels, user.Autonomy["autonomyLevel"]) {
 		return ""
 	}
 	return fmt.Sprintf("a session of this project starts with the autonomy %q, which nobody asked for", *got.AutonomyLevel)

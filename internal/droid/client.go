@@ -145,7 +145,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 	if p != nil {
 		c.env, c.started, c.outside, c.left = p.env, p.without, p.Outside, p.kin
 		if p.checked {
-			c.checks.Store(&checks{home: Home(p.env)})
+			c.checks.Store(&checks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
 		}
 	}
 	if settings != nil {

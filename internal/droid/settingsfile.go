@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -54,11 +55,9 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete fu
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
 func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.Private) {
-	for _, v := range env {
-		if strings.HasPrefix(v, EnvSettings+"=") {
-			log.Info("droid gets MCP servers with the session alone, and no hooks: $" + EnvSettings + " is set already")
-			return env, nil
-		}
+	if givesSettings(env) {
+		log.Info("droid gets MCP servers with the session alone, and no hooks: $" + EnvSettings + " is set already")
+		return env, nil
 	}
 	f, err := files.NewPrivate("settings", content)
 	if err != nil {
@@ -66,6 +65,11 @@ func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *file
 		return env, nil
 	}
 	return append(env[:len(env):len(env)], EnvSettings+"="+f.Path), f
+}
+
+// givesSettings reports whether the user's environment gives a process settings.
+func givesSettings(env []string) bool {
+	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, EnvSettings+"=") })
 }
 
 // Runtime is what one process is given beside the user's own settings.

@@ -14,6 +14,7 @@ type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
 	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
+	Unread   bool                       // some of their files may have hooks, and only droid reads it
 	Lines    []string                   // the command lines of their hooks
 	Policy   []string                   // what their own policy for MCP servers allows, nil where they have none
 	Allowed  []string                   // their commandAllowlist
@@ -59,7 +60,7 @@ func ReadUser(home string) (User, error) {
 	for _, c := range configs {
 		c.read(&r, filepath.Join(factory, c.name))
 	}
-	u.Hooks = r.layer.Has(Hook, Unread)
+	u.Hooks, u.Unread = r.layer.Has(Hook, Unread), r.layer.Has(Unread)
 	for _, hook := range r.layer.Of(Hook) {
 		u.Lines = append(u.Lines, hook.Does)
 	}
