@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // project is a git repository whose mcp.json has this text, "" for none.
@@ -219,6 +221,26 @@ func TestNoLock(t *testing.T) {
 	require.NoFileExists(t, k.o.File+".lock")
 	require.NoError(t, os.Symlink(k.o.File, k.o.File+".lock"))
 	require.ErrorContains(t, k.Trust(k.Look(dir)), "it is a symbolic link")
+}
+
+// The command that a refusal names is for the session's directory: what stands below the root is in no look at that.
+func TestRefusalNamesTheDirectory(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, "")
+	sub := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(filepath.Join(sub, ".factory"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(sub, ".factory", "settings.json"), []byte(`{"customModels":[{"model":"m"}]}`), 0o644))
+	p := k.Look(sub)
+	require.NotEmpty(t, p.Inseparable())
+	said := p.Refusal("nothing overrules it.")
+	require.Contains(t, said, diagnosis.Command("trust", "--yes", sub))
+	require.Contains(t, said, "This project ("+p.Place()+")")
+	require.Contains(t, Project{Layer: *p.Without()}.Refusal("droid has said so."), diagnosis.Command("trust", "--yes", sub), "as droid's process knows it")
+	named := k.Look(sub) // as the command does
+	require.NoError(t, k.Trust(named))
+	require.True(t, New(k.o).Look(sub).Trusted)
+
+	setServers(t, dir, server("x"))
+	require.Contains(t, k.Look(dir).Refusal("it cannot."), diagnosis.Command("trust", "--yes", dir))
 }
 
 func TestWords(t *testing.T) {
