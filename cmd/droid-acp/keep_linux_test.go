@@ -52,6 +52,28 @@ func TestKeepUsage(t *testing.T) {
 	}
 }
 
+// An address that another program has is no wrong call, and neither is a token that cannot be used.
+func TestServerThatCannotListen(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte("short"), 0o600))
+	t.Setenv("HOME", t.TempDir())
+	for want, args := range map[string][]string{
+		"address already in use; end what listens there, or give --listen another address": {taken.Addr().String(), filepath.Join(t.TempDir(), "token")},
+		"has no token: ": {"127.0.0.1:0", file},
+	} {
+		t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
+		r := command("", "serve", "--listen", args[0], "--token-file", args[1])
+		require.Equal(t, exitFailed, r.code, r.stderr)
+		require.Contains(t, r.stderr, "droid-acp serve: ")
+		require.Contains(t, r.stderr, want)
+		require.NotContains(t, r.stderr, "--help")
+		require.Equal(t, noServer, command("", "ps").stdout, "nothing is left")
+	}
+}
+
 // shortDir is a directory whose name leaves room for a socket's.
 func shortDir(t *testing.T) string {
 	t.Helper()

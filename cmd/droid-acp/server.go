@@ -59,13 +59,14 @@ func serverCommand() subcommand {
 
 // remote is what a server offers over TCP.
 type remote struct {
-	listener net.Listener
-	options  transport.Options
-	tls      *tls.Config // nil without
+	address, tokenFile string
+	listener           net.Listener // nil until it listens
+	options            transport.Options
+	tls                *tls.Config // nil without
 }
 
-// listenRemote listens on the address of --listen, nil where there is none.
-func (c *call) listenRemote() (*remote, error) {
+// remote is what --listen and its flags ask for, nil where there is no --listen. The error says what is wrong with them.
+func (c *call) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
 	if address == "" {
@@ -86,7 +87,7 @@ func (c *call) listenRemote() (*remote, error) {
 	if v.String("token-file") == "" {
 		return nil, errors.New("--listen needs --token-file: whoever reaches the address must know the token in it")
 	}
-	r := &remote{options: transport.Options{Origins: v.Strings("origin")}}
+	r := &remote{address: address, tokenFile: v.String("token-file"), options: transport.Options{Origins: v.Strings("origin")}}
 	if loopback && cert == "" {
 		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may lead here (DNS rebinding)
 	}
@@ -97,13 +98,18 @@ func (c *call) listenRemote() (*remote, error) {
 		}
 		r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	if r.options.Token, err = keep.Token(v.String("token-file")); err != nil {
-		return nil, err
-	}
-	if r.listener, err = net.Listen("tcp", address); err != nil {
-		return nil, err
-	}
 	return r, nil
+}
+
+// listen takes the token and the address.
+func (r *remote) listen() (err error) {
+	if r.options.Token, err = keep.Token(r.tokenFile); err != nil {
+		return err
+	}
+	if r.listener, err = net.Listen("tcp", r.address); err != nil {
+		return fmt.Errorf("%w; end what listens there, or give --listen another address of this machine", err)
+	}
+	return nil
 }
 
 func runServer(c *call) int {
@@ -111,11 +117,15 @@ func runServer(c *call) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	return c.logged(func(log *zap.Logger) int { return c.keep(log, path) })
+	remote, err := c.remote()
+	if err != nil {
+		return c.wrong(err)
+	}
+	return c.logged(func(log *zap.Logger) int { return c.keep(log, path, remote) })
 }
 
-// keep runs the server on the socket at path.
-func (c *call) keep(log *zap.Logger, path string) int {
+// keep runs the server on the socket at path, and where remote says, nil for nowhere else.
+func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
@@ -126,10 +136,10 @@ func (c *call) keep(log *zap.Logger, path string) int {
 		return c.failed(err)
 	}
 	defer listener.Release()
-	s, err := c.newServer(listener, path, log)
+	s, err := c.newServer(listener, path, remote, log)
 	if err != nil {
 		_ = listener.Close() // nobody was served
-		return c.wrong(err)
+		return c.failed(err)
 	}
 	defer s.words.close()
 	c.leaving.onHurry(s.kill)
@@ -155,14 +165,15 @@ type door struct {
 }
 
 // newServer makes a server that takes nobody yet.
-func (c *call) newServer(socket net.Listener, path string, log *zap.Logger) (*server, error) {
-	remote, err := c.listenRemote()
-	if err != nil {
-		return nil, err
-	}
+func (c *call) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	if remote != nil {
+		if err := remote.listen(); err != nil {
+			return nil, err
+		}
 	}
 	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
@@ -190,7 +201,7 @@ func (c *call) newServer(socket net.Listener, path string, log *zap.Logger) (*se
 		if remote.tls != nil {
 			scheme = "wss"
 		}
-		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with the token in %s\n", scheme, remote.listener.Addr(), transport.Path, c.values.String("token-file"))
+		fmt.Fprintf(c.stderr, "droid-acp serve: clients can connect to %s://%s%s with the token in %s\n", scheme, remote.listener.Addr(), transport.Path, remote.tokenFile)
 	}
 	return s, nil
 }

@@ -59,7 +59,10 @@ func (i Item) Sum() string {
 
 // Layer is what the files of a project bring that is not known to be harmless.
 type Layer struct {
-	Root  string // of the git repository; the session's directory where there is none
+	Root string // of the git repository; the session's directory where there is none
+	// CWD is the session's directory, below Root or that itself: a session there takes the files of each directory
+	// from it up to Root, and of none beside or below it.
+	CWD   string
 	Items []Item
 	// Found says that there is a directory in which droid looks for files of a project, see
 	// folders.

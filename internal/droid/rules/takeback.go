@@ -22,10 +22,9 @@ var ErrNotTheirs = errors.New("only what you have allowed yourself, in a file of
 var errChanged = errors.New("it was written by somebody else at the same time")
 
 const (
-	lockName  = "droid-acp-rules.lock"
-	lockTime  = 5 * time.Second // for another agent that writes
-	lockPause = 20 * time.Millisecond
-	tries     = 5 // where droid writes the file at the same time
+	lockName = "droid-acp-rules.lock"
+	lockTime = 5 * time.Second // for another agent that writes
+	tries    = 5               // where droid writes the file at the same time
 )
 
 // TakenBack reports whether the rule is a permission that TakeBack removes.
@@ -54,17 +53,13 @@ func TakeBack(locks files.Locks, r Rule) error {
 	return err
 }
 
-// take locks the user's files against other agents.
+// take locks the user's files against other agents. Where nobody can lock files there is no lock.
 func take(locks files.Locks, path string) (release func(), err error) {
-	for until := time.Now().Add(lockTime); ; time.Sleep(lockPause) {
-		file, err := locks.Take(path)
-		switch {
-		case err == nil, file != nil && errors.As(err, new(*files.NoLocksError)): // then nobody locks there
-			return func() { files.Unlock(file, path) }, nil
-		case !errors.Is(err, files.ErrHeld) || time.Now().After(until):
-			return nil, err
-		}
+	file, err := locks.Await(path, lockTime)
+	if err == nil || file != nil && errors.As(err, new(*files.NoLocksError)) {
+		return func() { files.Unlock(file, path) }, nil
 	}
+	return nil, err
 }
 
 func (r Rule) takeBack(path string) error {

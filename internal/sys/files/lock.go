@@ -55,6 +55,16 @@ func At(file *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
+// Await is Take, and waits so long for others who have the lock.
+func (l Locks) Await(path string, wait time.Duration) (*os.File, error) {
+	for until := time.Now().Add(wait); ; time.Sleep(lockPause) {
+		file, err := l.Take(path)
+		if !errors.Is(err, ErrHeld) || !time.Now().Before(until) {
+			return file, err
+		}
+	}
+}
+
 // Shared reports whether anybody has a file in use by Share. The error says that it cannot
 // be told. What a process left when it died is removed.
 func (l Locks) Shared(path string) (shared bool, err error) {

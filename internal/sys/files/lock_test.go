@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,25 @@ func TestLockThatIsALink(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(there, nil, 0o600))
 	}
+}
+
+// Who awaits a lock has it as soon as the other lets go, and gives up after its time.
+func TestAwaitLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	synctest.Test(t, func(t *testing.T) {
+		held, err := new(Locks).Await(path, 0)
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = new(Locks).Await(path, time.Second)
+		require.ErrorIs(t, err, ErrHeld)
+		require.Equal(t, time.Second, time.Since(began))
+		time.AfterFunc(time.Second/2, func() { Unlock(held, path) })
+		next, err := new(Locks).Await(path, time.Second)
+		require.NoError(t, err)
+		require.Less(t, time.Since(began), 2*time.Second)
+		Unlock(next, path)
+	})
+	require.NoFileExists(t, path)
 }
 
 // Several have a file in use at once; the last one removes it.

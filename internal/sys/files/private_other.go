@@ -2,23 +2,27 @@
 
 package files
 
-import "os"
+import (
+	"path/filepath"
 
-// Private is a file that processes of this user are to read, and that other users cannot:
-// a temporary one.
-type Private struct{ Path string }
+	"github.com/google/uuid"
+)
 
-// NewPrivate makes a Private. what is part of its name.
+// Private is a file that processes of this user are to read, and that other users cannot: a temporary one, in a
+// directory of its own. If this program is killed, the next that makes one removes it, as it may hold secrets.
+type Private struct {
+	Path string
+	dir  *TempDir
+}
+
+// NewPrivate makes a Private. what is its name.
 func NewPrivate(what string, data []byte) (*Private, error) {
-	f, err := os.CreateTemp("", "droid-acp-"+what+"-*")
+	dir, _, err := MakeTempDir("private", uuid.NewString())
 	if err != nil {
 		return nil, err
 	}
-	p := &Private{f.Name()}
-	if err = f.Close(); err == nil {
-		err = p.Replace(data)
-	}
-	if err != nil {
+	p := &Private{filepath.Join(dir.Path, what), dir}
+	if err := p.Replace(data); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -31,4 +35,4 @@ func (p *Private) Replace(data []byte) error {
 }
 
 // Close takes the file away.
-func (p *Private) Close() { _ = os.Remove(p.Path) } // nothing can be done where that fails
+func (p *Private) Close() { _ = p.dir.Remove() } // the next one that is made removes what is left

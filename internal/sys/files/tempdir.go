@@ -3,7 +3,7 @@
 //
 // A directory is locked by who made it, which ends with the process. So one that is not
 // locked is nobody's. Only directories of this user's that no other user can enter are
-// looked at, and no link is followed.
+// looked at, and no link is followed. Windows has the lock in a file beside the directory.
 
 package files
 
@@ -36,7 +36,7 @@ func MakeTempDir(kind, id string) (dir *TempDir, left []string, err error) {
 	if err = os.Mkdir(unnamed, 0o700); err != nil {
 		return nil, left, err
 	}
-	if dir.lock, err = lockDir(unnamed); err == nil {
+	if dir.lock, err = lockDir(unnamed, dir.Path); err == nil {
 		err = os.Rename(unnamed, dir.Path)
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *TempDir) Remove() error {
 
 func (d *TempDir) unlock() {
 	if d.lock != nil {
-		_ = d.lock.Close() // ends the lock
+		unlockDir(d.lock, d.Path)
 	}
 }
 

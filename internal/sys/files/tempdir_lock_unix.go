@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDir locks a new directory. On a file system that has no locks there is none, and
+// lockDir locks a new directory, at the path that it has so far. On a file system that has no locks there is none, and
 // nobody else can take the directory for nobody's.
-func lockDir(path string) (*os.File, error) {
+func lockDir(path, _ string) (*os.File, error) {
 	f, err := openDir(path)
 	if err != nil {
 		return nil, err
@@ -21,6 +21,9 @@ func lockDir(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlockDir ends the lock of a directory.
+func unlockDir(lock *os.File, _ string) { _ = lock.Close() }
 
 // removeNobodysDir removes a directory of this user's that nobody holds.
 func removeNobodysDir(path string) bool {

@@ -1,12 +1,13 @@
-//go:build unix
-
 package files
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -19,17 +20,38 @@ const envMaker = "TEMPDIR_TEST_MAKER"
 
 func TestMain(m *testing.M) {
 	if id := os.Getenv(envMaker); id != "" {
-		dir, _, err := MakeTempDir("test", id)
-		if err != nil {
-			panic(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir.Path, "file"), nil, 0o600); err != nil {
+		if err := makeFor(id); err != nil {
 			panic(err)
 		}
 		fmt.Println("made")
 		_, _ = os.Stdin.Read(make([]byte, 1))
 	}
 	os.Exit(m.Run())
+}
+
+// aPrivate is the id of a maker that makes a private file, with this text, instead of a directory.
+const aPrivate = "private"
+
+func makeFor(id string) error {
+	if id == aPrivate {
+		_, err := NewPrivate("test", []byte(aPrivate))
+		return err
+	}
+	dir, _, err := MakeTempDir("test", id)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir.Path, "file"), nil, 0o600)
+}
+
+// temporary is an empty directory for temporary files, also of the processes that are started.
+func temporary(t *testing.T) string {
+	t.Helper()
+	tmp := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, tmp)
+	}
+	return tmp
 }
 
 // maker is another process that has a directory, until it is killed.
@@ -63,14 +85,15 @@ func names(t *testing.T, dir string) string {
 }
 
 func TestDirectoryIsPrivateAndGoes(t *testing.T) {
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	tmp := temporary(t)
 	dir, left, err := MakeTempDir("test", "a")
 	require.NoError(t, err)
 	require.Empty(t, left)
 	info, err := os.Stat(dir.Path)
 	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	if runtime.GOOS != "windows" {
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir.Path, "file"), nil, 0o600))
 	_, _, err = MakeTempDir("test", "a")
 	require.ErrorIs(t, err, os.ErrExist)
@@ -80,8 +103,7 @@ func TestDirectoryIsPrivateAndGoes(t *testing.T) {
 
 // TestNextOneRemovesWhatTheKilledLeft, and nothing of those that live.
 func TestNextOneRemovesWhatTheKilledLeft(t *testing.T) {
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	tmp := temporary(t)
 	kill, killOther := maker(t, "one"), maker(t, "two")
 	defer killOther()
 	first, left, err := MakeTempDir("test", "three")
@@ -94,7 +116,8 @@ func TestNextOneRemovesWhatTheKilledLeft(t *testing.T) {
 	second, left, err := MakeTempDir("test", "four")
 	require.NoError(t, err)
 	require.Equal(t, []string{"one"}, left)
-	require.Equal(t, "droid-acp-other.x droid-acp-test.four droid-acp-test.three droid-acp-test.two", names(t, tmp))
+	there := regexp.MustCompile(` ?\S+\.lock`).ReplaceAllString(names(t, tmp), "") // Windows has one for each
+	require.Equal(t, "droid-acp-other.x droid-acp-test.four droid-acp-test.three droid-acp-test.two", there)
 	for _, d := range []*TempDir{first, second, other} {
 		require.NoError(t, d.Remove())
 	}
@@ -109,8 +132,10 @@ func TestNextOneRemovesWhatTheKilledLeft(t *testing.T) {
 // TestPlantedNamesStay: links, files, what others can enter or own, and what earlier
 // versions made.
 func TestPlantedNamesStay(t *testing.T) {
-	tmp, kept := t.TempDir(), t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right there, and directories have no modes")
+	}
+	tmp, kept := temporary(t), t.TempDir()
 	file := filepath.Join(kept, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.NoError(t, os.Chmod(kept, 0o700))
@@ -139,7 +164,7 @@ func TestPlantedNamesStay(t *testing.T) {
 
 // TestManyAtOnce: no sweep takes the directory of one who makes one at the same time.
 func TestManyAtOnce(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	tmp := temporary(t)
 	var makers sync.WaitGroup
 	for i := range 8 {
 		makers.Go(func() {
@@ -159,4 +184,41 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	makers.Wait()
+	require.Empty(t, names(t, tmp))
+}
+
+// A private file of an agent that was killed, which may hold secrets, goes with the next one that is made, and no
+// file of one that lives.
+func TestNextPrivateFileRemovesThoseOfTheKilled(t *testing.T) {
+	tmp := temporary(t)
+	kill := maker(t, aPrivate)
+	mine, err := NewPrivate("mine", []byte("mine"))
+	require.NoError(t, err)
+	if strings.HasPrefix(mine.Path, tmp) { // else it is in memory
+		require.Contains(t, texts(t, tmp), aPrivate)
+	}
+	kill()
+	next, err := NewPrivate("next", []byte("next"))
+	require.NoError(t, err)
+	require.NotContains(t, texts(t, tmp), aPrivate)
+	for _, f := range []*Private{mine, next} {
+		_, err := os.Stat(f.Path)
+		require.NoError(t, err)
+		f.Close()
+	}
+	require.Empty(t, names(t, tmp))
+}
+
+// texts are those of all files below a directory.
+func texts(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all = append(all, string(text))
+		return err
+	}))
+	return all
 }

@@ -38,11 +38,12 @@ func (k *Keeper) Answer(cwd, word string) (Answer, error) {
 }
 
 // Refusal says that a session cannot be opened without what the project brings; why is a
-// sentence.
+// sentence. The command that it names is for the session's directory: one for the root would
+// not look at what stands below that.
 func (p Project) Refusal(why string) string {
 	if len(p.Items) == 0 {
 		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)
 	}
 	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run %s in a terminal, or start the agent with `--trust always`.",
-		p.Place(), p.Kinds(), why, p.List(), diagnosis.Command("trust", "--yes", p.Root))
+		p.Place(), p.Kinds(), why, p.List(), diagnosis.Command("trust", "--yes", p.CWD))
 }

@@ -28,11 +28,13 @@ type entry struct {
 	Since int64    `json:"since"` // when the last of them was allowed, in seconds since 1970; 0 where that is not known
 }
 
+var errNowhere = errors.New("there is no directory to remember it in: HOME is not set")
+
 // read returns what is remembered. A missing file holds nothing.
 func (k *Keeper) read() (remembered, error) {
 	all := remembered{Projects: map[string]entry{}}
 	if k.o.File == "" {
-		return all, errors.New("there is no directory to remember it in: HOME is not set")
+		return all, errNowhere
 	}
 	err := layer.ReadConfig(k.o.File, &all)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +75,8 @@ func (k *Keeper) Trust(p Project) error {
 }
 
 // Forget takes every yes for the project of a directory back, and every no of this Keeper's.
-// It reports whether there was a yes. What droid's own terminal remembers stays.
+// It reports whether there was a yes. After an error there still is, if there was one. What droid's own terminal
+// remembers stays.
 func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 	key := layer.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
@@ -83,14 +86,32 @@ func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.declined, func(id string, _ bool) bool { return strings.HasPrefix(id, key+"\n") })
-	return forgot, err
+	if err != nil {
+		return false, fmt.Errorf("the yes was not taken back: %w", err)
+	}
+	return forgot, nil
 }
 
-// change writes the file anew. Of two processes that do so at once the later one wins:
-// then the user is asked once more.
+// lockTime bounds the wait for another process that writes the file.
+const lockTime = 5 * time.Second
+
+// change writes the file anew. The lock has other processes wait meanwhile, and this one for them: else it would
+// write a yes again that another has just taken back. Without the lock nothing is changed.
 func (k *Keeper) change(f func(*remembered)) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	if k.o.File == "" {
+		return errNowhere
+	}
+	if err := os.MkdirAll(filepath.Dir(k.o.File), 0o700); err != nil {
+		return err
+	}
+	path := k.o.File + ".lock"
+	lock, err := k.locks.Await(path, lockTime)
+	if lock != nil {
+		defer files.Unlock(lock, path)
+	}
+	if err != nil {
+		return k.notLocked(path, err)
+	}
 	all, err := k.read()
 	if err != nil {
 		return err
@@ -100,8 +121,17 @@ func (k *Keeper) change(f func(*remembered)) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(k.o.File), 0o700); err != nil {
-		return err
-	}
 	return files.Write(k.o.File, append(data, '\n'), 0o600)
+}
+
+// notLocked says why nothing was changed, and what to do.
+func (k *Keeper) notLocked(path string, err error) error {
+	switch {
+	case errors.Is(err, files.ErrHeld):
+		return fmt.Errorf("another droid-acp has %s locked; try again, and end that one if it does not let go", path)
+	case errors.As(err, new(*files.NoLocksError)):
+		return fmt.Errorf("%s cannot be locked: %w; set $XDG_STATE_HOME to a directory on a local disk. To take every yes back, remove %s",
+			path, err, k.o.File)
+	}
+	return fmt.Errorf("%s cannot be locked: %w; see that you may write there, and that it is no link", path, err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/sys/files"
 )
 
 // Mode says what becomes of a project that nobody has trusted.
@@ -32,7 +33,8 @@ type Options struct {
 // Keeper knows the projects that are trusted. Its methods read and write files, and may be
 // called from any goroutine. Those of a nil Keeper trust everything.
 type Keeper struct {
-	o Options
+	o     Options
+	locks files.Locks
 
 	mu       sync.Mutex
 	declined map[string]bool // by project and items: the user was asked and said not now

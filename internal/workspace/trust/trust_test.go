@@ -5,11 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // project is a git repository whose mcp.json has this text, "" for none.
@@ -150,6 +155,92 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "{", string(text))
 	require.Error(t, New(Options{Home: k.o.Home}).Trust(p), "there is nowhere to keep it")
+}
+
+// A yes that another process has taken back does not come back with what this one stores: one writes after the
+// other, and who cannot says so.
+func TestOneWritesAfterTheOther(t *testing.T) {
+	a, b := project(t, server("x")), project(t, server("y"))
+	k := newKeeper(t, Ask)
+	require.NoError(t, k.Trust(k.Look(a)))
+	synctest.Test(t, func(t *testing.T) { // the other one's patience costs no time
+		other, p := New(k.o), k.Look(b)
+		require.NoError(t, k.change(func(all *remembered) {
+			forgot, err := other.Forget(a)
+			require.ErrorContains(t, err, "the yes was not taken back: ")
+			require.ErrorContains(t, err, k.o.File+".lock")
+			require.ErrorContains(t, err, "try again")
+			require.False(t, forgot)
+			require.ErrorContains(t, other.Trust(p), k.o.File+".lock")
+			all.Projects[p.key] = entry{Root: p.Root, Items: p.sums()}
+		}))
+		require.True(t, k.Look(a).Trusted && k.Look(b).Trusted)
+		forgot, err := other.Forget(a)
+		require.NoError(t, err)
+		require.True(t, forgot)
+		require.NoError(t, k.Trust(p))
+		require.False(t, k.Look(a).Trusted, "it was taken back")
+		require.NoFileExists(t, k.o.File+".lock")
+	})
+}
+
+// Of those who store a yes at the same time none loses another one's.
+func TestEachYesIsKept(t *testing.T) {
+	k := newKeeper(t, Ask)
+	var all sync.WaitGroup
+	for range 8 {
+		p := k.Look(project(t, server("x")))
+		defer func() { require.True(t, k.remembers(&p)) }()
+		all.Go(func() {
+			if err := New(k.o).Trust(p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Where nobody can lock the file nothing is changed, and the text says what to do.
+func TestNoLock(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("what is open is locked there")
+	}
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	none := New(k.o)
+	none.locks.Fault = func() error { return os.ErrInvalid }
+	require.ErrorContains(t, none.Trust(k.Look(dir)), "XDG_STATE_HOME")
+	require.False(t, k.Look(dir).Trusted)
+	require.NoError(t, k.Trust(k.Look(dir)))
+	forgot, err := none.Forget(dir)
+	require.ErrorContains(t, err, "the yes was not taken back: ")
+	require.ErrorContains(t, err, "remove "+k.o.File)
+	require.False(t, forgot)
+	_, err = none.Answer(dir, "no")
+	require.ErrorContains(t, err, "the yes was not taken back: ")
+	require.True(t, k.Look(dir).Trusted)
+	require.NoFileExists(t, k.o.File+".lock")
+	require.NoError(t, os.Symlink(k.o.File, k.o.File+".lock"))
+	require.ErrorContains(t, k.Trust(k.Look(dir)), "it is a symbolic link")
+}
+
+// The command that a refusal names is for the session's directory: what stands below the root is in no look at that.
+func TestRefusalNamesTheDirectory(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, "")
+	sub := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(filepath.Join(sub, ".factory"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(sub, ".factory", "settings.json"), []byte(`{"customModels":[{"model":"m"}]}`), 0o644))
+	p := k.Look(sub)
+	require.NotEmpty(t, p.Inseparable())
+	said := p.Refusal("nothing overrules it.")
+	require.Contains(t, said, diagnosis.Command("trust", "--yes", sub))
+	require.Contains(t, said, "This project ("+p.Place()+")")
+	require.Contains(t, Project{Layer: *p.Without()}.Refusal("droid has said so."), diagnosis.Command("trust", "--yes", sub), "as droid's process knows it")
+	named := k.Look(sub) // as the command does
+	require.NoError(t, k.Trust(named))
+	require.True(t, New(k.o).Look(sub).Trusted)
+
+	setServers(t, dir, server("x"))
+	require.Contains(t, k.Look(dir).Refusal("it cannot."), diagnosis.Command("trust", "--yes", dir))
 }
 
 func TestWords(t *testing.T) {
