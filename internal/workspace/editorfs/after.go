@@ -12,9 +12,9 @@ import (
 
 // After takes what droid has written to the files of a call to the editor, as an edit of
 // the agent. When it returns, each file has droid's text, or what the editor made of it when it
-// saved it; then note says so, in one line for each file, for droid. It waits at most
-// 6 s for each file, and not at all once ctx is done. A call without a
-// Before is none.
+// saved it, or what its user saved before the editor was given droid's text, with droid's edit where the two
+// do not meet; then note says so, in one line for each file, for droid. It waits at most 6 s for each file, and not at all once ctx is done.
+// A call without a Before is none.
 func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
 	c := d.calls[id]

@@ -27,6 +27,8 @@ type edit struct {
 	readText string // what it had in place of that
 	tries    int    // see late
 	begun    bool   // the file was touched
+	base     string // the text that the disk has for the editor; a third one beside it and droid's is somebody's save
+	sent     bool   // somebody writes droid's text, most often the editor: what is on disk since may be what it made of that
 }
 
 // run takes droid's edit to the editor.
@@ -45,7 +47,7 @@ func (e *edit) run(ctx context.Context) (note string, late bool) {
 
 // carryOut writes droid's text through the editor, as through does it. Whatever happens, it is on disk
 // in the end, or what the editor has saved in its place (saved); an error says that it is in the
-// journal alone.
+// journal alone, or errMet that what its user has saved stays.
 func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
 	if err = e.guarded(e.prepareEdit); err != nil && !e.begun {
 		e.miss(e.path, err)
@@ -64,19 +66,21 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		saved = nil
-		if e.begun || e.journal != nil && !errors.Is(err, errMoved) { // else what droid, or somebody since, has saved stays
-			if err = e.restore(); err != nil {
-				e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
-				return nil, err
-			}
+		stays := !e.begun && (e.journal == nil || errors.Is(err, errMoved)) // what droid, or somebody since, has saved
+		saved, err = nil, nil
+		if !stays {
+			saved, err = e.restore()
+		}
+		if err != nil && !errors.Is(err, errMet) {
+			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
+			return nil, err
 		}
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
 		e.step = func(stepName) {}
 		e.complete(saved)
 	}
-	return saved, nil
+	return saved, err
 }
 
 // guarded turns a panic into an error.
@@ -91,6 +95,7 @@ func (e *edit) guarded(do func() error) (err error) {
 
 // prepareEdit has the two texts and the journal entry ready. The file is not touched.
 func (e *edit) prepareEdit() (err error) {
+	e.base = e.oldText()
 	if e.reserve, err = stage(e.resolved, e.n.text, mode(e.n.info)); err != nil {
 		return err
 	}
@@ -159,6 +164,7 @@ const maxOver = 3
 // another text of it each time keeps none: the disk gets droid's.
 func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
 	for range maxOver {
+		e.base, e.sent = has, false
 		buffer, err := e.awaitText(ctx, has)
 		if err != nil {
 			return nil, err
@@ -237,6 +243,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 // write gives the editor droid's text, with such ends of lines as it gave itself.
 func (e *edit) write(ctx context.Context, buffer string) error {
 	e.journal.sent()
+	e.sent = true
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true

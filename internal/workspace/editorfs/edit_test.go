@@ -128,7 +128,7 @@ func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 				text, _ := r.editor.Buffer(path)
 				require.Equal(r, droid.disk, text)
 				if told := r.overlay.Missed(); typed == "met" {
-					require.Equal(r, []string{"Your editor saved " + path + " late, with what you had typed. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
+					require.Equal(r, []string{"Your editor saved " + path + ", with what you had typed, when droid had edited it. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
 				} else {
 					require.Empty(r, told)
 				}
@@ -476,6 +476,126 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 		require.Equal(r, "user\n"+three, text)
 		require.True(r, r.editor.Dirty(path))
 	})
+}
+
+// TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
+// Both changes are made where they do not meet; else the user's stays, and both are told.
+func TestUserSavesDuringAnEdit(t *testing.T) {
+	for name, tc := range map[string]struct{ droid, disk, note string }{
+		"apart": {four, "user\n" + four, "The editor changed PATH when it saved it (for example by formatting it): 1 line differs from what you wrote."},
+		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: its user has changed the same lines and saved it. Your change may be missing from it."},
+		"same":  {"user\n" + three, "user\n" + three, ""},
+	} {
+		for _, step := range []stepName{stepRead, stepPut, stepRename} { // a second after the first; behind the look at the disk
+			for _, silent := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, step, silent), func(t *testing.T) {
+					var begun atomic.Bool
+					bubble(t, func(o *testeditor.Options) {
+						o.Slow = func(string, string) time.Duration {
+							if silent && begun.Load() {
+								return time.Hour
+							}
+							return 0
+						}
+					}, func(r *room) {
+						path, ctx := r.has("a.txt", three), context.Background()
+						r.opened(path)
+						r.overlay.Before(ctx, "1", []string{path})
+						r.droidWrites(path, tc.droid)
+						droids := r.mtime(path)
+						r.types(path, "user\n")
+						var saved atomic.Bool
+						save := func() {
+							require.NoError(r, r.editor.Save(path))
+							r.touched(path)
+							saved.Store(true)
+						}
+						r.files.step = func(s stepName) {
+							began := begun.Swap(begun.Load() || s == stepRead)
+							switch {
+							case s == step && s == stepRead:
+								time.AfterFunc(time.Second, save)
+							case s == step && began && !saved.Load():
+								save()
+							}
+						}
+						note := r.overlay.After(ctx, "1")
+						require.True(r, saved.Load())
+						require.Equal(r, tc.disk, r.disk(path))
+						require.Equal(r, strings.ReplaceAll(tc.note, "PATH", path), note)
+						require.Equal(r, name != "met", droids.Equal(r.mtime(path)), "droid has to read the file again where its edit is missing")
+						if told := r.overlay.Missed(); name == "met" {
+							require.Equal(r, []string{"Your editor saved " + path + ", with what you had typed, when droid had edited it. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
+						} else {
+							require.Empty(r, told)
+						}
+						time.Sleep(10 * time.Second)
+						require.Equal(r, tc.disk, r.disk(path))
+						text, _ := r.editor.Buffer(path)
+						require.Equal(r, tc.disk, text)
+						require.False(r, r.editor.Dirty(path))
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestUserSavesBeforeASecondWrite: the editor may have done the edit twice, and its user types and saves
+// before it is given droid's text again.
+func TestUserSavesBeforeASecondWrite(t *testing.T) {
+	var saves atomic.Int32
+	bubble(t, func(o *testeditor.Options) {
+		o.Format = func(_, text string) string {
+			if saves.Add(1) == 1 {
+				return strings.Replace(text, "droid\n", "droid\ndroid\n", 1)
+			}
+			return text
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.files.step = func(s stepName) {
+			if s == stepLook {
+				time.AfterFunc(settle/2, func() { r.types(path, "user\n") })
+				time.AfterFunc(time.Second, func() {
+					require.NoError(r, r.editor.Save(path))
+					r.touched(path)
+				})
+			}
+		}
+		require.Contains(r, r.edits("1", path, to(four)), "1 line differs")
+		require.EqualValues(r, 2, saves.Load())
+		require.Equal(r, "user\n"+four, r.disk(path))
+		time.Sleep(10 * time.Second)
+		text, _ := r.editor.Buffer(path)
+		require.Equal(r, "user\n"+four, text)
+	})
+}
+
+// typing is an editor with a file that its user has not saved.
+type typing struct{ instant }
+
+func (typing) ReadTextFile(context.Context, string) (string, error) { return "user\nmore\n", nil }
+
+// TestUserSavesANewFile: what the user saves where droid makes a file stays.
+func TestUserSavesANewFile(t *testing.T) {
+	for saved, want := range map[string]string{"user\n": "user\n", "": four} {
+		bubble(t, nil, func(r *room) {
+			path, ctx := r.path("a.txt"), context.Background()
+			r.isLike(typing{}, OverlayOptions{})
+			r.overlay.Before(ctx, "1", []string{path})
+			r.droidWrites(path, four)
+			r.files.step = func(s stepName) {
+				if s == stepRead {
+					r.writes(path, saved)
+				}
+			}
+			note := r.overlay.After(ctx, "1")
+			require.Equal(r, want, r.disk(path))
+			require.Equal(r, saved == want, strings.Contains(note, "could not be written"))
+		})
+	}
 }
 
 // TestSeveralEditsWhileTheUserTypes: the user types right behind each edit, and nothing is lost.

@@ -112,6 +112,6 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 func (d *Overlay) keepTyped(at location) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.untold = append(d.untold, fmt.Sprintf("Your editor saved %s late, with what you had typed. That stays: an edit of droid's is not in it, "+
-		"as it changed the same lines. Ask droid to make it again.", at.path))
+	d.untold = append(d.untold, fmt.Sprintf("Your editor saved %s, with what you had typed, when droid had edited it. "+
+		"That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again.", at.path))
 }

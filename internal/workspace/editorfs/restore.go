@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"go.uber.org/zap"
+
+	"droid-acp/internal/text/udiff"
 )
 
 // linked makes sure that a symbolic link is still one.
@@ -20,13 +22,17 @@ func (e *edit) linked() error {
 	return nil
 }
 
-// restore puts droid's text on disk, whatever is there: in the room that was reserved, and
-// where that fails twice more in a new one.
-func (e *edit) restore() (err error) {
+// restore puts droid's text on disk: in the room that was reserved, and where that fails twice more in
+// a new one. Where somebody has saved another text while the editor was waited for, droid's edit is made in
+// that, which is returned (saved); or it stays without the edit, and the error is errMet.
+func (e *edit) restore() (saved *content, err error) {
 	for range 3 {
-		err = e.guarded(e.restoreOnce)
-		if err == nil {
-			return nil
+		err = e.guarded(func() (err error) {
+			saved, err = e.restoreOnce()
+			return err
+		})
+		if err == nil || errors.Is(err, errMet) {
+			return saved, err
 		}
 		e.step = func(stepName) {}
 		e.reserve.close()
@@ -39,25 +45,73 @@ func (e *edit) restore() (err error) {
 	if e.journal != nil {
 		e.files.stays(e.journal.path, e.journal.in, err)
 	}
-	return err
+	return nil, err
 }
 
-func (e *edit) restoreOnce() error {
+func (e *edit) restoreOnce() (saved *content, err error) {
 	if e.linked() != nil {
 		if err := e.relink(); err != nil {
 			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
 		}
 	}
 	now, err := e.files.peek(e.resolved)
-	if err == nil && now.text == e.n.text {
-		return nil
-	}
-	if err != nil {
+	switch {
+	case err == nil && now.text == e.n.text:
+		return nil, nil
+	case err == nil && !e.sent && now.text != e.base:
+		if saved, err = e.join(now); err != nil || saved.text == now.text {
+			return saved, err
+		}
+	case err != nil && !e.sent && !errors.Is(err, fs.ErrNotExist):
+		return nil, err // nobody knows what was saved there
+	case err != nil:
 		now = nil
 	}
 	e.step(stepPut)
 	e.reserve.last = true
-	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.journal.sent, func() error { return nil })
+	asSeen := func() error { return e.asSeen(now) }
+	return saved, e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, asSeen)
+}
+
+// writesInPlace notes that the file is going to be written in place: a part of the text that is found there
+// after a failure is nobody's save.
+func (e *edit) writesInPlace() {
+	e.journal.sent()
+	e.sent = true
+}
+
+// errMet: droid's edit gives way to what the user has saved.
+var errMet = errors.New("its user has changed the same lines and saved it")
+
+// join makes droid's edit in what somebody has saved meanwhile. Where the two meet, the user is told.
+func (e *edit) join(now *content) (joined *content, err error) {
+	both, apart := udiff.Merge(e.base, now.text, e.n.text)
+	if !apart {
+		e.keepTyped(e.location)
+		return nil, errMet
+	}
+	s, err := stage(e.resolved, both, mode(e.n.info))
+	if err != nil {
+		return nil, err
+	}
+	e.reserve.close()
+	e.reserve = s
+	c := *now
+	c.text = both
+	return &c, nil
+}
+
+// asSeen makes sure that nobody has saved the file since it was seen; nil for one that was missing. Once the
+// editor was given droid's text nobody can tell that from what it makes of it, and droid's comes over it.
+func (e *edit) asSeen(seen *content) error {
+	if e.sent {
+		return nil
+	}
+	now, err := e.files.peek(e.resolved)
+	if seen == nil && errors.Is(err, fs.ErrNotExist) || seen != nil && err == nil && now.text == seen.text {
+		return nil
+	}
+	return errors.Join(errMoved, err)
 }
 
 // relink makes a symbolic link again that the editor has replaced by a file with droid's text.
