@@ -302,7 +302,8 @@ func (a *agent) opened(c *call, result []byte) {
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.goesOn(c)
 	if c.client != nil && !c.client.gone {
-		open.attach(c.client)
+		w := open.attach(c.client)
+		w.lost = w.lost && c.method != "session/load" // that has told it all
 	}
 	open.changed()
 }

@@ -347,8 +347,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
-			c.server.removeJournal(open.journal)
-			open.journal, open.partial = c.server.newJournal(), false
+			open.beginAnew()
 		}
 		asked.session.loader = c
 	case "session/prompt":

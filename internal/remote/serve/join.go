@@ -56,10 +56,13 @@ func (o *session) stillRuns() string {
 func (o *session) promptLater(c *Client, prompt func()) bool {
 	w := o.watcher(c)
 	switch {
-	case w == nil || !w.missing && len(w.after) == 0:
+	case w == nil || !w.missing && !w.lost && len(w.after) == 0:
 		return false
-	case w.missing && !w.joining:
+	case w.joining:
+	case w.missing:
 		o.retell(w, w.missed, nil)
+	case w.lost:
+		o.retell(w, o.journal.put, nil)
 	}
 	w.after = append(w.after, prompt)
 	return true
@@ -72,6 +75,8 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	w.joins++
 	w.joining, w.held, w.bytes, w.missing = true, nil, 0, false
 	nth := w.joins
+	lost := w.lost && done == nil
+	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
 	shown, passed := w.client.asShown, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
 	if done != nil { // it loads
@@ -80,6 +85,10 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	o.server.work.Go(func() {
 		if partial {
 			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
+		}
+		if lost {
+			o.sayAtOnce(w.client, "What was said here since your last prompt is not all shown: this session was loaded anew. "+
+				"Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
 		}
 		err := journal.file.read(from, end, func(lost int64) {
 			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))

@@ -161,6 +161,80 @@ func TestLoadElsewhere(t *testing.T) {
 	}
 }
 
+// What a load tells is for its window alone, also when that has gone before its end.
+func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
+	for name, c := range map[string]struct{ ends, directory string }{
+		"loaded": {`"result":{}`, "/v"}, "failed": {`"error":{"code":-32602,"message":"no such directory"}`, "/w"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				two, _ := h.client("Emacs", everything)
+				two.loads("s1", "/v", "")
+				loading := a.next()
+				a.chunk("s1", "old")
+				require.Equal(t, []string{"agent: old"}, two.take())
+				two.Gone()
+				a.chunk("s1", "older")
+				require.Empty(t, one.take(), "it has seen that")
+				three, _ := h.client("Zed", everything)
+				three.loads("s1", c.directory, "")
+				require.Empty(t, three.take(), "it waits")
+				a.say(`{"jsonrpc":"2.0","id":%v,%s}`, loading.ID, c.ends)
+				one.take()
+				a.chunk("s1", "new")
+				require.Equal(t, []string{"agent: new"}, one.take())
+				require.Contains(t, strings.Join(three.take(), "\n"), "agent: old\nagent: older\n")
+			})
+		})
+	}
+}
+
+// Who has missed something when another window loads the session is told that it cannot be shown, and what was
+// said since; who loads it itself has missed nothing.
+func TestMissedBeforeALoadElsewhere(t *testing.T) {
+	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
+		"Load it again when it rests: droid has all of it."
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("CodeCompanion.nvim", "{}")
+		two.load("s1")
+		two.take()
+		a.chunk("s1", "seen")
+		a.answer(two.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
+		two.take()
+		load := func(c *fakeClient, directory, ends string) {
+			a.chunk("s1", "missed")
+			c.loads("s1", directory, "")
+			loading := a.next()
+			for _, text := range []string{"go", "seen", "missed, and more than was said here before: " + strings.Repeat(".", 1000)} {
+				a.chunk("s1", text)
+			}
+			a.say(`{"jsonrpc":"2.0","id":%v,%s}`, loading.ID, ends)
+			c.take()
+		}
+		load(one, "/v", `"result":{}`)
+		a.chunk("s1", "new")
+		prompt := two.prompts(a, "s1", "more")
+		const moved = "agent: \n\nZed has opened this session in `/v`, where it goes on.\n\n"
+		require.Equal(t, []string{"agent: " + lost, moved, "agent: new", "agent: \n\n---\n\n"}, two.take())
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		two.take()
+
+		load(one, "/none", `"error":{"code":-32602,"message":"no such directory"}`)
+		prompt = two.prompts(a, "s1", "more")
+		require.Equal(t, []string{"agent: " + lost, "agent: \n\n---\n\n"}, two.take())
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
+		two.take()
+
+		load(two, "/u", `"result":{}`)
+		two.prompts(a, "s1", "more")
+		require.Empty(t, two.take())
+	})
+}
+
 // Who comes back to its turn gets that, whatever servers the editor has now, and is told.
 func TestBackWithOtherServers(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {

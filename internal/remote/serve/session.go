@@ -23,7 +23,7 @@ type session struct {
 	title       string
 	journal     *journal
 	watchers    []*watcher // in the order in which they came
-	loader      *Client    // while it loads the session, what that tells is for it alone
+	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone
 	changing    bool       // an agent opens it for the first time, or closes it for another one
 	later       []func()   // what waits for that
 	keep        bool       // its agent does not close it
@@ -48,6 +48,7 @@ type watcher struct {
 	prompts int      // of its own that have no answer
 	missing bool     // it was not told what the journal has after missed bytes
 	missed  int64
+	lost    bool     // it was not told something else, which a journal had that is no more
 	after   []func() // its prompts that wait until it is told that
 }
 
@@ -136,6 +137,16 @@ func (o *session) update() {
 	o.agent.rest()
 }
 
+// beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
+func (o *session) beginAnew() {
+	o.server.removeJournal(o.journal)
+	o.journal, o.partial = o.server.newJournal(), false
+	for _, w := range o.watchers {
+		w.lost = w.lost || w.missing
+		w.missing = false
+	}
+}
+
 func (o *session) watcher(c *Client) *watcher {
 	if i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c }); i >= 0 {
 		return o.watchers[i]
@@ -157,9 +168,6 @@ func (o *session) attach(c *Client) *watcher {
 // detach shows it to a client no longer. What only that client was asked others are.
 func (o *session) detach(c *Client) {
 	o.watchers = slices.DeleteFunc(o.watchers, func(w *watcher) bool { return w.client == c })
-	if o.loader == c {
-		o.loader = nil
-	}
 	for _, q := range slices.Clone(o.asked) {
 		q.without(c)
 	}
