@@ -20,7 +20,7 @@ import (
 var ErrNobody = errors.New("no server runs")
 
 const (
-	// startTime is how long a server may take to start.
+	// startTime is how long a server may take to start, without the time for which it waits for one that ends.
 	startTime = 10 * time.Second
 	// leftTime is how long the server of another is waited for when ours has ended at once.
 	leftTime = 2 * time.Second
@@ -108,7 +108,19 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 	if s.began != nil {
 		s.began(server)
 	}
-	exited, overdue := server.Exited(), time.After(startTime)
+	return s.await(ctx, path, server)
+}
+
+// starting is a server that was started.
+type starting interface {
+	Exited() <-chan struct{}
+	Exit() child.Exit
+}
+
+// await connects to the server, once it listens.
+func (s *Starter) await(ctx context.Context, path string, server starting) (net.Conn, error) {
+	exited, limit := server.Exited(), startTime
+	overdue := time.After(limit)
 	for {
 		conn, err := dial(ctx, path)
 		if err == nil {
@@ -120,7 +132,11 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 		case <-exited: // another one may have been faster
 			exited, overdue = nil, time.After(leftTime)
 		case <-overdue:
-			how := fmt.Sprintf("it takes no connections after %v", startTime)
+			if exited != nil && limit == startTime && isLocked(path) { // by one that ends; ours waits for it, and ends if in vain
+				limit, overdue = startTime+lockWait, time.After(lockWait)
+				continue
+			}
+			how := fmt.Sprintf("it takes no connections after %v", limit)
 			if exited == nil {
 				how = "it has ended (" + server.Exit().Text + ")"
 			}

@@ -10,10 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"droid-acp/internal/sys/child"
 )
 
 // Fronts that start at once get to one server, which leads a session of its own; when it was
@@ -72,6 +75,50 @@ func awaitNobody(t *testing.T, path string) {
 		}
 		return err != nil
 	}, patience, time.Millisecond)
+}
+
+// fake is a server that was started and is no process.
+type fake chan struct{}
+
+func (f fake) Exited() <-chan struct{} { return f }
+func (f fake) Exit() child.Exit        { return child.Exit{} }
+
+// The server that was started may have to wait for one that ends, which takes up to 25 s. It is waited for as long as
+// the server itself waits.
+func TestConnectWhileAnotherEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := socketPath(t)
+		s := &Starter{Log: filepath.Join(t.TempDir(), "log")}
+		require.NoError(t, os.WriteFile(s.Log, []byte("no end"), 0o600))
+		awaited := func() (time.Duration, error) {
+			began := time.Now()
+			conn, err := s.await(t.Context(), path, make(fake))
+			if err == nil {
+				require.NoError(t, conn.Close())
+			}
+			return time.Since(began), err
+		}
+		ending := listenAt(t, path)
+		require.NoError(t, ending.Close())
+		took, err := awaited()
+		require.ErrorContains(t, err, "did not start: it takes no connections after 40s. Its log "+s.Log+" ends with:\nno end\n")
+		require.Equal(t, startTime+lockWait, took)
+
+		next := make(chan *Listener)
+		go func() {
+			time.Sleep(25 * time.Second)
+			ending.Release()
+			next <- listenAt(t, path)
+		}()
+		took, err = awaited()
+		require.NoError(t, err)
+		require.InDelta(t, 25*time.Second, took, float64(2*pause))
+		closeListener(<-next)
+
+		took, err = awaited()
+		require.ErrorContains(t, err, "it takes no connections after 10s", "nobody ends")
+		require.Equal(t, startTime, took)
+	})
 }
 
 // A server that does not start is told with the end of its log, and what to do.

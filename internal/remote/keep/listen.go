@@ -84,6 +84,18 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
+// isLocked reports whether a server has its lock, also one that ends.
+func isLocked(path string) bool {
+	lock, err := files.Locks{}.Take(lockOf(path))
+	switch {
+	case err == nil:
+		files.Unlock(lock, lockOf(path))
+	case lock != nil:
+		_ = lock.Close() // it is not locked
+	}
+	return errors.Is(err, files.ErrHeld)
+}
+
 // takes reports whether somebody takes connections there.
 func takes(ctx context.Context, path string) bool {
 	conn, err := dial(ctx, path)
