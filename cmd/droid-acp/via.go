@@ -24,7 +24,8 @@ func viaCommand() subcommand {
 			Use: "via [flags] -- COMMAND [ARG]...", Args: needsCommand,
 			Short: "Serve an agent that runs on another machine, in a container or in WSL",
 			Long: "It runs COMMAND, such as ssh HOST droid-acp or docker exec -i CONTAINER droid-acp, and passes ACP's messages on between it and the editor. " +
-				"Paths and file URIs become those of the other side wherever ACP's types have them, never in texts. Without --map both sides have the same paths. " +
+				"Paths and file URIs become those of the other side wherever ACP's types have them, never in texts. Without --map both sides have the same paths, " +
+				"and the far side gets files of the editor's below the directories of its sessions alone. " +
 				"COMMAND is started as it stands, without a shell.\n\n" +
 				"Exit codes: 0 the editor has gone, 1 the far side was not reached or has ended, 2 wrong usage.",
 		},

@@ -87,7 +87,8 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
 		}
 		if lost {
-			o.sayAtOnce(w.client, "What was said here since your last prompt is not all shown: this session was loaded anew. Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
+			o.sayAtOnce(w.client, "What was said here since your last prompt is not all shown: this session was loaded anew. "+
+				"Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
 		}
 		err := journal.file.read(from, end, func(lost int64) {
 			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))

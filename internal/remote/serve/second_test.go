@@ -194,7 +194,8 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 // Who has missed something when another window loads the session is told that it cannot be shown, and what was
 // said since; who loads it itself has missed nothing.
 func TestMissedBeforeALoadElsewhere(t *testing.T) {
-	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. Load it again when it rests: droid has all of it."
+	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
+		"Load it again when it rests: droid has all of it."
 	inHouse(t, func(t *testing.T, h *house) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
@@ -217,7 +218,8 @@ func TestMissedBeforeALoadElsewhere(t *testing.T) {
 		load(one, "/v", `"result":{}`)
 		a.chunk("s1", "new")
 		prompt := two.prompts(a, "s1", "more")
-		require.Equal(t, []string{"agent: " + lost, "agent: \n\nZed has opened this session in `/v`, where it goes on.\n\n", "agent: new", "agent: \n\n---\n\n"}, two.take())
+		const moved = "agent: \n\nZed has opened this session in `/v`, where it goes on.\n\n"
+		require.Equal(t, []string{"agent: " + lost, moved, "agent: new", "agent: \n\n---\n\n"}, two.take())
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		two.take()
 

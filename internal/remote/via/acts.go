@@ -42,26 +42,26 @@ func (r *Relay) mayNot(m jsonrpc.Head, line []byte, outside *outside) *jsonrpc.E
 		return jsonrpc.NewError(jsonrpc.CodeMethodNotFound, "Method not found", "the far side gets no terminals on the editor's machine, unless droid-acp via is started with --far-terminals")
 	case outside != nil:
 		return outside.ofFar(r.Maps)
-	case strings.HasPrefix(m.Method, "fs/") && len(r.Maps) > 0:
+	case strings.HasPrefix(m.Method, "fs/"):
 		return r.mayNotReach(m, line)
 	}
 	return nil
 }
 
-// mayNotReach is mayNot for a file: each path must lead into a map here, too, whatever symbolic links there
-// are. (Who may change them between this look and the editor's own can still make it another file.)
+// mayNotReach is mayNot for a file: each path must lead into a directory of reach here, too, whatever symbolic
+// links there are. (Who may change them between this look and the editor's own can still make it another file.)
 func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error) {
 	refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", "there is no path that droid-acp via knows")
 	if m.Params == 0 {
 		return refused
 	}
-	paths, found := protocol.Places(m.Method), false
+	paths, reach, found := protocol.Places(m.Method), r.reach(), false
 	paths.Rewrite(line, m.Params, func(place, _ string, value []byte) []byte {
 		path := ""
 		if rawjson.IsString(value) {
 			path = rawjson.Unquote(value)
 		}
-		in, err := files.Within(context.Background(), r.looks, "where a path leads", path, r.Maps.leadInto)
+		in, err := files.Within(context.Background(), r.looks, "where a path leads", path, reach.leadInto)
 		switch {
 		case errors.Is(err, files.ErrHangs):
 			refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, whose file system on the editor's machine does not answer", place, path))

@@ -177,6 +177,10 @@ func (o *outside) ofNear(m Maps) *jsonrpc.Error {
 
 // ofFar refuses a request of the agent.
 func (o *outside) ofFar(m Maps) *jsonrpc.Error {
+	if len(m) == 0 {
+		return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is below no directory of a session that the editor has asked for; "+
+			"droid-acp via lets the far side have other files with --map LOCAL=REMOTE, such as --map /src=/src", o.place, o.path))
+	}
 	return jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, which is outside of every directory that the editor's machine has (droid-acp via: %s)", o.place, o.path, m.list()))
 }
 

@@ -1,13 +1,19 @@
 package via
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/remote/relay"
 )
 
 // TestFarSideGetsNoTerminals: the far side runs no command on this machine, nor is it told that it could,
@@ -85,4 +91,117 @@ func TestLinksOfThisSide(t *testing.T) {
 		require.Equal(t, ask(filepath.Join(dir, "map", path)), r.toNear(ask("/r/"+path)), "the editor knows the file by this name")
 	}
 	r.end()
+}
+
+// TestFarSideStaysInTheSessions: without maps the far side gets files below the directories of the sessions that
+// the editor has asked for, by whichever method, and no others: not by "..", by a link, nor by a directory that it
+// names itself.
+func TestFarSideStaysInTheSessions(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, d := range []string{"work", "work2", "more", "home"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, d), 0o700))
+	}
+	r := newRig(t, "", "x")
+	farSays := func(line string) (passed, answer string) {
+		t.Helper()
+		far := new(bytes.Buffer)
+		r.relay.far = jsonrpc.NewOutbox(far, relay.Batch)
+		passed = string(r.relay.fromFar([]byte(line)))
+		r.relay.far.Close()
+		r.relay.far.Run()
+		return passed, far.String()
+	}
+	ask := func(method, path string) string {
+		return `{"id":6,"method":"fs/` + method + `","params":{"sessionId":"s","path":` + strconv.Quote(path) + `}}`
+	}
+	refused := func(path string) {
+		t.Helper()
+		for _, method := range []string{"read_text_file", "write_text_file"} {
+			passed, answer := farSays(ask(method, path))
+			require.Empty(t, passed)
+			require.Contains(t, answer, `"id":6,"error":{"code":-32602,"message":"Invalid params: path is `)
+		}
+	}
+	passes := func(path string) {
+		t.Helper()
+		for _, method := range []string{"read_text_file", "write_text_file"} {
+			passed, answer := farSays(ask(method, path))
+			require.Equal(t, ask(method, path), passed, answer)
+		}
+	}
+	refused(filepath.Join(dir, "work", "a"))
+	for method, d := range map[string]string{"new": "work", "load": "loaded", "resume": "resumed", "fork": "forked"} {
+		line := fmt.Sprintf(`{"id":1,"method":"session/%s","params":{"cwd":%q,"mcpServers":[{"command":%q}],"additionalDirectories":[%q]}}`,
+			method, filepath.Join(dir, d), filepath.Join(dir, "home", "mcp"), filepath.Join(dir, "more", d))
+		require.Equal(t, line, string(r.relay.fromNear([]byte(line))))
+		passes(filepath.Join(dir, d, "a"))
+		passes(filepath.Join(dir, "more", d, "new", "a"))
+	}
+	passes(filepath.Join(dir, "work", ".", "a"))
+	_, answer := farSays(ask("write_text_file", filepath.Join(dir, "home", ".bashrc")))
+	require.Contains(t, answer, `, which is below no directory of a session that the editor has asked for; `+
+		`droid-acp via lets the far side have other files with --map LOCAL=REMOTE, such as --map /src=/src"`)
+	for _, path := range []string{"home/mcp", "home/.bashrc", "work2/a", "more/a", "", "work/../home/.bashrc", "work/x/../a"} {
+		refused(dir + "/" + path)
+	}
+	for _, line := range []string{ // no session is asked for here
+		`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"session_info_update","cwd":%q}}}`,
+		`{"id":9,"method":"session/new","params":{"cwd":%q}}`, `{"id":1,"result":{"sessions":[{"cwd":%[1]q}],"cwd":%[1]q}}`,
+	} {
+		line = fmt.Sprintf(line, filepath.Join(dir, "home"))
+		passed, _ := farSays(line)
+		require.Equal(t, line, passed)
+	}
+	list := fmt.Sprintf(`{"id":1,"method":"session/list","params":{"cwd":%q}}`, filepath.Join(dir, "home"))
+	require.Equal(t, list, string(r.relay.fromNear([]byte(list))))
+	refused(filepath.Join(dir, "home", "a"))
+	for _, params := range []string{
+		`{"path":"a.txt"}`, `{"path":7}`, `{"content":"x"}`, fmt.Sprintf(`{"path":%q,"PATH":"/etc/passwd"}`, filepath.Join(dir, "work", "a")),
+	} {
+		passed, answer := farSays(`{"id":6,"method":"fs/write_text_file","params":` + params + `}`)
+		require.Empty(t, passed)
+		require.Contains(t, answer, `"id":6,"error":{"code":-32602`, params)
+		passed, answer = farSays(`{"method":"fs/write_text_file","params":` + params + `}`)
+		require.Empty(t, passed+answer, params)
+	}
+	if runtime.GOOS != "windows" { // where links need a right
+		require.NoError(t, os.Symlink(filepath.Join(dir, "home"), filepath.Join(dir, "work", "out")))
+		refused(filepath.Join(dir, "work", "out", "a"))
+	}
+}
+
+// TestSessionDirectories: those of Windows are compared as Windows does, and only so many count.
+func TestSessionDirectories(t *testing.T) {
+	r := newRig(t, "", "x")
+	opens := func(directory string) {
+		require.NotNil(t, r.relay.fromNear(fmt.Appendf(nil, `{"id":1,"method":"session/new","params":{"cwd":%q}}`, directory)))
+	}
+	has := func(path string) bool {
+		d, ok := readPath(path)
+		return ok && r.relay.reach().find(near, &d) >= 0
+	}
+	opens(`C:\Src\App`)
+	opens(`\\wsl$\Ubuntu\home\me`)
+	for path, want := range map[string]bool{
+		`c:\src\app`: true, `C:/SRC/app/a.go`: true, `\\wsl.localhost\ubuntu\home\me\a`: true,
+		`C:\src\application`: false, `\\wsl$\Ubuntu\home\you`: false, `D:\src\app`: false, `/Src/App`: false,
+		`C:\src\app\..\x`: false, `C:\src\app\a:stream`: false, `C:\src\app\NUL`: false,
+	} {
+		require.Equal(t, want, has(path), path)
+	}
+	for _, none := range []string{"", "src", "../src", "/src/..", `\\server`, "C:", "~"} {
+		opens(none)
+	}
+	require.Len(t, r.relay.reach(), 2, "what names no directory by itself")
+	for i := range mostDirectories {
+		opens(fmt.Sprintf("/w%d", i%mostDirectories))
+		opens("/w0/")
+	}
+	require.Len(t, r.relay.reach(), mostDirectories)
+	require.False(t, has(`C:\src\app`), "the oldest")
+	require.True(t, has("/w0/a"), "asked for again and again")
+	require.True(t, has("/w1/a"))
+	opens("/w0")
+	require.Len(t, r.relay.reach(), mostDirectories, "the same")
 }

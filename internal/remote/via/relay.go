@@ -61,6 +61,8 @@ type Relay struct {
 	texts *paths.Places            // of the text of an update
 	plain shapes                   // of updates that have a text and no path to rewrite
 	looks *files.Calls             // at where a path leads here
+	roots *paths.Places            // of the directories of a session that the editor asks for
+	asked atomic.Pointer[Maps]     // without maps: these directories
 	doom  chan struct{}            // closed by Kill
 	max   int                      // relay.MaxLine, but in tests
 
@@ -98,7 +100,8 @@ func New(o Options) *Relay {
 		out = child.NewWriter(f)
 	}
 	r := &Relay{
-		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"),
+		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime,
 	}
 	for method, of := range o.Agent.Places {
@@ -279,6 +282,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 	if !r.near.Asks(m) {
 		return nil
 	}
+	r.noteDirectories(m, line)
 	return to
 }
 
