@@ -178,9 +178,11 @@ func TestKeptConversation(t *testing.T) {
 	until("You left. The session goes on.")
 	require.NoError(t, join.Wait())
 
-	status := k.status()
-	require.Len(t, status.Sessions, 1)
-	require.Empty(t, status.Sessions[0].Clients)
+	var status serve.Status
+	require.Eventually(t, func() bool { // the server hears a moment later that they are gone
+		status = k.status()
+		return len(status.Sessions) == 1 && len(status.Sessions[0].Clients) == 0
+	}, patience, 50*time.Millisecond)
 	require.False(t, status.Replaced)
 	require.Equal(t, result{code: exitOK}, k.run("stop", a.session[:4]))
 	require.Empty(t, k.status().Sessions)
