@@ -56,22 +56,22 @@ type askedQuestion struct {
 	*telling.Question
 	words *show.OwnQuestion
 	not   string // is told where there is no answer
+	over  bool   // that was told
 }
 
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
 func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQuestion, not string) (answered bool) {
 	p.s.tell(words.Before...)
-	q := &askedQuestion{p.s.questions.Open(""), words, not}
+	q := &askedQuestion{Question: p.s.questions.Open(""), words: words, not: not}
 	defer q.Close()
 	p.asked = q
 	answered = q.Lead(ctx, t, p.s.out, words) == telling.Answered
-	switch {
-	case p.asked != q: // it was taken back
-	case answered:
+	if !answered && !q.over {
+		p.s.tell(words.After(not)...)
+	}
+	if p.asked == q {
 		p.asked = nil
-	default:
-		p.takeQuestionBack()
 	}
 	return answered
 }
@@ -79,7 +79,7 @@ func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQue
 // takeQuestionBack takes back what the user is asked, if anything, and tells that.
 func (p *userPrompt) takeQuestionBack() {
 	if q := p.asked; q != nil {
-		p.asked = nil
+		p.asked, q.over = nil, true
 		q.TakeBack()
 		p.s.tell(q.words.After(q.not)...)
 	}

@@ -352,6 +352,28 @@ func TestTrustIsNotAnswered(t *testing.T) {
 	})
 }
 
+// TestDroidDiesOverTheTrustQuestion: the prompt is prepared anew and asks again; the first question has an end before that.
+func TestDroidDiesOverTheTrustQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		r.ask = nil
+		id := r.prompt("hello")
+		r.until("the question", func() bool { return r.questions() == 1 })
+		r.inside(func(s *Session) { s.proc.Client().Kill() })
+		r.until("the next question", func() bool { return r.questions() == 2 })
+		var calls []string
+		for _, u := range r.updates() {
+			if strings.HasPrefix(u, "tool_call") {
+				calls = append(calls, strings.Fields(u)[2])
+			}
+		}
+		require.Equal(t, []string{"pending", "completed", "pending"}, calls)
+		r.cancel()
+		require.Equal(t, "cancelled", ended(r.await(id)))
+	})
+}
+
 // A yes that the disk keeps slowly, while its prompt is cancelled, takes no later question with it: who asked that
 // would wait for ever.
 func TestYesOfACancelledPrompt(t *testing.T) {
