@@ -176,7 +176,7 @@ type worldDroid struct {
 	client   *droid.Client
 	kill     func()
 	d        *fakedroid.Droid // touched by its goroutine
-	asked    map[string]int   // answers to its questions, by id
+	asked    map[string]int   // answers to its questions, by id; one that it has taken back itself is not there
 	children int
 	session  string
 	of       *threadOf // whose children these are
@@ -405,7 +405,7 @@ func (p *worldDroid) told(line []byte) {
 	}
 	if m.Type == "response" {
 		p.asked[m.ID]++
-		if p.asked[m.ID] != 2 {
+		if p.asked[m.ID] > 2 {
 			w.breaks("droid got another answer to its question: %s", line)
 		}
 		if strings.Contains(string(line), `"proceed`) {
@@ -439,7 +439,7 @@ func (p *worldDroid) said(line []byte) {
 	var m struct {
 		Type, ID string
 		Params   struct {
-			Notification struct{ Type, Content string }
+			Notification struct{ Type, Content, RequestID string }
 		}
 	}
 	if json.Unmarshal(line, &m) != nil {
@@ -449,6 +449,9 @@ func (p *worldDroid) said(line []byte) {
 	defer p.w.mu.Unlock()
 	if m.Type == "request" {
 		p.asked[m.ID] = 1
+	}
+	if id := m.Params.Notification.RequestID; m.Params.Notification.Type == "permission_resolved" && p.asked[id] == 1 {
+		p.asked[id] = 0 // an interrupt has resolved it
 	}
 	if m.Params.Notification.Type == "tool_result" {
 		p.worked(m.Params.Notification.Content)
