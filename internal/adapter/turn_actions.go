@@ -62,9 +62,8 @@ func (p *userPrompt) begin() {
 	s.usage.NotDue()
 	s.commands.NotDue()
 	lookForOthers(s)
-	p.giveUp()
-	p.takeQuestionBack() // of the preparation before, if droid has died
-
+	p.giveUp() // a preparation before, if droid has died
+	p.takeQuestionBack()
 	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.giveUp = giveUp
 	s.Go(func(t *owner.Task) {

@@ -47,13 +47,14 @@ func (k *checks) isNobodys(command string) bool {
 }
 
 // tooFree is why a new session is not to go on: it starts in a mode that asks less than was
-// asked for, or, where nothing was, than the user's own. "" for none.
+// asked for, or, where nothing was, than the user's own. "" for none, and where that is not known: their organisation, or
+// settings of this process, may say so.
 func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string {
 	if got.AutonomyLevel == nil || asked.AutonomyLevel != nil || asked.AutonomyMode != nil {
 		return ""
 	}
 	user, err := layer.ReadUser(k.home)
-	if err != nil || k.own || user.Others || slices.Index(levels, *got.AutonomyLevel) <= slices.Index(levels, user.Autonomy["autonomyLevel"]) {
+	if err != nil || k.own || user.Managed || slices.Index(levels, *got.AutonomyLevel) <= slices.Index(levels, user.Autonomy["autonomyLevel"]) {
 		return ""
 	}
 	return fmt.Sprintf("a session of this project starts with the autonomy %q, which nobody asked for", *got.AutonomyLevel)

@@ -34,7 +34,9 @@ func TestForbidden(t *testing.T) {
 	k.home = writeHome(t, map[string]string{"settings.json": `{"enabledPlugins":{"p@m":true}}`})
 	require.Empty(t, k.forbidden(hook("./of a plugin")), "nobody knows the hooks of the user's plugins")
 	high := "high"
-	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "nor the mode that an organisation sets")
+	require.NotEmpty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "which set no mode")
+	k.home = writeHome(t, map[string]string{"org-managed-settings.cache.json": `{}`})
+	require.Empty(t, k.tooFree(stream.SettingsPatch{}, stream.Settings{AutonomyLevel: &high}), "an organisation may")
 	k.home = writeHome(t, map[string]string{"settings.json": `{"hooks":{"Stop":[]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]}}`})
 	require.Empty(t, k.forbidden(hook("./mine")), "droid reads a file of the user's that this program does not")
 	k.home, k.own = writeHome(t, nil), true

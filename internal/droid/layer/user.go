@@ -13,6 +13,7 @@ import (
 type User struct {
 	Servers  map[string]json.RawMessage // their MCP servers by name, those that are off included
 	Others   bool                       // they may have MCP servers beside these: of plugins, or of their organisation
+	Managed  bool                       // their organisation may have settings for them on this machine
 	Hooks    bool                       // they have hooks, or a file that may and that cannot be read
 	Unread   bool                       // some of their files may have hooks, and only droid reads it
 	Lines    []string                   // the command lines of their hooks
@@ -51,10 +52,12 @@ func ReadUser(home string) (User, error) {
 		u.Others = u.Others || values["enabledPlugins"] != nil
 		maps.Copy(all, autonomyOf(values))
 	}
-	u.Others = u.Others || slices.ContainsFunc(otherServers(factory), func(path string) bool {
+	mayBe := func(path string) bool {
 		_, err := os.Stat(path)
 		return !isAbsent(err)
-	})
+	}
+	u.Managed = slices.ContainsFunc(managedSettings(factory), mayBe)
+	u.Others = u.Others || u.Managed || mayBe(filepath.Join(factory, "plugins", "installed_plugins.json"))
 	u.Autonomy = startMode(all)
 	r := reader{}
 	for _, c := range configs {
@@ -79,11 +82,9 @@ func texts(v any) []string {
 	return found
 }
 
-// otherServers are files that there are where droid may have MCP servers that mcp.json does
-// not name: those of plugins, and of an organisation (0.215, 0.225).
-func otherServers(factory string) []string {
+// managedSettings are the files that an organisation's settings may be in, which may also have MCP servers (0.215, 0.225).
+func managedSettings(factory string) []string {
 	return []string{
-		filepath.Join(factory, "plugins", "installed_plugins.json"),
 		filepath.Join(factory, "cache", "org-managed-settings.json"),
 		filepath.Join(factory, "org-managed-settings.cache.json"),
 		filepath.FromSlash("/etc/factory/settings.json"),
