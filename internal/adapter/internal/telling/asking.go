@@ -1,12 +1,14 @@
 package telling
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
 )
 
 // Asked is a request of the session to its editor that has no answer yet.
@@ -23,36 +25,33 @@ var ErrWithdrawn = errors.New("the request was taken back")
 // Request is an Asked whose answer a task of the session's owner waits for.
 type Request[T any] struct {
 	*Asked
-	result   T
-	err      error
-	answered bool
-	task     Task // that waits, if one does
+	answer owner.Later[answer[T]]
+}
+
+// answer is what came of a request.
+type answer[T any] struct {
+	result T
+	err    error
 }
 
 // Ask asks the editor something. Await is called for the answer.
 func Ask[T any](w *Way, method string, params any) *Request[T] {
 	r := new(Request[T])
-	r.Asked = ask(w, method, params, func(f func()) { w.post(f) }, r.answer)
+	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
+		w.owner.Post(func() {
+			if w.answered(q) {
+				r.answer.Set(answer[T]{result, err})
+			}
+		})
+	})
 	return r
 }
 
 // Await returns the editor's answer, or why there is none, see wire.Ask: ErrWithdrawn after Withdraw. When the session
 // ends, the request must be withdrawn. One task waits at most.
-func (r *Request[T]) Await(t Task) (T, error) {
-	if !r.answered {
-		r.task = t
-		_ = t.Pause() // answer has it go on
-	}
-	return r.result, r.err
-}
-
-// answer notes the answer, and has the task go on.
-func (r *Request[T]) answer(result T, err error) {
-	r.result, r.err, r.answered = result, err, true
-	if t := r.task; t != nil {
-		r.task = nil
-		t.Resume(nil)
-	}
+func (r *Request[T]) Await(t *owner.Task) (T, error) {
+	a, _ := r.answer.Await(context.Background(), t)
+	return a.result, a.err
 }
 
 // Withdraw has no answer come any more, and who waits for one go on, so the owner alone calls it. It reports whether it
@@ -60,7 +59,7 @@ func (r *Request[T]) answer(result T, err error) {
 func (r *Request[T]) Withdraw() bool {
 	waits := r.Asked.Withdraw()
 	if waits {
-		r.answer(r.result, ErrWithdrawn)
+		r.answer.Set(answer[T]{err: ErrWithdrawn})
 	}
 	return waits
 }
@@ -77,26 +76,22 @@ type RequestBeside[T any] struct {
 func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
 	answered := make(chan error, 1)
 	r := &RequestBeside[T]{Answered: answered}
-	r.Asked = ask(w, method, params, func(f func()) { f() }, func(result T, err error) {
-		r.Result = result
-		answered <- err
+	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
+		if w.answered(q) {
+			r.Result = result
+			answered <- err
+		}
 	})
 	return r
 }
 
-// ask asks the editor something. do has done called, with the answer or why there is none.
-func ask[T any](w *Way, method string, params any, do func(func()), done func(T, error)) *Asked {
+// ask asks the editor something, and hands on the answer, or why there is none, as it comes.
+func ask[T any](w *Way, method string, params any, came func(q *Asked, result T, err error)) *Asked {
 	q := &Asked{way: w, method: method, since: time.Now()}
 	w.mu.Lock()
 	w.asked = append(w.asked, q)
 	w.mu.Unlock()
-	q.pending = wire.Ask(w.editor, method, params, func(result T, err error) {
-		do(func() {
-			if w.answered(q) {
-				done(result, err)
-			}
-		})
-	})
+	q.pending = wire.Ask(w.editor, method, params, func(result T, err error) { came(q, result, err) })
 	return q
 }
 

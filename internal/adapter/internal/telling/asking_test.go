@@ -12,67 +12,75 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/testing/acptest"
 )
 
-// asking runs a test with the way to an editor, in a bubble. owner is what was posted to the
-// session's; next is the editor's next line, and say has it answer.
-func asking(t *testing.T, test func(w *Way, owner chan func(), next func() string, say func(line string))) {
+// way is the way of a session to an editor, whose next line is next, and which say has answer.
+type way struct {
+	*Way
+	next func() string
+	say  func(line string)
+}
+
+// asking runs a test in a bubble.
+func asking(t *testing.T, test func(t *testing.T, w way)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		stdout, out := io.Pipe()
 		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
 		go conn.Run(t.Context())
-		owner, peer := make(chan func(), 9), acptest.NewPeer(t, stdout, stdin)
-		w := New(conn, func(f func()) bool { owner <- f; return true }, zap.NewNop())
-		test(w, owner, peer.Line, func(line string) { peer.Say(line) })
+		o, peer := owner.New(t.Context(), zap.NewNop(), func(any) {}), acptest.NewPeer(t, stdout, stdin)
+		go owner.Run(o, owner.Duties[int]{
+			Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
+			End:   o.Settle, Ended: func() {},
+		})
+		test(t, way{New(conn, o, zap.NewNop()), peer.Line, func(line string) { peer.Say(line) }})
+		o.Stop()
+		<-o.Over
 		_ = stdin.Close()
 		_ = stdout.Close()
 		conn.Close(time.Second)
 	})
 }
 
-// waiter is a task that notes when it pauses and goes on.
-type waiter struct{ paused, resumed chan struct{} }
-
-func (w *waiter) Pause() error { close(w.paused); <-w.resumed; return nil }
-
-func (w *waiter) Resume(error) { close(w.resumed) }
-
 // TestAsk: the task gets the answer in its owner, once, and no longer waits when the request was taken back.
 func TestAsk(t *testing.T) {
-	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
+	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
-		ask := func() *Request[string] {
-			r, task := Ask[string](w, "m", nil), &waiter{make(chan struct{}), make(chan struct{})}
-			go func() { got <- fmt.Sprint(r.Await(task)) }()
-			<-task.paused
+		ask := func() (r *Request[string]) {
+			w.owner.Post(func() {
+				r = Ask[string](w.Way, "m", nil)
+				w.owner.Go(func(t *owner.Task) { got <- fmt.Sprint(r.Await(t)) })
+			})
+			synctest.Wait()
 			return r
 		}
 		ask()
-		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, next())
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"m"}`, w.next())
 		time.Sleep(3 * time.Second)
 		require.Equal(t, []string{"the session waits for the editor's answer to m since 3s"}, w.Waits(time.Now()))
-		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
-		answer := <-owner
-		require.Empty(t, got)
-		answer()
+		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
 		require.Equal(t, "a<nil>", <-got)
 		require.Empty(t, w.Waits(time.Now()))
 
 		second := ask()
-		next()
-		require.True(t, second.Withdraw())
-		require.False(t, second.Withdraw())
+		w.next()
+		w.owner.Post(func() {
+			require.True(t, second.Withdraw())
+			require.False(t, second.Withdraw())
+		})
 		require.Equal(t, ErrWithdrawn.Error(), <-got)
-		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`, next())
+		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`, w.next())
 		third := ask()
-		next()
-		say(`{"jsonrpc":"2.0","id":3,"result":"late"}`)
-		answer = <-owner
-		require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
-		answer()
+		w.next()
+		w.owner.Post(func() {
+			w.say(`{"jsonrpc":"2.0","id":3,"result":"late"}`)
+			time.Sleep(time.Second)
+			require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
+		})
 		require.Equal(t, ErrWithdrawn.Error(), <-got)
+		synctest.Wait()
 		require.Empty(t, got)
 	})
 }
@@ -80,24 +88,26 @@ func TestAsk(t *testing.T) {
 // TestAskBeside: the answer comes though the owner takes none, and not after the request was
 // taken back.
 func TestAskBeside(t *testing.T) {
-	asking(t, func(w *Way, owner chan func(), next func() string, say func(string)) {
-		ask := func() *RequestBeside[string] { return AskBeside[string](w, "m", nil) }
+	asking(t, func(t *testing.T, w way) {
+		ask := func() *RequestBeside[string] { return AskBeside[string](w.Way, "m", nil) }
+		busy := make(chan struct{})
+		w.owner.Post(func() { <-busy })
 		first := ask()
-		next()
-		say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
+		w.next()
+		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
 		require.NoError(t, <-first.Answered)
 		require.Equal(t, "a", first.Result)
+		close(busy)
 		second := ask()
-		next()
+		w.next()
 		require.True(t, second.Withdraw())
-		require.Contains(t, next(), "$/cancel_request")
+		require.Contains(t, w.next(), "$/cancel_request")
 		third := ask()
-		next()
-		say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
-		say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
+		w.next()
+		w.say(`{"jsonrpc":"2.0","id":2,"result":"late"}`)
+		w.say(`{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no"}}`)
 		require.ErrorContains(t, <-third.Answered, "no")
 		require.Empty(t, w.Waits(time.Now()))
-		require.Empty(t, owner)
 		require.Empty(t, second.Answered)
 	})
 }

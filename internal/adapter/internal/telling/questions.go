@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/show"
 )
 
@@ -25,13 +26,7 @@ type Question struct {
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
 	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
-	task    Task                         // what waits for its place or to be asked at all, nil when nothing does
-}
-
-// Task is a goroutine of the owner's, see owner.Task.
-type Task interface {
-	Pause() error
-	Resume(err error)
+	task    *owner.Task                  // what waits for its place or to be asked at all, nil when nothing does
 }
 
 // Outcome is what became of a question.
@@ -55,7 +50,7 @@ func (d *Questions) Open(id string) *Question {
 
 // Hold has a question wait until ready says that the user can be asked, which is Answered, or until it is taken back. Look has that
 // looked at.
-func (q *Question) Hold(t Task, ready func() bool) Outcome {
+func (q *Question) Hold(t *owner.Task, ready func() bool) Outcome {
 	for q.outcome == Answered && !ready() {
 		q.wait(t)
 	}
@@ -71,8 +66,8 @@ func (d *Questions) Look() {
 
 // Lead asks the user one step after the other, when the questions before have ended. It returns early
 // when the question is taken back, as when ctx ends.
-func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) Outcome {
-	defer context.AfterFunc(ctx, func() { w.post(func() { q.takeBack(Withdrawn) }) })()
+func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.Dialog) Outcome {
+	defer context.AfterFunc(ctx, func() { w.owner.Post(q.TakeBack) })()
 	if ctx.Err() != nil {
 		q.outcome = Withdrawn
 	}
@@ -103,7 +98,7 @@ func (q *Question) Lead(ctx context.Context, t Task, w *Way, steps show.Dialog) 
 
 // askStep shows a step to the user and returns the answer: nil when the editor could not show the step
 // or is gone, and when the question was taken back.
-func askStep[T any](q *Question, t Task, w *Way, method string, params any) (answer *T) {
+func askStep[T any](q *Question, t *owner.Task, w *Way, method string, params any) (answer *T) {
 	asked := Ask[T](w, method, params)
 	q.asked = asked
 	result, err := asked.Await(t)
@@ -119,7 +114,7 @@ func askStep[T any](q *Question, t Task, w *Way, method string, params any) (ans
 }
 
 // wait has the task wait until wake is called.
-func (q *Question) wait(t Task) {
+func (q *Question) wait(t *owner.Task) {
 	q.task = t
 	_ = t.Pause() // it is woken without an error
 }

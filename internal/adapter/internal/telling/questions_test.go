@@ -2,17 +2,12 @@ package telling
 
 import (
 	"context"
-	"io"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/show"
 )
@@ -27,25 +22,8 @@ func (waiting) Next() (show.Step, bool) {
 // TestQuestionsAreAQueue: one is asked at a time; a cancel refuses droid's alone, the end of a context withdraws the one
 // that it is for, and the next is asked when the one before is closed.
 func TestQuestionsAreAQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, stdin := io.Pipe()
-		stdout, out := io.Pipe()
-		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
-		go conn.Run(t.Context())
-		go func() { _, _ = io.Copy(io.Discard, stdout) }()
-		o := owner.New(t.Context(), zap.NewNop(), func(any) {})
-		go owner.Run(o, owner.Duties[int]{
-			Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
-			End:   o.Settle, Ended: func() {},
-		})
-		defer func() {
-			o.Stop()
-			<-o.Over
-			_ = stdin.Close()
-			_ = stdout.Close()
-			conn.Close(time.Second)
-		}()
-		w := New(conn, o.Post, zap.NewNop())
+	asking(t, func(t *testing.T, w way) {
+		o := w.owner
 		var d Questions
 		var did []string
 		seen := func() (all []string) {
@@ -58,7 +36,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 			o.Post(func() {
 				o.Go(func(t *owner.Task) {
 					q := d.Open(id)
-					how := q.Lead(ctx, t, w, waiting{})
+					how := q.Lead(ctx, t, w.Way, waiting{})
 					did = append(did, id+map[Outcome]string{Answered: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})

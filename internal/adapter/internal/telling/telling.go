@@ -14,6 +14,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/show"
 	"droid-acp/internal/text/rawjson"
 )
@@ -30,8 +31,8 @@ type Editor interface {
 // Session, Ask, AskBeside, Waits and Asked's methods. The zero value leads nowhere: what is told is
 // dropped, only what is kept waits, and nobody can be asked.
 type Way struct {
-	editor  Editor            // nil where there is none
-	post    func(func()) bool // leaves work for the session's owner; false when that has ended
+	editor  Editor // nil where there is none
+	owner   *owner.Owner
 	log     *zap.Logger
 	known   bool              // the editor knows the session, so it takes updates
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
@@ -59,8 +60,8 @@ func (c *chunk) is(of chunk) bool {
 }
 
 // New makes the way to an editor that does not know the session yet.
-func New(editor Editor, post func(func()) bool, log *zap.Logger) *Way {
-	return &Way{editor: editor, post: post, log: log}
+func New(editor Editor, o *owner.Owner, log *zap.Logger) *Way {
+	return &Way{editor: editor, owner: o, log: log}
 }
 
 // Use notes by which id the editor uses the session.

@@ -1,12 +1,14 @@
 // Package waiting has those who wait for something in a session, in the order in which
 // they came. Each says what it needs; whoever has the Line asks it, after all that happens,
-// who may go now, and tells on request who waits for what. The package is pure.
+// who may go now, and tells on request who waits for what.
 package waiting
 
 import (
 	"fmt"
 	"slices"
 	"time"
+
+	"droid-acp/internal/adapter/internal/owner"
 )
 
 // Need is what somebody waits for, in words for the user.
@@ -21,7 +23,7 @@ type Waiter struct {
 	Takes Need
 
 	ready  func() bool // of its only need, nil for one that the Line is told of
-	task   Task        // that waits so
+	task   *owner.Task // that waits so
 	pauses bool        // it does; else it is about to, or has gone
 	since  time.Time
 }
@@ -73,9 +75,6 @@ func (l *Line) May(w *Waiter, there func(Need) bool) bool {
 
 // Waiting reports whether w has not gone.
 func (l *Line) Waiting(w *Waiter) bool { return slices.Contains(l.waiting, w) }
-
-// all are those who wait.
-func (l *Line) all() []*Waiter { return slices.Clone(l.waiting) }
 
 // Leave takes w out of the Line, whether it waits or has taken something.
 func (l *Line) Leave(w *Waiter) {

@@ -2,26 +2,16 @@ package waiting
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"droid-acp/internal/adapter/internal/owner"
 )
-
-// Owner does what waits.
-type Owner interface {
-	Post(f func()) bool // does f soon
-	Guard(f func())     // does f now; a panic ends f alone
-}
-
-// Task is a goroutine of the owner's, see owner.Task.
-type Task interface {
-	Pause() error
-	Resume(err error)
-}
 
 // Waits is a Line of tasks, which go on as soon as they may. Make it with New.
 type Waits struct {
 	Line
-	owner   Owner
-	now     func() time.Time
+	owner   *owner.Owner
 	there   func(Need) bool
 	changed func()
 	over    error // why nobody waits any more, see End
@@ -29,30 +19,30 @@ type Waits struct {
 
 // New is a Line in which nobody waits. there tells what is there; changed is called when the Line
 // may have changed.
-func New(owner Owner, now func() time.Time, there func(Need) bool, changed func()) *Waits {
-	return &Waits{owner: owner, now: now, there: there, changed: changed}
+func New(o *owner.Owner, there func(Need) bool, changed func()) *Waits {
+	return &Waits{owner: o, there: there, changed: changed}
 }
 
 // Until returns when all needs are there, or when ctx or the line ends, with why. who says in words
 // what goes on then.
-func (l *Waits) Until(ctx context.Context, t Task, who string, needs ...Need) error {
+func (l *Waits) Until(ctx context.Context, t *owner.Task, who string, needs ...Need) error {
 	return l.stand(ctx, t, &Waiter{Name: who, Needs: needs})
 }
 
 // UntilReady is Until for what ready tells; need says in words what that is.
-func (l *Waits) UntilReady(ctx context.Context, t Task, who string, need Need, ready func() bool) error {
+func (l *Waits) UntilReady(ctx context.Context, t *owner.Task, who string, need Need, ready func() bool) error {
 	return l.stand(ctx, t, &Waiter{Name: who, Needs: []Need{need}, ready: ready})
 }
 
 // Hold is Until that takes n, when the earlier ones who take that have let it go. n is taken until
 // release is called. After an error there is nothing to release.
-func (l *Waits) Hold(ctx context.Context, t Task, who string, n Need) (release func(), err error) {
+func (l *Waits) Hold(ctx context.Context, t *owner.Task, who string, n Need) (release func(), err error) {
 	w := &Waiter{Name: who, Takes: n}
 	return func() { l.Leave(w) }, l.stand(ctx, t, w)
 }
 
 // stand has a task wait as w.
-func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
+func (l *Waits) stand(ctx context.Context, t *owner.Task, w *Waiter) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -60,7 +50,7 @@ func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
 		return l.over
 	}
 	w.task = t
-	l.Add(l.now(), w)
+	l.Add(time.Now(), w)
 	if l.May(w, l.there) {
 		l.Proceed()
 	} else {
@@ -84,7 +74,7 @@ func (l *Waits) stand(ctx context.Context, t Task, w *Waiter) error {
 // End has all tasks that wait go on with why, and all that come.
 func (l *Waits) End(why error) {
 	l.over = why
-	for _, w := range l.all() {
+	for _, w := range slices.Clone(l.waiting) {
 		if w.pauses && l.Waiting(w) {
 			l.Leave(w)
 			l.owner.Guard(func() { w.task.Resume(why) })

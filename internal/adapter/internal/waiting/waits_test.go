@@ -16,7 +16,7 @@ import (
 // waits runs an owner with a Line until the test ends.
 func waits(t *testing.T, there map[Need]bool) (*owner.Owner, *Waits) {
 	o := owner.New(context.Background(), zap.NewNop(), func(any) {})
-	l := New(o, time.Now, func(n Need) bool { return there[n] }, func() {})
+	l := New(o, func(n Need) bool { return there[n] }, func() {})
 	go owner.Run(o, owner.Duties[int]{
 		Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
 		After: l.Proceed, End: o.Settle, Ended: func() {},
