@@ -28,7 +28,10 @@ type Owner struct {
 	Over    chan struct{}      // closed when the owner has ended: no work is done any more
 
 	log     *zap.Logger
-	mail    *mailbox
+	wake    chan struct{} // has one token while there is mail
+	mu      sync.Mutex
+	mail    []func()                         // that was posted
+	closed  bool                             // nothing is taken any more
 	beside  sync.WaitGroup                   // goroutines beside the owner
 	settled bool                             // what is posted is taken no more, see Settle
 	after   func()                           // runs after each event, work and tick
@@ -38,7 +41,7 @@ type Owner struct {
 
 // New makes an owner, which Run then is. lost clears away, in the owner, after a panic.
 func New(ctx context.Context, log *zap.Logger, lost func(p any)) *Owner {
-	o := &Owner{Over: make(chan struct{}), log: log, mail: newMailbox(), lost: lost}
+	o := &Owner{Over: make(chan struct{}), log: log, wake: make(chan struct{}, 1), lost: lost}
 	o.Context, o.Stop = context.WithCancel(ctx)
 	return o
 }
@@ -52,8 +55,30 @@ func (o *Owner) Refusal() *acp.RequestError { return o.unfit.Load() }
 // EndError answers who asks the owner when it has ended, or is about to.
 func (o *Owner) EndError() *acp.RequestError { return cmp.Or(o.unfit.Load(), problem.Ending()) }
 
-// Post leaves work for the owner; false means that the owner has ended.
-func (o *Owner) Post(f func()) bool { return o.mail.post(f) }
+// Post leaves work for the owner; false means that the owner has ended and will not do it. It never blocks, so that a
+// session whose editor reads slowly still hears a cancel.
+func (o *Owner) Post(f func()) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return false
+	}
+	o.mail = append(o.mail, f)
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// takeMail hands out what was posted. The last time, nothing can be posted any more.
+func (o *Owner) takeMail(last bool) []func() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	mail := o.mail
+	o.mail, o.closed = nil, last
+	return mail
+}
 
 // Do runs a blocking call beside the owner, which waits for it before it ends. The
 // call's context ends with the owner's. It is for what nobody goes on after: else see Task.Beside.
@@ -128,8 +153,8 @@ func Run[E any](o *Owner, d Duties[E]) {
 			timer.Reset(time.Until(due))
 		}
 		select {
-		case <-o.mail.wake:
-			o.work(o.mail.take())
+		case <-o.wake:
+			o.work(o.takeMail(false))
 		case ev, open := <-events:
 			o.step(func() { d.Event(ev, open) })
 		case <-room:
@@ -170,12 +195,12 @@ func (o *Owner) WaitBeside() { o.beside.Wait() }
 func (o *Owner) Settle() {
 	for {
 		o.beside.Wait()
-		mail := o.mail.take()
+		mail := o.takeMail(false)
 		if len(mail) == 0 {
 			break
 		}
 		o.work(mail)
 	}
 	o.settled = true
-	o.work(o.mail.close())
+	o.work(o.takeMail(true))
 }
