@@ -28,7 +28,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	s, ids, err := a.openOf(c.Context, place, nil)
+	s, ids, err := a.openOf(c.Context, place)
 	if err != nil {
 		return nil, err
 	}

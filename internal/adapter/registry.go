@@ -52,10 +52,8 @@ func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {
 	return a.sessions.Arrive(id, c.Method, kind)
 }
 
-// atPlace does act when the turn of a place has come.
-func atPlace(ctx context.Context, p *place, act func()) *acp.RequestError {
-	return placeError(p.Turn(ctx, act))
-}
+// turnOf waits for the turn of a place, which Acted ends.
+func turnOf(ctx context.Context, p *place) *acp.RequestError { return placeError(p.Turn(ctx)) }
 
 // placeError answers a request that the registry does not let act.
 func placeError(err error) *acp.RequestError {
@@ -79,14 +77,16 @@ func (a *Agent) reach(c *wire.Call) (*Session, *place, *acp.RequestError) {
 	if c.Method == acp.AgentMethodSessionPrompt {
 		kind = registry.Prompts
 	}
-	p, s, known := a.arrive(c, id, kind), (*Session)(nil), false
-	err = atPlace(c.Context, p, func() { s, known = p.Open() })
-	if err == nil && !known {
-		err = problem.UnknownSession(id)
-	}
-	if err != nil {
+	p := a.arrive(c, id, kind)
+	if err := turnOf(c.Context, p); err != nil {
 		p.Leave()
 		return nil, nil, err
+	}
+	s, known := p.Open()
+	p.Acted()
+	if !known {
+		p.Leave()
+		return nil, nil, problem.UnknownSession(id)
 	}
 	return s, p, nil
 }

@@ -24,15 +24,12 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	if _, err := a.threadAt(c.Context, place); err != nil {
 		return nil, err
 	}
-	var open []*Session
-	var ids []string // also those of which it could not be noted that the thread went on there
-	err = atPlace(c.Context, place, func() {
-		open = place.All()
-		ids = place.Keep(nil, open...)
-	})
-	if err != nil {
+	if err := turnOf(c.Context, place); err != nil {
 		return nil, err
 	}
+	open := place.All()
+	ids := place.Keep(open...) // also those of which it could not be noted that the thread went on there
+	place.Acted()
 	for _, s := range open {
 		s.cancelAndWait()
 		s.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves

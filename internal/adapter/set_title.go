@@ -53,16 +53,14 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 		return nil, problem.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	place := a.arrive(c, params.SessionID, registry.Opens)
-	polite, hurry := context.WithCancel(a.ctx)
-	leave := func() { hurry(); place.Leave() }
-	s, ids, err := a.openOf(c.Context, place, hurry)
+	s, ids, err := a.openOf(c.Context, place)
 	switch {
 	case err != nil:
-		leave()
+		place.Leave()
 	case s == nil:
-		err = a.setStoredTitle(c.Context, polite, leave, ids[len(ids)-1], title)
+		err = a.setStoredTitle(c.Context, place, ids[len(ids)-1], title)
 	default:
-		_, err = owner.Ask(s.Owner, leave, func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(c.Context, t, title) })
+		_, err = owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(c.Context, t, title) })
 	}
 	if err != nil {
 		return nil, err
@@ -186,13 +184,12 @@ func (s *Session) tellTitle(title string) {
 }
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
-// of its own loads that for a moment, and ends beside, politely until polite ends. leave gives up the request's place
-// when that process is gone.
-func (a *Agent) setStoredTitle(ctx, polite context.Context, leave func(), id, title string) *acp.RequestError {
+// of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
+func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string) *acp.RequestError {
 	held := true
 	defer func() {
 		if held { // also after a panic
-			leave()
+			at.Leave()
 		}
 	}()
 	client, release, failure := a.launchStored(ctx, id)
@@ -206,9 +203,9 @@ func (a *Agent) setStoredTitle(ctx, polite context.Context, leave func(), id, ti
 	}
 	held = false
 	a.sessions.Beside(func() {
-		process.Close(polite, client)
+		process.Close(at.Polite(), client)
 		release()
-		leave()
+		at.Leave()
 	})
 	if err != nil {
 		return problem.NotDone(problem.Naming, err)

@@ -18,9 +18,10 @@ import (
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
 func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
-	if err := atPlace(ctx, p, func() {}); err != nil {
+	if err := turnOf(ctx, p); err != nil {
 		return nil, err
 	}
+	p.Acted()
 	ids, err := a.threads.IDs(ctx, p.ID())
 	if err != nil {
 		return nil, problem.NotDone(problem.Opening, err)
@@ -31,19 +32,19 @@ func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestE
 
 // openOf finds the open session of a thread, by whichever id, when the request's turn has
 // come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *place, hurry func()) (s *Session, ids []string, err *acp.RequestError) {
+func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string, err *acp.RequestError) {
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	err = atPlace(ctx, p, func() {
-		open := p.All()
-		if len(open) == 0 {
-			p.Keep(hurry)
-			return
-		}
-		s = open[0]
-	})
-	return s, ids, err
+	if err = turnOf(ctx, p); err != nil {
+		return nil, nil, err
+	}
+	defer p.Acted()
+	if open := p.All(); len(open) > 0 {
+		return open[0], ids, nil
+	}
+	p.Keep()
+	return nil, ids, nil
 }
 
 // takeThread finds the open session of the thread that the params name, by whichever
@@ -56,19 +57,26 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 	newest := ids[len(ids)-1]
 	search := append([]string{w.SessionID}, ids...) // the id that was asked for counts most, then the newest
 	slices.Reverse(search[1:])
-	err = atPlace(ctx, at, func() {
-		s, known = at.Take(search, func() *Session {
-			s := a.makeSession(w.SessionID, w.CWD, w.Servers)
-			s.droidID = newest
-			return s
-		})
-	})
-	if known {
+	if err = turnOf(ctx, at); err != nil {
+		return nil, false, nil, err
+	}
+	if s, known = a.findOrBegin(at, search, newest, w); known {
 		for _, id := range ids {
 			a.sessions.Claim(s, id) // another session may have it, which then stays apart
 		}
 	}
-	return s, known, ids, err
+	return s, known, ids, nil
+}
+
+// findOrBegin is takeThread in its turn.
+func (a *Agent) findOrBegin(at *place, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
+	defer at.Acted()
+	if s, known = at.Find(ids); !known {
+		s = a.makeSession(w.SessionID, w.CWD, w.Servers)
+		s.droidID = newest
+		at.Begin(s, ids)
+	}
+	return s, known
 }
 
 // catchUp has the session go on in the newest one of these ids of its thread, when

@@ -33,8 +33,9 @@ type Place[S Session] struct {
 	looks     bool // it opens, and does not know all its ids yet
 	keeps     bool // it has acted and still uses the session's files
 	cancelled bool
-	hurry     func() // has one that keeps files end soon; nil for one that cannot
-	leaver    S      // the session that was forgotten and whose owner has not ended yet; none for a request
+	leaver    S               // the session that was forgotten and whose owner has not ended yet; none for a request
+	polite    context.Context // of one that keeps files, see Polite
+	hurry     context.CancelFunc
 	name      string
 	since     time.Time
 }
@@ -43,18 +44,20 @@ type Place[S Session] struct {
 // the request's, for Tell. It leaves its place in the end.
 func (r *Registry[S]) Arrive(id, name string, kind Kind) *Place[S] {
 	p := &Place[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
-	r.change(func() { r.line = append(r.line, p) })
+	r.mu.Lock()
+	defer r.changed()
+	r.line = append(r.line, p)
 	return p
 }
 
 // ID is the id that the request names.
 func (p *Place[S]) ID() string { return p.ids[0] }
 
-// Turn waits until nothing that was asked before is still to act, and then does act, during
-// which nothing else changes. It returns ErrCancelled or ErrClosed when act was not done.
-func (p *Place[S]) Turn(ctx context.Context, act func()) error {
+// Turn waits until nothing that was asked before is still to act. From then until Acted, which must follow, nothing else
+// changes. It returns ErrCancelled or ErrClosed when the turn does not come.
+func (p *Place[S]) Turn(ctx context.Context) error {
 	for {
-		moved, err := p.try(act)
+		moved, err := p.try()
 		if moved == nil {
 			return err
 		}
@@ -68,33 +71,44 @@ func (p *Place[S]) Turn(ctx context.Context, act func()) error {
 
 // try is Turn without waiting: it returns a channel that is closed when it is worth another
 // try, nil when there is nothing to wait for.
-func (p *Place[S]) try(act func()) (moved <-chan struct{}, err error) {
+func (p *Place[S]) try() (moved <-chan struct{}, err error) {
 	r := p.of
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	switch {
 	case p.cancelled && p.kind == Prompts:
-		return nil, ErrCancelled
+		err = ErrCancelled
 	case r.closing:
-		return nil, ErrClosed
+		err = ErrClosed
 	case r.isHeld(p):
-		return r.moved, nil
+		moved = r.moved
+	default:
+		return nil, nil
 	}
-	act()
-	close(r.moved) // it may hold up others no longer
-	r.moved = make(chan struct{})
-	return nil, nil
+	r.mu.Unlock()
+	return moved, err
 }
+
+// Acted ends the turn: the request may hold up others no longer.
+func (p *Place[S]) Acted() { p.of.changed() }
 
 // isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
 func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
 	for _, before := range r.holders(p) {
 		held = true
-		if before.hurry != nil {
+		switch {
+		case before.leaves():
+			before.leaver.Hurry()
+		case before.hurry != nil:
 			before.hurry()
 		}
 	}
 	return held
+}
+
+// leaves reports whether a place is a session's that leaves.
+func (p *Place[S]) leaves() bool {
+	var none S
+	return p.leaver != none
 }
 
 // holders are the earlier places that keep p waiting.
@@ -131,10 +145,10 @@ func (r *Registry[S]) isAbout(p *Place[S], id string) bool {
 
 // Knows notes all ids of the thread that the request is about.
 func (p *Place[S]) Knows(ids []string) {
-	p.of.change(func() {
-		p.looks = false
-		p.add(ids)
-	})
+	p.of.mu.Lock()
+	defer p.of.changed()
+	p.looks = false
+	p.add(ids)
 }
 
 func (p *Place[S]) add(ids []string) {
@@ -166,30 +180,32 @@ func (p *Place[S]) All() (sessions []S) {
 	return sessions
 }
 
-// Take finds the session that has one of these ids; an earlier one counts before a later
-// one. If none has, it registers the session that make returns under all of them. It is
-// called in Turn.
-func (p *Place[S]) Take(ids []string, make func() S) (s S, known bool) {
+// Find finds the session that has one of these ids; an earlier one counts before a later one. It is called in Turn.
+func (p *Place[S]) Find(ids []string) (s S, known bool) {
 	for _, id := range ids {
-		if s, known := p.of.byID[id]; known {
-			return s, true
+		if s, known = p.of.byID[id]; known {
+			break
 		}
 	}
-	s = make()
-	p.of.begin(s, ids)
-	return s, false
+	return s, known
 }
 
+// Begin registers a session under these ids, which nobody has, and runs its owner. It is called in Turn.
+func (p *Place[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
+
 // Keep notes that the request has acted and uses the files of its sessions until it leaves;
-// open ones among them are forgotten. Who wants them next calls hurry, which may be nil. It is
-// called in Turn.
-func (p *Place[S]) Keep(hurry func(), open ...S) (ids []string) {
+// open ones among them are forgotten. It is called in Turn.
+func (p *Place[S]) Keep(open ...S) (ids []string) {
 	for _, s := range open {
 		p.of.forget(s)
 	}
-	p.keeps, p.hurry = true, hurry
+	p.keeps = true
+	p.polite, p.hurry = context.WithCancel(context.Background())
 	return p.ids
 }
+
+// Polite ends when somebody wants the files that the request keeps, or it has left: until then it may take its time.
+func (p *Place[S]) Polite() context.Context { return p.polite }
 
 // Alone returns when nobody else uses the files that the request keeps.
 func (p *Place[S]) Alone() {
@@ -206,7 +222,11 @@ func (p *Place[S]) Alone() {
 
 // Leave gives up the place: the request has acted, or failed. It may be called again.
 func (p *Place[S]) Leave() {
-	p.of.change(func() { p.of.line = slices.DeleteFunc(p.of.line, func(other *Place[S]) bool { return other == p }) })
+	p.of.mu.Lock()
+	defer p.of.changed()
+	if p.of.line = slices.DeleteFunc(p.of.line, func(other *Place[S]) bool { return other == p }); p.hurry != nil {
+		p.hurry()
+	}
 }
 
 // WasCancelled reports whether the session's prompts were cancelled since the request came.

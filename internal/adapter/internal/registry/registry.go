@@ -47,13 +47,11 @@ func New[S Session]() *Registry[S] {
 	return &Registry[S]{byID: make(map[string]S), moved: make(chan struct{})}
 }
 
-// change changes the registry, and has those who wait look again.
-func (r *Registry[S]) change(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f()
+// changed ends a change of the registry, which is locked, and has those who wait look again.
+func (r *Registry[S]) changed() {
 	close(r.moved)
 	r.moved = make(chan struct{})
+	r.mu.Unlock()
 }
 
 // Find returns the open session that has an id.
@@ -77,18 +75,17 @@ func (r *Registry[S]) List() (sessions []S) {
 }
 
 // Begin registers a session, and runs its owner.
-func (r *Registry[S]) Begin(s S, id string) (err error) {
-	r.change(func() {
-		switch _, taken := r.byID[id]; {
-		case r.closing:
-			err = ErrClosed
-		case taken:
-			err = ErrTaken
-		default:
-			r.begin(s, []string{id})
-		}
-	})
-	return err
+func (r *Registry[S]) Begin(s S, id string) error {
+	r.mu.Lock()
+	defer r.changed()
+	if r.closing {
+		return ErrClosed
+	}
+	if _, taken := r.byID[id]; taken {
+		return ErrTaken
+	}
+	r.begin(s, []string{id})
+	return nil
 }
 
 func (r *Registry[S]) begin(s S, ids []string) {
@@ -97,51 +94,55 @@ func (r *Registry[S]) begin(s S, ids []string) {
 	}
 	r.running.Go(func() {
 		s.Run()
-		r.change(func() {
-			r.forget(s)
-			r.line = slices.DeleteFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
-		})
+		r.mu.Lock()
+		defer r.changed()
+		r.forget(s)
+		r.line = slices.DeleteFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
 	})
 }
 
 // Claim makes id one more id of a session. It reports false when that would open
 // a session of droid's twice.
-func (r *Registry[S]) Claim(s S, id string) (claimed bool) {
-	r.change(func() {
-		uses := func(p *Place[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
-		leaving := slices.IndexFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
-		other, taken := r.byID[id]
-		claimed = other == s || !taken && !slices.ContainsFunc(r.line, uses)
-		switch {
-		case !claimed:
-		case leaving >= 0: // it is being closed
-			r.line[leaving].ids = append(r.line[leaving].ids, id)
-		default:
-			r.byID[id] = s
-		}
-	})
-	return claimed
+func (r *Registry[S]) Claim(s S, id string) bool {
+	r.mu.Lock()
+	defer r.changed()
+	uses := func(p *Place[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
+	leaving := slices.IndexFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
+	other, taken := r.byID[id]
+	switch {
+	case other != s && (taken || slices.ContainsFunc(r.line, uses)):
+		return false
+	case leaving >= 0: // it is being closed
+		r.line[leaving].ids = append(r.line[leaving].ids, id)
+	default:
+		r.byID[id] = s
+	}
+	return true
 }
 
 // Release takes an id from a session again.
 func (r *Registry[S]) Release(s S, id string) {
-	r.change(func() {
-		if r.byID[id] == s {
-			delete(r.byID, id)
-		}
-	})
+	r.mu.Lock()
+	defer r.changed()
+	if r.byID[id] == s {
+		delete(r.byID, id)
+	}
 }
 
 // Forget makes a session unknown under all its ids. Its owner goes on until it is
 // stopped; whoever opens one of the ids waits for the owner's end.
-func (r *Registry[S]) Forget(s S) { r.change(func() { r.forget(s) }) }
+func (r *Registry[S]) Forget(s S) {
+	r.mu.Lock()
+	defer r.changed()
+	r.forget(s)
+}
 
 func (r *Registry[S]) forget(s S) {
 	ids := r.idsOf(s)
 	if len(ids) == 0 {
 		return
 	}
-	r.line = slices.Insert(r.line, 0, &Place[S]{of: r, ids: ids, keeps: true, hurry: s.Hurry, leaver: s})
+	r.line = slices.Insert(r.line, 0, &Place[S]{of: r, ids: ids, keeps: true, leaver: s})
 	for _, id := range ids {
 		delete(r.byID, id)
 	}
@@ -160,17 +161,26 @@ func (r *Registry[S]) idsOf(s S) (ids []string) {
 // Cancel notes that the prompts which are on their way to a session are cancelled, and finds
 // the session.
 func (r *Registry[S]) Cancel(id string) (s S, known bool) {
-	r.change(func() {
-		s, known = r.byID[id]
-		for _, p := range r.line {
-			p.cancelled = p.cancelled || r.isAbout(p, id)
-		}
-	})
+	r.mu.Lock()
+	defer r.changed()
+	for _, p := range r.line {
+		p.cancelled = p.cancelled || r.isAbout(p, id)
+	}
+	s, known = r.byID[id]
 	return s, known
 }
 
-// Close makes the registry refuse new sessions and requests from now on.
-func (r *Registry[S]) Close() { r.change(func() { r.closing = true }) }
+// Close makes the registry refuse new sessions and requests from now on, and who keeps files hurry.
+func (r *Registry[S]) Close() {
+	r.mu.Lock()
+	defer r.changed()
+	r.closing = true
+	for _, p := range r.line {
+		if p.hurry != nil {
+			p.hurry()
+		}
+	}
+}
 
 // Beside runs f beside the caller. Who waits for the sessions waits for it, too.
 func (r *Registry[S]) Beside(f func()) {

@@ -36,23 +36,51 @@ func TestSessionThatLeaves(t *testing.T) {
 		require.False(t, r.Claim(&session{}, "b"))
 		require.Empty(t, r.List())
 		asks, opens := r.Arrive("a", "asks", Asks), r.Arrive("c", "opens", Opens)
-		require.NoError(t, asks.Turn(t.Context(), func() {
-			_, known := asks.Open()
-			require.False(t, known)
-		}))
+		require.NoError(t, asks.Turn(t.Context()))
+		_, known := asks.Open()
+		require.False(t, known)
+		asks.Acted()
 		opened := make(chan error, 1)
-		go func() { opened <- opens.Turn(t.Context(), func() {}) }()
+		go func() { opened <- opens.Turn(t.Context()) }()
 		time.Sleep(3 * time.Second)
 		require.True(t, s.hurried.Load())
 		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)
 		require.NoError(t, <-opened)
+		opens.Acted()
 		r.Wait()
 		asks.Leave()
 		opens.Leave()
 		require.Empty(t, r.line)
 	})
+}
+
+// Who keeps files may take its time until somebody wants them, or the agent ends.
+func TestPolite(t *testing.T) {
+	for name, end := range map[string]func(r *Registry[*session]){
+		"wanted": func(r *Registry[*session]) { go r.Arrive("a", "load", Opens).Turn(context.Background()) },
+		"closed": (*Registry[*session]).Close,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := New[*session]()
+				p := r.Arrive("a", "title", Opens)
+				require.NoError(t, p.Turn(t.Context()))
+				p.Keep()
+				p.Acted()
+				asks := r.Arrive("a", "prompt", Asks)
+				require.NoError(t, asks.Turn(t.Context()))
+				asks.Acted()
+				asks.Leave()
+				require.NoError(t, p.Polite().Err())
+				end(r)
+				synctest.Wait()
+				require.Error(t, p.Polite().Err())
+				p.Leave()
+			})
+		})
+	}
 }
 
 // Who acts is not told among those that wait.
@@ -71,12 +99,13 @@ func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
 		first := r.Arrive("a", "load", Opens)
-		require.NoError(t, first.Turn(t.Context(), func() {}))
+		require.NoError(t, first.Turn(t.Context()))
+		first.Acted()
 		ctx, cancel := context.WithCancel(t.Context())
 		ends := make(chan error, 3)
 		wait := func(ctx context.Context, kind Kind) {
 			p := r.Arrive("a", "waits", kind)
-			go func() { ends <- p.Turn(ctx, func() {}) }()
+			go func() { ends <- p.Turn(ctx) }()
 			synctest.Wait()
 		}
 		wait(ctx, Asks)
@@ -141,7 +170,9 @@ func TestOrder(t *testing.T) {
 					continue
 				}
 				_, open := r.Find(p.ID())
-				moved, err := p.try(func() {
+				moved, err := p.try()
+				require.NoError(t, err)
+				if moved == nil {
 					for _, other := range all {
 						earlier := !other.acted && other.number < p.number && other.thread == p.thread
 						require.False(t, earlier && (other.ID() == p.ID() || p.kind == Opens && other.kind == Opens), "it overtakes")
@@ -154,9 +185,8 @@ func TestOrder(t *testing.T) {
 					if p.kind == Opens {
 						act(t, p, idsOf(p.thread), random.IntN(3), &stops)
 					}
-				})
-				require.NoError(t, err)
-				if moved != nil {
+					p.Acted()
+				} else {
 					holds := func(other *request) bool {
 						return other.number < p.number && (other.thread == p.thread || p.kind != Opens && !open && other.looks)
 					}
@@ -179,12 +209,12 @@ func TestOrder(t *testing.T) {
 func act(t *testing.T, p *request, ids []string, what int, stops *[]chan struct{}) {
 	switch what {
 	case 0:
-		p.Take(ids, func() *session {
+		if _, known := p.Find(ids); !known {
 			*stops = append(*stops, make(chan struct{}))
-			return &session{thread: p.thread, stop: (*stops)[len(*stops)-1]}
-		})
+			p.Begin(&session{thread: p.thread, stop: (*stops)[len(*stops)-1]}, ids)
+		}
 	case 1:
-		p.Keep(nil, p.All()...)
+		p.Keep(p.All()...)
 		require.True(t, p.keeps)
 		require.Empty(t, p.All(), "they are closed")
 	}
