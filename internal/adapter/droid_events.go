@@ -31,7 +31,15 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// drainEvents handles the events that droid sent before the response that was
+// hearAll takes what droid said before the answer that a task has just got, and returns when that counts: where files are being read
+// for what it said before, when they are.
+func (s *Session) hearAll(t *owner.Task) {
+	if s.drainEvents(); s.fileCalls.Waiting() != nil {
+		_ = s.until(s.Context, t, "droid's answer", needRead) // it fails as the session ends
+	}
+}
+
+// drainEvents takes the events that droid sent before the response that was
 // just received: they are in the channel already.
 func (s *Session) drainEvents() {
 	for {

@@ -27,8 +27,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
-	_, err := a.askToSet(c, options.Mode, string(params.ModeID))
-	return struct{}{}, err
+	return a.askToSet(c, options.Mode, string(params.ModeID))
 }
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
@@ -64,7 +63,7 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 	return value, nil
 }
 
-// askToSet sets an option in its turn, and returns what all options are then. The request succeeds when droid reports
+// askToSet sets an option in its turn, and answers with what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
 func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError) {
 	s, place, err := a.reach(c)
@@ -77,18 +76,16 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError
 			return nil, err
 		}
 		err = s.setOption(t, id, value)
-		if err == nil {
-			defer s.prompts.Changed(its, nil)
-			list := s.options.ListUpdate()
-			if c.Method == acp.AgentMethodSessionSetConfigOption { // others are told by an update
-				s.out.Told(list)
-			}
-			return protocol.ConfigResult{ConfigOptions: list.ConfigOptions}, nil
-		}
 		why := tooFree(s.options.Mode(), id, value, err)
-		a.respond(c, nil, err)
+		var result any = struct{}{}                                          // an update tells the rest
+		if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
+			list := s.options.ListUpdate()
+			s.out.Told(list)
+			result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+		}
+		a.respond(c, result, err)
 		s.Post(func() { s.prompts.Changed(its, why) }) // behind what was sent until now: it was meant for what was asked
-		return nil, err
+		return result, err
 	})
 }
 
@@ -142,7 +139,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
 		call.err = changeSettings(t, call.client, patch)
 	}
-	s.drainEvents() // settings_updated comes before the reply
+	s.hearAll(t) // settings_updated comes before the reply
 	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return why
@@ -198,7 +195,7 @@ func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
 	for call.next(s.Context, t, s, 1) {
 		call.err = changeSettings(t, call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	s.drainEvents() // settings_updated comes before the reply
+	s.hearAll(t) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := whyNoDroid(call.err); {
 	case why != nil:
@@ -227,8 +224,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
 	if params.ModelID == "" {
 		return nil, problem.InvalidParams("modelId is missing")
 	}
-	_, err := a.askToSet(c, options.Model, params.ModelID)
-	return struct{}{}, err
+	return a.askToSet(c, options.Model, params.ModelID)
 }
 
 // sessionResult is what the editor is told of the session when it is opened or loaded.

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -251,5 +254,41 @@ func TestNoModelsToTell(t *testing.T) {
 		answer := e.setModel("fake-thinker")
 		require.Equal(t, -32602, answer.Error.Code)
 		require.True(t, strings.Contains(answer.Error.Message, "unknown configId"), answer.Error.Message)
+	})
+}
+
+// TestOptionsBehindTheResponse: what changes right behind a response that lists the options is told behind it.
+func TestOptionsBehindTheResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(line []byte) {
+			if strings.Contains(string(line), "update_session_settings") {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		e := begin(t, func(int) (*droid.Client, error) { return tappedDroid(slow, says("hi")), nil })
+		mode := e.request("session/set_config_option", e.inSession(`,"configId":"mode","value":"auto-high"`))
+		time.Sleep(50 * time.Millisecond)
+		answered := make(chan struct{})
+		e.posts(func(*Session) { <-answered })
+		time.Sleep(time.Second) // the answer of droid lies in the mail
+		e.posts(func(s *Session) {
+			settings := s.options.Settings()
+			spec := "spec"
+			settings.AutonomyMode, settings.InteractionMode = &spec, &spec
+			s.translate(quirks.SettingsChanged{Settings: settings}, nil)
+		})
+		close(answered)
+		synctest.Wait()
+		responded, told := -1, -1
+		for i, m := range e.received() {
+			switch {
+			case string(m.ID) == mode:
+				responded = i
+			case strings.Contains(string(m.Params), "config_option_update"):
+				told = i
+			}
+		}
+		require.Greater(t, responded, 0)
+		require.Greater(t, told, responded)
 	})
 }

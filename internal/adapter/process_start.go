@@ -132,7 +132,7 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 			break
 		}
 	}
-	s.drainEvents() // settings_updated comes before the reply
+	s.hearAll(t) // settings_updated comes before the reply
 	s.options.Restarted(before)
 }
 
@@ -153,7 +153,7 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	for call.next(ctx, t, s, 1) {
 		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
 	}
-	s.drainEvents() // settings_updated comes before the reply
+	s.hearAll(t) // settings_updated comes before the reply
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}

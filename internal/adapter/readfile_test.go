@@ -102,3 +102,16 @@ func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 		require.NotContains(t, e.updates(), "ask")
 	})
 }
+
+// What droid says before an answer counts before it, also where files are being read for what it said before that.
+func TestModeIsHeardWhileAFileIsRead(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(uses(create), v))
+		neverRead(t, e)
+		id := e.prompt("go")
+		synctest.Wait()
+		require.Nil(t, e.set("mode", "auto-high").Error)
+		require.Nil(t, e.set("mode", "spec").Error)
+		require.Equal(t, "end_turn", ended(e.await(id)))
+	})
+}

@@ -201,7 +201,7 @@ func (s *Session) takeBack(request string) {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}
-		s.drainEvents() // that droid works on it comes before the answer
+		s.hearAll(t) // that droid works on it comes before the answer
 		s.prompts.TakenBack(request)
 	})
 }

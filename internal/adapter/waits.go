@@ -28,6 +28,7 @@ const (
 	needServers   waiting.Need = "MCP servers to start"
 	needShown     waiting.Need = "the editor to show the session"
 	needRoom      waiting.Need = "the editor to read"
+	needRead      waiting.Need = "files that are shown with what droid said"
 	needOthers    waiting.Need = "a look whether another window has the session open"
 	needTurn      waiting.Need = "its turn"
 	needTitle     waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
@@ -58,6 +59,8 @@ func (s *Session) there(n waiting.Need) bool {
 	case n == needOthers:
 		_, known := s.lock.Others()
 		return known
+	case n == needRead:
+		return s.fileCalls.Waiting() == nil
 	case n == needAnswers:
 		return !s.proc.Asked()
 	case n == needServers:
