@@ -220,3 +220,31 @@ func TestDroidDiesOverASwitch(t *testing.T) {
 		}
 	}
 }
+
+// TestDroidDiesTwiceOverSettings: a prompt that no droid was given goes to the third one, which takes the settings from before.
+func TestDroidDiesTwiceOverSettings(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		m, deaths := &mortal{script: repeats()}, -1
+		m.options = []fakedroid.Option{v, fakedroid.WithSessions(new(fakedroid.Sessions)), fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) {
+			if deaths < 0 || deaths == 2 {
+				return nil, ""
+			}
+			deaths++
+			time.AfterFunc(time.Second, m.die)
+			return fakedroid.NoAnswer{}, ""
+		})}
+		e := begin(t, m.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Nil(t, e.set("mode", "auto-high").Error)
+		e.inside(func(s *Session) {
+			settings, normal := s.options.Settings(), "normal" // another one than droid has stored
+			settings.AutonomyMode, settings.AutonomyLevel = &normal, nil
+			s.options.Reported(settings)
+			s.endDroid(replaced, "test")
+		})
+		deaths = 0
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Equal(t, 2, deaths)
+		require.Contains(t, strings.Join(e.updates(), "\n"), "re: two")
+	})
+}

@@ -60,7 +60,7 @@ func (m *Machine) Gone(took string, why error) {
 		m.crashes++
 	}
 	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled && !p.resent {
-		p.resent = true
+		p.resent = p.stage == sent // another droid is started for one that was not sent, as often as for any
 		m.putBack(p)
 	}
 	for _, p := range append([]*prompt{m.running}, m.steered...) {

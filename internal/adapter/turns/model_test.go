@@ -486,7 +486,7 @@ func (w *world) die() {
 		t := w.open[id]
 		if t.kind == ToDroid && !t.cancelled && !t.resent && (t.needs || t.sending) && t.seen.IsZero() {
 			w.note("%d is to be sent again", id)
-			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, true, false, false, false, false, false, false
+			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}
 	}
 	w.m.Gone("", errSome)
