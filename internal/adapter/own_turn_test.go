@@ -281,3 +281,25 @@ func TestPromptBehindAQuestionSaysSo(t *testing.T) {
 		e.await(second)
 	})
 }
+
+// TestCancelOfAnOwnTurnAsksNoMore: what droid asks beside the question that stands is refused with it.
+func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asks := func(d *fakedroid.Droid) error {
+			if _, err := d.Request("droid.ask_user", fakedroid.Fields{"toolCallId": "q", "questions": []any{fakedroid.Fields{"index": 1, "question": "Which?", "options": []string{"a", "b"}}}}); err != nil {
+				return err
+			}
+			return d.Use("", "", touch)
+		}
+		e := begin(t, playing(reporting(func(d *fakedroid.Droid, _ func() error) error {
+			return d.Turn(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true}, func() error { return asks(d) })
+		}), fakedroid.WithVersion(fakedroid.V0225)))
+		e.ask = nil
+		require.Equal(t, "end_turn", e.run("one"))
+		time.Sleep(10 * time.Second)
+		require.Equal(t, 1, e.asks(), e.updates())
+		e.cancel()
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, e.asks(), e.updates())
+	})
+}

@@ -104,8 +104,13 @@ func (m *Machine) Runs(id ID) bool { return m.running != nil && m.running.id == 
 // RunsOne reports whether a prompt runs.
 func (m *Machine) RunsOne() bool { return m.running != nil }
 
-// RunsCancelled reports whether the prompt that runs was cancelled.
-func (m *Machine) RunsCancelled() bool { return m.running != nil && m.running.cancelled }
+// Stops reports whether the prompt that runs was cancelled, or what droid does without one is being stopped.
+func (m *Machine) Stops() bool {
+	if m.running == nil {
+		return m.interrupts > 0
+	}
+	return m.running.cancelled
+}
 
 // Busy reports whether a prompt runs or waits here.
 func (m *Machine) Busy() bool { return m.running != nil || len(m.queue) > 0 }
