@@ -182,7 +182,7 @@ func (s *Session) adopt(client *droid.Client) {
 // diesOf reports whether a call failed because droid has ended, or ends.
 func diesOf(err error) bool {
 	_, dies := errors.AsType[*droid.ExitError](err)
-	return dies
+	return dies || errors.Is(err, droid.ErrClosed)
 }
 
 // noDroid says that a call was not made, as there is no droid for it.
