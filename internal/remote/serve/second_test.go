@@ -77,7 +77,7 @@ func TestDeleteSession(t *testing.T) {
 		prompt := one.prompts(a, "s1", "go")
 		one.Gone()
 		remove(two)
-		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it with droid-acp stop s1"}, two.take())
+		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		remove(two)
