@@ -106,6 +106,7 @@ func (c *Client) leave() {
 	for _, open := range s.sessions {
 		open.detach(c)
 	}
+	s.loadsEnd(c)
 	if a := c.agent; a != nil {
 		a.owner = nil
 		for _, q := range s.questions {

@@ -120,6 +120,8 @@ type Options struct {
 const (
 	// endTime is how long an agent may take to end. This program's own takes up to 20 s.
 	endTime = 25 * time.Second
+	// loadTime is how long the load of a client that has gone may take.
+	loadTime = 30 * time.Second
 )
 
 // Server has the agents, sessions and clients. Make it with New, and end it with Close.
