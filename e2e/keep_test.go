@@ -300,7 +300,7 @@ func TestStopLeavesNothing(t *testing.T) {
 		require.Contains(t, text, "~/work")
 		text, code = h.keeper(t, "attach", "no-such")
 		require.Equal(t, 1, code)
-		require.Contains(t, text, "no session no-such is open here; `droid-acp ps` shows "+s.id[:8])
+		require.Contains(t, text, "no session no-such is open here; `"+programs.Agent+" ps` shows "+s.id[:8])
 
 		text, code = h.keeper(t, "stop")
 		require.Zero(t, code, text)

@@ -35,11 +35,11 @@ func runAttach(c *call) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := keep.NewClient(path).Status(c.leaving.ctx)
+	status, err := clientOf(path).Status(c.leaving.ctx)
 	if err != nil {
 		return c.failed(err)
 	}
-	session, err := keep.Find(status, c.args[0])
+	session, err := keep.Find(status, c.args[0], commandFor(path))
 	if err != nil {
 		return c.failed(err)
 	}
@@ -63,7 +63,7 @@ func (c *call) attach(path string, session serve.SessionInfo) error {
 	hello.WatchOnly = options.Typed == nil
 	gone := between(func(in io.Reader, out io.Writer) error {
 		front := &keep.Front{
-			Hello: hello, In: in, Out: out, Log: zap.NewNop(),
+			Hello: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
 			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, nil) },
 		}
 		return front.Run(c.leaving.ctx)

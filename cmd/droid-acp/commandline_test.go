@@ -9,6 +9,7 @@ import (
 
 	"droid-acp/internal/adapter"
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // What is wrong with a call is said on stderr, with the place of the help.
@@ -59,7 +60,7 @@ func TestUsageErrors(t *testing.T) {
 			require.Equal(t, exitUsage, got.code)
 			require.Empty(t, got.stdout)
 			require.Contains(t, got.stderr, "droid-acp: "+tc.want)
-			require.Contains(t, got.stderr, "\nRun `"+tc.help+" --help` for the usage.\n")
+			require.Contains(t, got.stderr, "\nRun "+diagnosis.Command(append(strings.Fields(tc.help)[1:], "--help")...)+" for the usage.\n")
 		})
 	}
 }

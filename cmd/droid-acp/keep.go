@@ -13,7 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/remote/transport"
 )
@@ -38,6 +40,14 @@ func defaultSocket() (string, error) {
 	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
 }
 
+// commandFor writes commands for the server that listens there.
+func commandFor(socket string) relay.Command {
+	if usual, err := defaultSocket(); err == nil && socket == usual {
+		return diagnosis.Command
+	}
+	return func(words ...string) string { return diagnosis.Command(append(words, "--socket", socket)...) }
+}
+
 // front passes an editor's messages on to the server, which keeps what runs when the editor goes.
 func (c *call) front(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
@@ -49,7 +59,7 @@ func (c *call) front(log *zap.Logger) int {
 	})
 	defer words.close()
 	front := &keep.Front{
-		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log,
+		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log, Command: diagnosis.Command,
 		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
 	}
 	var err error
@@ -97,7 +107,7 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log")}
+	server := &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}
 	messages, err := attachTo(ctx, path, server)
 	hung := new(*keep.HungError)
 	if err != nil && !errors.As(err, new(*keep.StartError)) && !errors.As(err, hung) && ctx.Err() == nil {
@@ -110,10 +120,13 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	return messages, err
 }
 
+// clientOf asks the server that listens there.
+func clientOf(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
+
 // attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
 func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.Messages, err error) {
 	way := func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }
-	err = keep.Answered(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
+	err = clientOf(path).Answered(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
 		conn, err := transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
 		if err == nil { // a nil *transport.Conn would be one
 			messages = conn

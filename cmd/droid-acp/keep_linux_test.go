@@ -368,11 +368,11 @@ func TestServerStaysWithoutIdle(t *testing.T) {
 
 // A server of another version, or whose program was replaced, is told.
 func TestOtherProgram(t *testing.T) {
-	require.Empty(t, otherProgram(serve.Status{Version: version()}))
+	require.Empty(t, otherProgram(serve.Status{Version: version()}, nil))
 	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". "+diagnosis.Command("stop")+" ends it and what it runs, and the next start takes the new one.\n",
-		otherProgram(serve.Status{Version: "0.0.1", Replaced: true}))
-	require.Contains(t, otherProgram(serve.Status{Version: version(), Replaced: true}), "The program on the disk is another one than the server that runs.")
-	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}), `droid-acp \x1b,`)
+		otherProgram(serve.Status{Version: "0.0.1", Replaced: true}, diagnosis.Command))
+	require.Contains(t, otherProgram(serve.Status{Version: version(), Replaced: true}, diagnosis.Command), "The program on the disk is another one than the server that runs.")
+	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}, diagnosis.Command), `droid-acp \x1b,`)
 }
 
 // A server that hangs keeps nobody waiting: a new front tells its editor, and so do the commands; one ends it.
@@ -395,7 +395,7 @@ func TestServerThatHangs(t *testing.T) {
 	}()
 	shown := make(chan result)
 	go func() { shown <- k.run("ps") }()
-	hung := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 5s; `droid-acp stop --force` ends it and what it runs", process)
+	hung := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 5s; %s ends it and what it runs", process, diagnosis.Command("stop", "--force"))
 	said := <-told
 	require.Contains(t, said, hung+", or start the agent without --keep, for one of its own")
 	require.Contains(t, said, `"id":1`)
@@ -404,6 +404,46 @@ func TestServerThatHangs(t *testing.T) {
 	require.Equal(t, result{code: exitOK}, k.run("stop", "--force"))
 	require.Equal(t, noServer, k.run("ps").stdout)
 	a.requireGone("pids")
+}
+
+// Each command that a text names runs as it is printed: also where the PATH has no droid-acp, and for a server at a
+// socket of its own.
+func TestPrintedCommandsRun(t *testing.T) {
+	t.Parallel()
+	k := byHand(t)
+	socket := []string{"--socket", filepath.Join(shortDir(t), "a b", "s.sock")}
+	s := k.serve(socket...)
+	at := func(args ...string) result { return k.run(append(args, socket...)...) }
+	runs := func() bool { return strings.HasPrefix(at("ps").stdout, "The server runs ") }
+	require.Eventually(t, runs, patience, 50*time.Millisecond)
+	typed := func(text string) (all []result) {
+		t.Helper()
+		for _, command := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
+			var stdout, stderr strings.Builder
+			shell := exec.Command("/bin/sh", "-c", command[1])
+			shell.Env, shell.Stdout, shell.Stderr = k.env, &stdout, &stderr
+			_ = shell.Run() // how it ended is in ProcessState
+			all = append(all, result{shell.ProcessState.ExitCode(), stdout.String(), stderr.String()})
+		}
+		return all
+	}
+	empty := result{exitOK, fmt.Sprintf("The server runs (process %d) and has no sessions.\n", s.cmd.Process.Pid), ""}
+	for _, args := range []string{"attach abc", "stop abc"} {
+		require.Equal(t, []result{empty}, typed(at(strings.Fields(args)...).stderr), args)
+	}
+	help := typed(at("ps", "x").stderr)
+	require.Len(t, help, 1)
+	require.Contains(t, help[0].stdout, "Usage:\n  droid-acp ps [flags]\n")
+	require.Equal(t, []result{empty, {code: exitOK}}, typed(at("serve").stderr), "the second ends it")
+	for s.stderr.Scan() {
+	}
+	require.NoError(t, s.cmd.Wait())
+
+	s = k.serve(socket...)
+	require.Eventually(t, runs, patience, 50*time.Millisecond)
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	require.Equal(t, []result{{code: exitOK}}, typed(at("ps").stderr))
+	require.Error(t, s.cmd.Wait(), "it was killed")
 }
 
 // What was asked before stdin ended is answered.

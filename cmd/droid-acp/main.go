@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -171,7 +172,8 @@ func (c *call) defaults() options.Defaults {
 
 // usageError says what is wrong with the call, and where the help of the command is.
 func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
-	fmt.Fprintf(stderr, "droid-acp: %v\nRun `%s --help` for the usage.\n", err, cmd.CommandPath())
+	words := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+	fmt.Fprintf(stderr, "droid-acp: %v\nRun %s for the usage.\n", err, diagnosis.Command(words...))
 	return exitUsage
 }
 

@@ -19,7 +19,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/cli/flags"
-	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
@@ -131,7 +130,8 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
 	case errors.Is(err, keep.ErrRuns):
-		return c.failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, diagnosis.Command("ps"), diagnosis.Command("stop")))
+		command := commandFor(path)
+		return c.failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, command("ps"), command("stop")))
 	case err != nil:
 		return c.failed(err)
 	}
@@ -183,7 +183,7 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
 		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Stderr: s.words, Log: log,
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log,
 	})
 	if err != nil {
 		s.words.close()

@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/text/visible"
 )
@@ -54,7 +55,7 @@ func runPs(c *call) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := keep.NewClient(path).Status(c.leaving.ctx)
+	status, err := clientOf(path).Status(c.leaving.ctx)
 	switch {
 	case err != nil && !errors.Is(err, keep.ErrNobody):
 		return c.failed(err)
@@ -70,21 +71,21 @@ func runPs(c *call) int {
 	home, _ := os.UserHomeDir() // without one nothing is "~"
 	err = keep.Table(c.stdout, status, home, time.Now())
 	if err == nil {
-		err = c.print(otherProgram(status))
+		err = c.print(otherProgram(status, commandFor(path)))
 	}
 	return c.printed(err)
 }
 
 // otherProgram says that the server is not the program that would start now.
-func otherProgram(s serve.Status) string {
+func otherProgram(s serve.Status, command relay.Command) string {
 	if which := otherThan(s); which != "" {
-		return "\n" + which + " " + stopsServer() + "\n"
+		return "\n" + which + " " + stopsServer(command) + "\n"
 	}
 	return ""
 }
 
-func stopsServer() string {
-	return diagnosis.Command("stop") + " ends it and what it runs, and the next start takes the new one."
+func stopsServer(command relay.Command) string {
+	return command("stop") + " ends it and what it runs, and the next start takes the new one."
 }
 
 func otherThan(s serve.Status) string {
@@ -104,14 +105,14 @@ func lookAtServer(ctx context.Context) doctor.Kept {
 	if err != nil {
 		return doctor.Kept{Found: sentence(err), ToDo: without}
 	}
-	status, err := keep.NewClient(path).Status(ctx)
+	status, err := clientOf(path).Status(ctx)
 	switch {
 	case errors.Is(err, keep.ErrNobody):
 		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
 	case err != nil:
 		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
 	case otherThan(status) != "":
-		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer()}
+		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer(diagnosis.Command)}
 	}
 	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
@@ -133,7 +134,7 @@ func runStop(c *call) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	client := keep.NewClient(path)
+	client := clientOf(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
 		end = client.Force
@@ -157,7 +158,7 @@ func runStop(c *call) int {
 	}
 	code := exitOK
 	for _, id := range c.args {
-		session, err := keep.Find(status, id)
+		session, err := keep.Find(status, id, commandFor(path))
 		if err == nil {
 			err = client.StopSession(ctx, session.ID)
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/diagnosis"
 )
 
 // Each wrong call of via is told with what is right.
@@ -19,7 +21,7 @@ func TestViaUsage(t *testing.T) {
 		r := command("", strings.Fields(args)...)
 		require.Equal(t, exitUsage, r.code, args)
 		require.Contains(t, r.stderr, want)
-		require.Contains(t, r.stderr, "Run `droid-acp via --help` for the usage.")
+		require.Contains(t, r.stderr, "Run "+diagnosis.Command("via", "--help")+" for the usage.")
 		require.Empty(t, r.stdout)
 	}
 }

@@ -116,6 +116,28 @@ func TestExit(t *testing.T) {
 	require.Equal(t, "droid could not be started: $HOME is not defined, and droid needs it. Set HOME to your home directory and start the agent again.", home.Error())
 }
 
+// A droid that says why it crashed has crashed for that, whichever signal ends it: Bun ends itself by SIGILL.
+func TestCrash(t *testing.T) {
+	const crashed, lacks = "droid itself crashed (", "This processor lacks instructions"
+	oh := "oh no: Bun has crashed. This indicates a bug in Bun, not your code."
+	for said, want := range map[string]string{
+		"Bun v1.3.9 (d5628db2) Linux x64 (baseline)\npanic(main thread): Segmentation fault at address 0x275E9800000\n" + oh: crashed + "Segmentation fault at address 0x275E9800000)",
+		"panic: invalid enum value\n" + oh:  crashed + "invalid enum value)",
+		oh:                                  crashed + "Bun has crashed. This indicates a bug in Bun, not your code)",
+		"oh no: Bun has ran out of memory.": crashed + "Bun has ran out of memory)",
+		"CPU lacks AVX support. Please consider upgrading to a newer CPU.\npanic(main thread): Illegal instruction at address 0x1D01CF\n" + oh: lacks,
+		"a warning of a panic: none": lacks,
+		"":                           lacks,
+	} {
+		exit := &droid.ExitError{Path: "/bin/droid", Code: -1, Signal: "SIGILL", Stderr: strings.Split(said, "\n")}
+		require.True(t, strings.HasPrefix(Exit(exit).Remedy, want), "%s: %s", said, Exit(exit).Remedy)
+		if strings.HasPrefix(want, crashed) {
+			require.Contains(t, Exit(exit).Remedy, "Try again; if it crashes again, a newer droid may help. Update droid, by `/bin/droid update`")
+		}
+	}
+	require.Contains(t, Exit(&droid.ExitError{Code: -1, Signal: "SIGTRAP", Stderr: []string{"panic(main thread): Segmentation fault at address 0x0", oh}}).Remedy, crashed)
+}
+
 func TestGroups(t *testing.T) {
 	for kind, want := range map[string]Group{
 		"droid_not_found":      NotInstalled,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -121,13 +122,27 @@ const noCommand = 127
 
 // Exit explains that droid ended before it could be used.
 func Exit(err *droid.ExitError) *Trouble {
-	if err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node") {
+	crash := crashOf(err)
+	switch {
+	case err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node"):
 		return &Trouble{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + InstallWords()}
-	}
-	if err.Signal == "SIGILL" {
+	case strings.HasPrefix(crash, "Illegal instruction") || crash == "" && err.Signal == "SIGILL":
 		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
+	case crash != "":
+		return &Trouble{Exited, Sentence(err), "droid itself crashed (" + crash + "). Try again; if it crashes again, a newer droid may help. " + UpdateIt(cmp.Or(err.Path, "droid"))}
 	}
 	return &Trouble{Exited, Sentence(err), TryIt(cmp.Or(err.Path, "droid"))}
+}
+
+// bunCrash is a line in which Bun, which droid is, says why it crashed, whereupon it ends itself: by SIGILL on amd64.
+var bunCrash = regexp.MustCompile(`(?m)^(?:panic(?:\([^)]*\))?|oh no): (.+?)\.?$`)
+
+// crashOf is the reason that droid gave for a crash, "" for none.
+func crashOf(err *droid.ExitError) string {
+	if said := bunCrash.FindStringSubmatch(strings.Join(err.Stderr, "\n")); said != nil {
+		return said[1]
+	}
+	return ""
 }
 
 // IsStart reports whether an error says why there is no droid process, and not what one

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 )
 
@@ -61,13 +62,14 @@ func Admin(hub Hub, stop func()) http.Handler {
 
 // Client asks a server. Make it with NewClient. A server that takes a question and does not answer in time is a *HungError.
 type Client struct {
-	path  string
-	limit time.Duration // of an answer; that to a request to end something takes endTime besides
+	path    string
+	command relay.Command
+	limit   time.Duration // of an answer; that to a request to end something takes endTime besides
 }
 
 // NewClient makes a client of the server that listens there. It starts none: where nobody listens,
 // each error is ErrNobody.
-func NewClient(path string) *Client { return &Client{path, AnswerTime} }
+func NewClient(path string, command relay.Command) *Client { return &Client{path, command, AnswerTime} }
 
 // Status is what the server says of itself.
 func (c *Client) Status(ctx context.Context) (status serve.Status, err error) {
@@ -155,7 +157,7 @@ func awaitEnd(pid int) {
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
 	var answer bytes.Buffer
-	err := Answered(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
+	err := c.Answered(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
 		way := http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		}}

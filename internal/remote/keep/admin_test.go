@@ -10,7 +10,7 @@ import (
 
 func TestAdmin(t *testing.T) {
 	path := socketPath(t)
-	client := NewClient(path)
+	client := NewClient(path, typed)
 	_, err := client.Status(t.Context())
 	require.ErrorIs(t, err, ErrNobody)
 	require.ErrorIs(t, client.Stop(t.Context()), ErrNobody)
@@ -55,7 +55,7 @@ func TestStopWhileAnotherStarts(t *testing.T) {
 		<-second.stopped
 		second.close()
 	}()
-	require.NoError(t, NewClient(path).Stop(t.Context()))
-	require.Eventually(t, func() bool { return NewClient(path).Stop(t.Context()) == nil }, patience, time.Millisecond)
+	require.NoError(t, NewClient(path, typed).Stop(t.Context()))
+	require.Eventually(t, func() bool { return NewClient(path, typed).Stop(t.Context()) == nil }, patience, time.Millisecond)
 	<-ended
 }

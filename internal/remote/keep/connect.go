@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
 )
@@ -36,6 +37,7 @@ type Starter struct {
 	Args    []string // which make it the server
 	Env     []string // its environment
 	Log     string   // a file that gets what it writes to stdout and stderr
+	Command relay.Command
 
 	began func(*child.Detached) // tests: what was started
 }
@@ -140,8 +142,8 @@ func (s *Starter) await(ctx context.Context, path string, server starting) (net.
 			if exited == nil {
 				how = "it has ended (" + server.Exit().Text + ")"
 			}
-			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun `droid-acp serve` in a terminal to see more, or start the agent without --keep",
-				how, s.Log, s.lastWords())}
+			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun %s in a terminal to see more, or start the agent without --keep",
+				how, s.Log, s.lastWords(), s.Command("serve"))}
 		case <-time.After(pause):
 		}
 	}
@@ -173,6 +175,7 @@ const AnswerTime = 5 * time.Second
 type HungError struct {
 	Process int // its id, 0 where the system does not tell
 	Limit   time.Duration
+	Command relay.Command
 }
 
 func (e *HungError) Error() string {
@@ -180,7 +183,7 @@ func (e *HungError) Error() string {
 	if e.Process > 0 {
 		which = fmt.Sprintf(" (process %d)", e.Process)
 	}
-	return fmt.Sprintf("the server that keeps sessions%s does not answer, also not after %v; `droid-acp stop --force` ends it and what it runs", which, e.Limit)
+	return fmt.Sprintf("the server that keeps sessions%s does not answer, also not after %v; %s ends it and what it runs", which, e.Limit, e.Command("stop", "--force"))
 }
 
 // Dial is a way to a server.
@@ -189,10 +192,10 @@ type Dial func(context.Context) (net.Conn, error)
 // why is what ends a question to a server that was not put, or not answered in time.
 type why struct{ error }
 
-// Answered has do ask a server over a connection of dial, and returns its error. Where there is no connection that is dial's
+// Answered has do ask the server over a connection of dial, and returns its error. Where there is no connection that is dial's
 // own, whatever do makes of it, and a *HungError where the server has taken the connection, and limit later do has not
 // returned.
-func Answered(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
+func (c *Client) Answered(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := do(ctx, func(way context.Context) (net.Conn, error) {
@@ -201,7 +204,7 @@ func Answered(ctx context.Context, limit time.Duration, dial Dial, do func(conte
 			cancel(why{err})
 			return nil, err
 		}
-		hung := &HungError{Limit: limit}
+		hung := &HungError{Limit: limit, Command: c.command}
 		if local, ok := conn.(*net.UnixConn); ok {
 			hung.Process, _ = child.Peer(local) // dial has looked who it is
 		}

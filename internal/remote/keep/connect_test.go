@@ -35,7 +35,7 @@ func TestConnectStarts(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			status, err := NewClient(path).Status(t.Context())
+			status, err := NewClient(path, typed).Status(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -57,10 +57,10 @@ func TestConnectStarts(t *testing.T) {
 	conn, err := Connect(t.Context(), path, s)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
-	status, err := NewClient(path).Status(t.Context())
+	status, err := NewClient(path, typed).Status(t.Context())
 	require.NoError(t, err)
 	require.NotEqual(t, first, status.Process)
-	require.NoError(t, NewClient(path).Stop(t.Context()))
+	require.NoError(t, NewClient(path, typed).Stop(t.Context()))
 	require.NoFileExists(t, path)
 	require.NoFileExists(t, lockOf(path))
 }
@@ -88,7 +88,7 @@ func (f fake) Exit() child.Exit        { return child.Exit{} }
 func TestConnectWhileAnotherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := socketPath(t)
-		s := &Starter{Log: filepath.Join(t.TempDir(), "log")}
+		s := &Starter{Command: typed, Log: filepath.Join(t.TempDir(), "log")}
 		require.NoError(t, os.WriteFile(s.Log, []byte("no end"), 0o600))
 		awaited := func() (time.Duration, error) {
 			began := time.Now()
@@ -126,7 +126,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	path := socketPath(t)
 	s, _ := starter(t, "broken", path)
 	_, err := Connect(t.Context(), path, s)
-	require.ErrorContains(t, err, "the server that keeps sessions did not start: it has ended (exit status 3). Its log "+s.Log+" ends with:\nthis server is broken\nRun `droid-acp serve` in a terminal to see more")
+	require.ErrorContains(t, err, "the server that keeps sessions did not start: it has ended (exit status 3). Its log "+s.Log+" ends with:\nthis server is broken\nRun <serve> in a terminal to see more")
 	s.Program = "/no/such/program"
 	_, err = Connect(t.Context(), path, s)
 	require.ErrorContains(t, err, "the server that keeps sessions was not started: ")
@@ -163,26 +163,26 @@ func TestHungServer(t *testing.T) {
 	conn, err := Connect(t.Context(), path, s)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
-	client := &Client{path, patience}
+	client := &Client{path, typed, patience}
 	status, err := client.Status(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
 	client.limit = 100 * time.Millisecond
-	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; `droid-acp stop --force` ends it and what it runs", status.Process)
+	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; <stop --force> ends it and what it runs", status.Process)
 	require.Eventually(t, func() bool { // the signal is on its way
 		_, err = client.Status(t.Context())
 		return err != nil
 	}, patience, time.Millisecond)
 	require.EqualError(t, err, want)
 	require.EqualError(t, client.Stop(t.Context()), want)
-	err = Answered(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
+	err = client.Answered(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		require.NoError(t, err)
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	require.EqualError(t, err, want)
-	err = Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
+	err = client.Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		return fmt.Errorf("sending the handshake: %s", err)
 	})
@@ -192,7 +192,7 @@ func TestHungServer(t *testing.T) {
 	_, err = client.Status(t.Context())
 	require.NoError(t, err, "it goes on where it was")
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
-	require.NoError(t, (&Client{path, 300 * time.Millisecond}).Force(t.Context()))
+	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).Force(t.Context()))
 	for _, d := range started.list() {
 		<-d.Exited()
 	}
@@ -209,6 +209,6 @@ func TestForcePolite(t *testing.T) {
 		<-p.stopped
 		p.close()
 	}()
-	require.NoError(t, NewClient(path).Force(t.Context()))
+	require.NoError(t, NewClient(path, typed).Force(t.Context()))
 	<-ended
 }

@@ -41,6 +41,7 @@ type Front struct {
 	In      io.Reader // what the editor says; who made it closes it
 	Out     io.Writer // what the editor is told
 	Connect func(ctx context.Context) (Messages, error)
+	Command relay.Command
 	ByHand  bool      // a person runs it, in a terminal, who sends no requests
 	Stderr  io.Writer // gets what the agent writes there, where Hello asks for it, and must not block
 	Log     *zap.Logger
@@ -222,10 +223,10 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 	var said interface{ Said() string }
 	switch {
 	case errors.As(err, &said):
-		text = "The server that keeps this session has ended the connection: " + said.Said() + ". If it still runs, the turn goes on there; `droid-acp ps` shows it. " +
+		text = "The server that keeps this session has ended the connection: " + said.Said() + ". If it still runs, the turn goes on there; " + f.Command("ps") + " shows it. " +
 			"If it was ended, the turn ended with it, and what was said up to then is stored."
 	case !isEnd(err):
-		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; `droid-acp ps` shows it. " +
+		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; " + f.Command("ps") + " shows it. " +
 			"If not, the turn ended with it, and what was said up to then is stored."
 	}
 	return f.gone(ctx, &GoneError{text + " Start the agent again and open the session again."}, editor)

@@ -172,7 +172,7 @@ func playStranger(path, pid string) {
 		}
 	}
 	fmt.Println("dial:", err)
-	_, err = NewClient(path).Status(context.Background())
+	_, err = NewClient(path, typed).Status(context.Background())
 	fmt.Println("status:", strings.ReplaceAll(fmt.Sprint(err), "\n", " "))
 	number, _ := strconv.Atoi(pid)
 	fmt.Println("signal:", syscall.Kill(number, 0))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -156,7 +157,7 @@ func starter(t testing.TB, play, path string) (*Starter, *started) {
 		}
 	})
 	return &Starter{
-		began: all.began, Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"),
+		began: all.began, Command: typed, Program: self, Args: []string{path}, Env: append(os.Environ(), envPlay+"="+play, "GORACE=atexit_sleep_ms=0"),
 		Log: filepath.Join(t.TempDir(), "logs", "serve.log"),
 	}, all
 }
@@ -170,7 +171,7 @@ func awaitExit(t testing.TB, d *child.Detached, path string) {
 			return
 		case <-time.After(pause):
 		}
-		_ = NewClient(path).Stop(context.Background()) // where it listens already
+		_ = NewClient(path, typed).Stop(context.Background()) // where it listens already
 		require.True(t, time.Now().Before(until), "a server does not end")
 	}
 }
@@ -192,3 +193,6 @@ func isClosed(conn net.Conn) bool {
 	_, err := conn.Read(make([]byte, 1))
 	return err != nil && !os.IsTimeout(err)
 }
+
+// typed shows which command a text has.
+func typed(words ...string) string { return "<" + strings.Join(words, " ") + ">" }

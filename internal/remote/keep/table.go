@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 	"droid-acp/internal/text/visible"
 )
@@ -89,7 +90,7 @@ func short(s serve.Status, id string) string {
 }
 
 // Find is the session whose id begins so. The error names what there is.
-func Find(s serve.Status, id string) (found serve.SessionInfo, err error) {
+func Find(s serve.Status, id string, command relay.Command) (found serve.SessionInfo, err error) {
 	var all []serve.SessionInfo
 	for _, session := range s.Sessions {
 		switch {
@@ -105,11 +106,11 @@ func Find(s serve.Status, id string) (found serve.SessionInfo, err error) {
 	case len(all) > 1:
 		return found, fmt.Errorf("the ids of %d sessions begin with %s; give more of it", len(all), id)
 	case len(s.Sessions) == 0:
-		return found, fmt.Errorf("no session %s is open here; the server has none (`droid-acp ps`)", id)
+		return found, fmt.Errorf("no session %s is open here; the server has none (%s)", id, command("ps"))
 	}
 	names := make([]string, len(s.Sessions))
 	for i, session := range s.Sessions {
 		names[i] = short(s, session.ID)
 	}
-	return found, fmt.Errorf("no session %s is open here; `droid-acp ps` shows %s", id, strings.Join(names, ", "))
+	return found, fmt.Errorf("no session %s is open here; %s shows %s", id, command("ps"), strings.Join(names, ", "))
 }

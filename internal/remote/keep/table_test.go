@@ -49,20 +49,20 @@ func squeezed(text string) []string {
 func TestFind(t *testing.T) {
 	status := serve.Status{Sessions: []serve.SessionInfo{{ID: "aaaaaaaa-1111"}, {ID: "aaaaaaaa-1"}, {ID: "bbbbbbbb-1"}}}
 	for id, want := range map[string]string{"b": "bbbbbbbb-1", "aaaaaaaa-1": "aaaaaaaa-1", "aaaaaaaa-11": "aaaaaaaa-1111"} {
-		found, err := Find(status, id)
+		found, err := Find(status, id, typed)
 		require.NoError(t, err)
 		require.Equal(t, want, found.ID)
 	}
 	for id, want := range map[string]string{
 		"aaaa": "the ids of 2 sessions begin with aaaa; give more of it",
-		"c":    "no session c is open here; `droid-acp ps` shows aaaaaaaa-11, aaaaaaaa-1, bbbbbbbb",
-		"":     "no session  is open here; `droid-acp ps` shows aaaaaaaa-11, aaaaaaaa-1, bbbbbbbb",
+		"c":    "no session c is open here; <ps> shows aaaaaaaa-11, aaaaaaaa-1, bbbbbbbb",
+		"":     "no session  is open here; <ps> shows aaaaaaaa-11, aaaaaaaa-1, bbbbbbbb",
 	} {
-		_, err := Find(status, id)
+		_, err := Find(status, id, typed)
 		require.EqualError(t, err, want)
 	}
-	_, err := Find(serve.Status{}, "c")
-	require.EqualError(t, err, "no session c is open here; the server has none (`droid-acp ps`)")
+	_, err := Find(serve.Status{}, "c", typed)
+	require.EqualError(t, err, "no session c is open here; the server has none (<ps>)")
 }
 
 func TestToken(t *testing.T) {

@@ -7,6 +7,10 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
+// Command writes a command of this program as it can be typed where its text is read, in the quotes that mark commands. One
+// for a server names that, where it has to be named.
+type Command func(words ...string) string
+
 // Agent is what is known of the agent at the other end. The zero value is one of which only that is known that ACP says.
 type Agent struct {
 	Name  string // of its program, and what it calls itself in agentInfo

@@ -275,6 +275,29 @@ func opens(method string) bool {
 	return false
 }
 
+// loadsEnd gives up what a client that has gone loads, unless it ends by itself in time.
+func (s *Server) loadsEnd(c *Client) {
+	for a := range s.agents {
+		for id, asked := range a.calls {
+			if asked.client == c && asked.session != nil && opens(asked.method) {
+				time.AfterFunc(loadTime, func() { a.giveUp(id) })
+			}
+		}
+	}
+}
+
+// giveUp has a load that the agent has not answered be one that failed.
+func (a *agent) giveUp(id string) {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	if asked := a.calls[id]; asked != nil {
+		delete(a.calls, id)
+		a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
+		a.opened(asked, nil)
+		a.rest()
+	}
+}
+
 // opened registers a session that the agent has opened, or forgets one that it has not.
 func (a *agent) opened(c *call, result []byte) {
 	open := c.session

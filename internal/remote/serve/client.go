@@ -106,6 +106,7 @@ func (c *Client) leave() {
 	for _, open := range s.sessions {
 		open.detach(c)
 	}
+	s.loadsEnd(c)
 	if a := c.agent; a != nil {
 		a.owner = nil
 		for _, q := range s.questions {
@@ -284,7 +285,7 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	case len(open.watchers) > 0 || open.agent.ending || open.keep:
 		c.forward(c.agent, line, h, nil) // which says so
 	case open.state() != Idle:
-		refuse("deleting session " + open.id + ": a turn runs in it, which no window shows; open the session and stop that, or end it with droid-acp stop " + open.id)
+		refuse("deleting session " + open.id + ": a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
 	default:
 		open.yield(c.later(line))
 	}

@@ -82,9 +82,14 @@ func (w *world) hears(a *actor) {
 	}
 }
 
-// acts has an agent answer all that it has heard, or ask, or say something.
+// acts has an agent answer all that it has heard, or ask, or say something. One that has ended does nothing.
 func (w *world) acts(a *fakeAgent, sessions []string) {
 	for {
+		select {
+		case <-a.exited:
+			return
+		default:
+		}
 		select {
 		case line := <-a.lines:
 			var m message

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ func TestDeleteSession(t *testing.T) {
 		prompt := one.prompts(a, "s1", "go")
 		one.Gone()
 		remove(two)
-		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it with droid-acp stop s1"}, two.take())
+		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		remove(two)
@@ -189,6 +190,46 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A load that its agent never answers ends some time after its window has gone: others see the session again, and who
+// waited for it goes on.
+func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Emacs", everything)
+		two.loads("s1", "/v", "")
+		loading := a.next()
+		two.Gone()
+		three, _ := h.client("Zed", everything)
+		three.load("s1")
+		a.hearsNothing()
+		time.Sleep(loadTime)
+		require.Equal(t, loading.ID, a.next().Params["requestId"])
+		require.Equal(t, []string{"agent: What was said before this session was opened here is not shown. Load it again when it rests: droid has all of it.",
+			`l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, three.take())
+		a.chunk("s1", "new")
+		a.answer(loading, "{}")
+		a.chunk("s1", "newer")
+		for _, c := range []*fakeClient{one, three} {
+			require.Equal(t, []string{"agent: new", "agent: newer"}, c.take())
+		}
+		require.Equal(t, "/w", h.Status().Sessions[0].Directory)
+	})
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.load("s1")
+		a.next()
+		one.Gone()
+		two, own := h.client("Emacs", everything)
+		two.load("s1")
+		own.hearsNothing()
+		time.Sleep(loadTime)
+		own.answer(own.next(), "{}")
+		require.Equal(t, []string{"l= {}"}, two.take())
+		<-a.exited
+	})
 }
 
 // Who has missed something when another window loads the session is told that it cannot be shown, and what was

@@ -108,6 +108,7 @@ type Options struct {
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
 	KeepIdle  time.Duration // how long an agent stays without a client once nothing runs
 	Version   string
+	Command   relay.Command
 	Stderr    io.Writer // gets the agents' stderr, and must not block
 	Log       *zap.Logger
 
@@ -119,6 +120,8 @@ type Options struct {
 const (
 	// endTime is how long an agent may take to end. This program's own takes up to 20 s.
 	endTime = 25 * time.Second
+	// loadTime is how long the load of a client that has gone may take.
+	loadTime = 30 * time.Second
 )
 
 // Server has the agents, sessions and clients. Make it with New, and end it with Close.
@@ -231,7 +234,7 @@ func (s *Server) End(ctx context.Context, id string) error {
 	open := s.sessions[id]
 	if open == nil {
 		s.mu.Unlock()
-		return fmt.Errorf("no session %s is open here; droid-acp ps lists those that are", id)
+		return fmt.Errorf("no session %s is open here; %s lists those that are", id, s.Command("ps"))
 	}
 	params := map[string]string{"sessionId": id}
 	open.agent.notify("session/cancel", params)

@@ -198,7 +198,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		var err error
 		h.Server, err = New(Options{
 			Agent: relay.Agent{Knows: "droid", Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
-			Version: "1", Log: zap.NewNop(),
+			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
 			start: func(hello Hello, stderr io.Writer) (process, error) {
 				if h.fail != nil {
 					return nil, h.fail
@@ -621,7 +621,7 @@ func TestEndOfASession(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
-		require.ErrorContains(t, h.End(context.Background(), "s9"), "no session s9 is open here")
+		require.ErrorContains(t, h.End(context.Background(), "s9"), "no session s9 is open here; <ps> lists those that are")
 		ended := make(chan error)
 		go func() { ended <- h.End(context.Background(), "s1") }()
 		require.Equal(t, "session/cancel", a.next().Method)

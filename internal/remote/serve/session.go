@@ -23,7 +23,7 @@ type session struct {
 	title       string
 	journal     *journal
 	watchers    []*watcher // in the order in which they came
-	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone
+	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
 	changing    bool       // an agent opens it for the first time, or closes it for another one
 	later       []func()   // what waits for that
 	keep        bool       // its agent does not close it
