@@ -87,12 +87,8 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 	}
 	text := s.show.LeftMessage(c.Left, c.Line, lastWords)
 	s.tell(s.show.LeftEnded(c.Left, how, lastWords, c.Stopped)...)
-	switch {
-	case text == "" || c.Stopped:
-	case s.load != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne():
-		s.out.Keep(text)
-	default:
-		tellNow(s, text)
+	if text != "" && !c.Stopped {
+		s.tellSafely(text)
 	}
 }
 
@@ -125,11 +121,7 @@ func (s *Session) tellBackground() []*background.Command {
 	if len(lines) > 0 {
 		text += ": " + strings.Join(lines, ", ")
 	}
-	if s.load != nil || !s.out.Known() {
-		s.out.Keep(text + ".") // what a load shows comes first
-	} else {
-		tellNow(s, text+".")
-	}
+	s.tellSafely(text + ".")
 	return left
 }
 

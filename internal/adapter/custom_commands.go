@@ -26,11 +26,7 @@ func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 	s.proc.Ask()
 	defer s.proc.Answered()
 	var found commands.Found
-	t.Beside(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		found = commands.Find(ctx, client)
-	})
+	_ = t.BesideFor(limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
 	if s.proc.Client() == client {
 		s.commands.Take(look, found)
 		s.tellState()

@@ -167,16 +167,11 @@ func settled(o *options.State, id, value string, err error) *acp.RequestError {
 }
 
 // changeSettings has a droid change settings. It is not asked where there is nothing to change.
-func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPatch) (err error) {
+func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPatch) error {
 	if patch.IsZero() {
 		return nil
 	}
-	t.Beside(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, settingsTime)
-		defer cancel()
-		err = client.UpdateSettings(ctx, patch)
-	})
-	return err
+	return t.BesideFor(settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
 }
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms

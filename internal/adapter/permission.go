@@ -88,13 +88,8 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	if d.Plan == "" {
 		return d
 	}
-	var err error
-	t.Beside(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, planTold)
-		defer cancel()
-		err = client.AddUserMessage(ctx, stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan})
-	})
-	if err != nil {
+	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
+	if err := t.BesideFor(planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel

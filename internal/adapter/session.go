@@ -227,6 +227,15 @@ func (s *Session) tell(things ...protocol.Update) {
 // tellNow tells a Notice though no turn runs.
 func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...) }
 
+// tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
+func (s *Session) tellSafely(text string) {
+	if s.load != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne() {
+		s.out.Keep(text)
+		return
+	}
+	tellNow(s, text)
+}
+
 // tellKept tells what waits for a prompt, which begins or will not come.
 func tellKept(s *Session) {
 	if s.out.Known() {

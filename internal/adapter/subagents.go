@@ -34,11 +34,7 @@ const fileTime = 2 * time.Second
 // readSubagent reads a subagent's file on, beside the owner.
 func (s *Session) readSubagent(t *owner.Task, id string) (from, to store.Place, lines []stream.ChildLine) {
 	from = s.proc.Subagents.Place(id)
-	t.Beside(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, fileTime)
-		defer cancel()
-		lines, to = s.agent.threads.Subagent(ctx, id, from)
-	})
+	_ = t.BesideFor(fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })
 	return from, to, lines
 }
 

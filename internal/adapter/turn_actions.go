@@ -171,13 +171,9 @@ func (s *Session) interrupt() {
 		if client == nil {
 			return
 		}
-		t.Beside(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, interruptTime)
-			defer cancel()
-			if err := client.Interrupt(ctx); err != nil {
-				s.log.Debug("interrupt", zap.Error(err))
-			}
-		})
+		if err := t.BesideFor(interruptTime, client.Interrupt); err != nil {
+			s.log.Debug("interrupt", zap.Error(err))
+		}
 	})
 }
 
@@ -188,16 +184,11 @@ func (s *Session) takeBack(request string) {
 		return
 	}
 	s.Go(func(t *owner.Task) {
-		client, err := s.proc.Client(), error(nil)
+		client := s.proc.Client()
 		if client == nil {
 			return // droid has died, and the prompt ends with that
 		}
-		t.Beside(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, interruptTime)
-			defer cancel()
-			err = client.TakeBack(ctx, request)
-		})
-		if err != nil {
+		if err := t.BesideFor(interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}

@@ -22,11 +22,10 @@ func (s *Session) tellUsage() {
 	s.Go(func(t *owner.Task) {
 		s.proc.Ask()
 		defer s.proc.Answered()
-		client, stats, err := s.proc.Client(), droid.ContextStats{}, error(nil)
-		t.Beside(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, askTime)
-			defer cancel()
+		client, stats := s.proc.Client(), droid.ContextStats{}
+		err := t.BesideFor(askTime, func(ctx context.Context) (err error) {
 			stats, err = client.ContextStats(ctx)
+			return err
 		})
 		if s.ended || err != nil {
 			return

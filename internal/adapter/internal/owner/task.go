@@ -1,6 +1,9 @@
 package owner
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Task is work of an owner's that waits for something in between: a function in a goroutine of its
 // own, which reads from top to bottom. The owner stands still while a task runs, and so do all other
@@ -67,6 +70,16 @@ func (t *Task) Beside(f func(ctx context.Context)) {
 	if panicked != nil {
 		panic(panicBeside{panicked})
 	}
+}
+
+// BesideFor is Beside for a call that may take so long, and that fails.
+func (t *Task) BesideFor(limit time.Duration, f func(ctx context.Context) error) (err error) {
+	t.Beside(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err = f(ctx)
+	})
+	return err
 }
 
 // panicBeside is a panic beside the owner, on its way through a task.
