@@ -4,11 +4,8 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/owner"
-	"droid-acp/internal/adapter/problem"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or
@@ -31,24 +28,4 @@ func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 		s.commands.Take(look, found)
 		s.tellState()
 	}
-}
-
-// known returns when a prompt that begins with "/name" may go to droid: the command may have come or
-// gone just now, so it is looked for.
-func (p *userPrompt) known(ctx context.Context, t *owner.Task) *acp.RequestError {
-	s := p.s
-	name, _, ok := commands.Split(p.typed)
-	if !ok {
-		return nil
-	}
-	s.lookForCommands(t, lookTime)
-	if s.commands.Removed(name) {
-		return commandGone(name)
-	}
-	return nil
-}
-
-// commandGone answers a prompt with a command that was removed while droid ran.
-func commandGone(name string) *acp.RequestError {
-	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }

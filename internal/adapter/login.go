@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -10,7 +9,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
@@ -81,20 +79,4 @@ func (s *Session) renewIdle() {
 func (s *Session) mustRenew(client *droid.Client) bool {
 	old, lacks := s.agent.accounts.Age(client)
 	return lacks || old && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
-}
-
-// renew ends the droid of a prompt that begins where it must be replaced.
-func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError {
-	s := p.s
-	client := s.proc.Client()
-	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
-		return nil
-	}
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
-		return err
-	}
-	if s.proc.Client() == client && !s.proc.Ending() {
-		s.endDroid(replaced, "it does not know of a login")
-	}
-	return nil
 }

@@ -139,7 +139,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
 		call.err = changeSettings(t, call.client, patch)
 	}
-	s.hearAll(t) // settings_updated comes before the reply
+	s.hearAll(t) // settings_updated comes before the reply: heed has it in s.options now
 	switch why := whyNoDroid(call.err); {
 	case why != nil:
 		return why

@@ -136,3 +136,9 @@ func (r *permissionRequest) approveEdited(text string) {
 	s.tell(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
 	s.droidHasAnswer(ev.RequestID, false)
 }
+
+// droidHasAnswer tells the normaliser that droid has the answer to a permission or a
+// question, and applies the events that waited for that.
+func (s *Session) droidHasAnswer(requestID string, refused bool) {
+	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
+}

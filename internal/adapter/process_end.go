@@ -75,7 +75,8 @@ func (s *Session) hearOut(client *droid.Client) {
 	<-closed
 }
 
-// droidGone takes the end of a droid that the session had.
+// droidGone takes the end of a droid that the session had: its events have ended, and its process is gone. Each prompt that it had ends,
+// unless the next droid is to get it; that is started where a prompt, or another request, waits for one in awaitDroid.
 func (s *Session) droidGone() {
 	client := s.proc.Client()
 	err := client.ExitError()

@@ -76,13 +76,14 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}
-		if s.restoreSettings(t, before); s.proc.Ending() {
+		s.restoreSettings(t, before)
+		if s.proc.Ending() {
 			_ = s.until(s.Context, t, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
 		case died && s.out.Known() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
-			tries++ // it had no prompt, so none fails with it
+			tries++ // it was given no prompt, so none fails with it
 			continue
 		case died && s.out.Known():
 			failure = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
@@ -134,30 +135,6 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 	}
 	s.hearAll(t) // settings_updated comes before the reply
 	s.options.Restarted(before)
-}
-
-// inItsMode has droid be in the mode that the session had before droid was started again, or in one
-// that asks more. Where it is not, it is asked once more for that mode. The error says that it still
-// does not take it.
-func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestError {
-	mode := s.options.Owed()
-	if mode == "" {
-		return nil
-	}
-	release, failure := s.holdCalls(ctx, t)
-	if failure != nil {
-		return failure
-	}
-	defer release()
-	var call droidCall
-	for call.next(ctx, t, s, 1) {
-		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
-	}
-	s.hearAll(t) // settings_updated comes before the reply
-	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
-		return why
-	}
-	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
 }
 
 // adopt makes client the session's process. Its events are read from now on.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	if wrong != nil {
 		return nil, problem.InvalidParams("%v", wrong)
 	}
-	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // the turn outlives its images; a text always encodes
+	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
 	s, place, err := a.reach(c)
 	if err != nil && err.Code == problem.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
@@ -110,7 +111,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 			s.prompts.CancelOne(time.Now(), p.id)
 			end, _ = p.end.Await(context.Background(), t)
 		}
-		return end.result, end.err
+		return end.result, end.err // for the log: the response has left in respond
 	})
 }
 
@@ -232,19 +233,6 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	return missing
 }
 
-// lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
-// made or removed them.
-func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
-	if len(p.missing) == 0 {
-		return
-	}
-	content, missing := p.content, map[string]bool(nil)
-	p.s.besideFor(ctx, t, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
-	if ctx.Err() == nil {
-		p.missing = missing
-	}
-}
-
 // check refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
 func (p *userPrompt) check() *acp.RequestError {
@@ -275,4 +263,18 @@ func (p *userPrompt) compose() *acp.RequestError {
 	}
 	p.message, p.message.Schema = message, p.schema
 	return p.refusedProgram()
+}
+
+// refusedProgram is why a prompt is not given to droid: it begins with a command that is a
+// program of a project that nobody has trusted, which droid would run.
+func (p *userPrompt) refusedProgram() *acp.RequestError {
+	client := p.s.proc.Client()
+	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
+		return nil
+	}
+	program, ok := client.Without().Typed(p.message.Text)
+	if !ok {
+		return nil
+	}
+	return problem.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
 }

@@ -124,9 +124,3 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 func (s *Session) moment() show.Moment {
 	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
 }
-
-// droidHasAnswer tells the normaliser that droid has the answer to a permission or a
-// question, and applies the events that waited for that.
-func (s *Session) droidHasAnswer(requestID string, refused bool) {
-	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
-}

@@ -11,7 +11,6 @@ import (
 
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -167,18 +166,4 @@ func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestE
 	s.endDroid(replaced, "what the project brings is to run, or no more")
 	_, _, err := s.awaitDroid(ctx, t, 1)
 	return err
-}
-
-// refusedProgram is why a prompt is not given to droid: it begins with a command that is a
-// program of a project that nobody has trusted, which droid would run.
-func (p *userPrompt) refusedProgram() *acp.RequestError {
-	client := p.s.proc.Client()
-	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
-		return nil
-	}
-	program, ok := client.Without().Typed(p.message.Text)
-	if !ok {
-		return nil
-	}
-	return problem.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/owner"
@@ -18,10 +17,11 @@ import (
 // 0.14 s on a busy machine.
 const interruptTime = 2 * time.Second
 
-// act does one thing that the turn machine wants.
+// act does one thing that the turn machine wants. What happens to prompts is told to the machine by s.prompts (turns.Queue), which then
+// calls this for each of the actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // who asked for it waits in the line, see Session.change
+	case turns.Begin: // goOn, which follows, has who asked for it go on: it waits in Session.change
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
@@ -50,64 +50,6 @@ func (s *Session) act(a turns.Action) {
 	default:
 		s.log.Error("the turn machine wants what nobody does", zap.Any("action", a))
 	}
-}
-
-// begin prepares a prompt whose turn has come: it goes to droid when that is there and all else that
-// the prompt needs. It is given up when the prompt ends, or needs another droid since this one died.
-func (p *userPrompt) begin() {
-	s := p.s
-	s.out.Use(p.session)
-	tellKept(s)
-	s.proc.Stay()
-	s.usage.NotDue()
-	s.commands.NotDue()
-	lookForOthers(s)
-	p.giveUp() // a preparation before, if droid has died
-	p.takeQuestionBack()
-	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
-	p.giveUp = giveUp
-	s.Go(func(t *owner.Task) {
-		err := p.prepare(ctx, t)
-		switch {
-		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
-		case err != nil:
-			s.prompts.Fail(p.id, err)
-		default:
-			s.prompts.Ready(p.id)
-		}
-	})
-}
-
-// prepare returns when droid may have the prompt, or with why it cannot.
-func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestError {
-	s, crashed := p.s, p.s.prompts.Crashed()
-	if err := p.renew(ctx, t); err != nil {
-		return err
-	}
-	client, info, err := s.awaitDroid(ctx, t, 1)
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	if p.schema != nil {
-		if err := client.Version().Needs(stream.TakesSchema); err != nil {
-			return problem.NotTaken(err)
-		}
-	}
-	if info != nil && crashed {
-		s.tell(show.Thought("droid had ended and was started again; the session continues."))
-	}
-	if err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
-		return err
-	}
-	if err := s.inItsMode(ctx, t); err != nil {
-		return err
-	}
-	s.servers.Await(time.Now())
-	if err := s.until(ctx, t, "the prompt", needServers); err != nil {
-		return err
-	}
-	p.lookAtLinks(ctx, t)
-	return p.known(ctx, t)
 }
 
 // send hands a prompt to droid.
@@ -145,7 +87,7 @@ func (p *userPrompt) sent(request string, err error) {
 		}
 		p.further.reachedModel()
 		s.prompts.Taken(time.Now(), p.id)
-		return
+		return // what droid makes of it comes as events, see droid_events.go
 	}
 	p.keepShellNotes()
 	if diesOf(err) {

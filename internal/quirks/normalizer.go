@@ -33,9 +33,9 @@ type Normalizer struct {
 	messages map[string]*message // assistant messages by droid's id
 	live     []*message          // those with deltas but no snapshot in this turn
 
-	tools    tools
-	asks     []ask               // asks[0] is open, the others are held back
-	answered map[string]struct{} // requests that were open once
+	tools  tools
+	asks   []ask               // asks[0] is open, the others are held back
+	opened map[string]struct{} // requests that were open once
 
 	subagents map[string]*subagent    // by the ids of their sessions, those that have ended too
 	allowing  map[string][]*childCall // that requests of subagents are about, until droid has the answer
@@ -55,7 +55,7 @@ func New(v stream.Version) *Normalizer {
 		over:     map[string]struct{}{},
 		seen:     map[string]bool{},
 		messages: map[string]*message{},
-		answered: map[string]struct{}{},
+		opened:   map[string]struct{}{},
 		tools:    newTools(),
 		hooks:    map[string]stream.HookStarted{},
 
@@ -182,7 +182,7 @@ func (n *Normalizer) Working() bool {
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 
 // take hands out what was emitted since the last call, and behind it the request whose turn has come. While a turn is being
-// stopped, all requests are refused, so one that does not end with it waits until then.
+// stopped, all requests that are handed out are refused, so one that does not end with it waits until then.
 func (n *Normalizer) take() []Event {
 	if len(n.asks) > 0 && !n.asks[0].out && (n.asks[0].ofTurn() || n.turn == nil || !n.turn.interrupted) {
 		n.asks[0].out = true

@@ -72,10 +72,10 @@ func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 
 // ask has a request passed on when none is open, see take.
 func (n *Normalizer) ask(a ask) {
-	if _, ok := n.answered[a.requestID]; ok {
+	if _, ok := n.opened[a.requestID]; ok {
 		return
 	}
-	n.answered[a.requestID] = struct{}{}
+	n.opened[a.requestID] = struct{}{}
 	n.asks = append(n.asks, a)
 }
 

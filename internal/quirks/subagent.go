@@ -103,7 +103,7 @@ func (n *Normalizer) asking(sessions []string) *subagent {
 
 // subagentAsks announces the calls that a subagent asks for. Their ids have its own before them, as two may use the same.
 func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
-	if _, again := n.answered[ev.RequestID]; again {
+	if _, again := n.opened[ev.RequestID]; again {
 		return
 	}
 	uses, calls := slices.Clone(ev.ToolUses), []*childCall{}

@@ -49,13 +49,12 @@ const (
 // begins before the prompts that still wait: the user wants it now. What passes a prompt that droid does not have is the one
 // exception to "first asked, first held". Prompts go in their order, and so do changes.
 var awaits = [...][most]bool{
-	//       prompt: in line, prepared, on its way, with droid, begun, model called, stopping; command, program; change: not begun, under way
-	Session:  {true, true, true, true, false, false, false, false, false, true, true},
-	Calls:    {true, true, true, true, true, false, false, false, false, true, true},
-	Stricter: {false, false, true, true, false, false, false, false, false, true, true},
-	turn:     {false, true, true, true, true, true, true, true, true, true, true},
-	message:  {false, true, true, true, true, true, true, true, true, false, true},
-	joining:  {false, true, true, false, false, false, true, true, true, true, true},
+	Session:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
+	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
+	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
+	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true},
+	joining:  {prepared: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
 // nextPlace is the place of what is asked now, among all that is asked.

@@ -155,11 +155,3 @@ func (m *Machine) cancelMessages(now time.Time, host *prompt) {
 		m.end(host, End{})
 	}
 }
-
-// parkedAs finds a prompt whose turn is over and whose messages are not.
-func (m *Machine) parkedAs(id ID) *prompt {
-	if i := slices.IndexFunc(m.lingering, func(p *prompt) bool { return p.id == id }); i >= 0 {
-		return m.lingering[i]
-	}
-	return nil
-}

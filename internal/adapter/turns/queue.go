@@ -38,8 +38,8 @@ func (q *Queue[P]) Do(actions []Action) {
 	}
 }
 
-// What happens to prompts and changes: each tells the machine, and does what that wants. Ended, Dropped and Join are
-// the Machine's own: their caller does the actions.
+// What happens to prompts and changes: each tells the Machine, whose method of this name says what follows, and does what that wants.
+// Ended, Dropped and Join are the Machine's own: their caller does the actions.
 
 func (q *Queue[P]) Spoke()                                  { q.Do(q.Machine.Spoke()) }
 func (q *Queue[P]) Buried(why error)                        { q.Do(q.Machine.Buried(why)) }

@@ -18,7 +18,7 @@ import (
 
 // Owner is a goroutine that alone touches some state. Everybody else posts work to
 // it. What blocks runs beside it, in goroutines that post their outcome back, so
-// that the owner never waits for anything but the next work.
+// that the owner never waits for anything but the next work, until it was stopped.
 //
 // A panic in the owner or beside it ends the work at hand, not the program: lost is
 // called in the owner, and has what waits for that work end.

@@ -7,8 +7,8 @@ import (
 
 // Task is work of an owner's that waits for something in between: a function in a goroutine of its
 // own, which reads from top to bottom. The owner stands still while a task runs, and so do all other
-// tasks: what the owner has is the task's alone from each of its waits to the next. A task gives the
-// owner up by Pause and Beside, and must block in no other way.
+// tasks, but for those that it has begin or go on: what the owner has is the task's alone from each of its waits to the next, unless
+// it calls Go or Resume. A task gives the owner up by Pause and Beside, and must block in no other way.
 type Task struct {
 	o     *Owner
 	woken chan error

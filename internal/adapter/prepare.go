@@ -1,0 +1,145 @@
+package adapter
+
+import (
+	"context"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
+)
+
+// begin prepares a prompt whose turn has come: it goes to droid when that is there and all else that
+// the prompt needs. It is given up when the prompt ends, or needs another droid since this one died.
+func (p *userPrompt) begin() {
+	s := p.s
+	s.out.Use(p.session)
+	tellKept(s)
+	s.proc.Stay()
+	s.usage.NotDue()
+	s.commands.NotDue()
+	lookForOthers(s)
+	p.giveUp() // a preparation before, if droid has died
+	p.takeQuestionBack()
+	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
+	p.giveUp = giveUp
+	s.Go(func(t *owner.Task) {
+		err := p.prepare(ctx, t)
+		switch {
+		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
+		case err != nil:
+			s.prompts.Fail(p.id, err)
+		default:
+			s.prompts.Ready(p.id)
+		}
+	})
+}
+
+// prepare returns when droid may have the prompt, or with why it cannot.
+func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestError {
+	s, crashed := p.s, p.s.prompts.Crashed()
+	if err := p.renew(ctx, t); err != nil {
+		return err
+	}
+	client, info, err := s.awaitDroid(ctx, t, 1)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if p.schema != nil {
+		if err := client.Version().Needs(stream.TakesSchema); err != nil {
+			return problem.NotTaken(err)
+		}
+	}
+	if info != nil && crashed {
+		s.tell(show.Thought("droid had ended and was started again; the session continues."))
+	}
+	if err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := s.inItsMode(ctx, t); err != nil {
+		return err
+	}
+	s.servers.Await(time.Now())
+	if err := s.until(ctx, t, "the prompt", needServers); err != nil {
+		return err
+	}
+	p.lookAtLinks(ctx, t)
+	return p.known(ctx, t)
+}
+
+// renew ends the droid of a prompt that begins where it must be replaced.
+func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError {
+	s := p.s
+	client := s.proc.Client()
+	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
+		return nil
+	}
+	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
+		return err
+	}
+	if s.proc.Client() == client && !s.proc.Ending() {
+		s.endDroid(replaced, "it does not know of a login")
+	}
+	return nil
+}
+
+// inItsMode has droid be in the mode that the session had before droid was started again, or in one
+// that asks more. Where it is not, it is asked once more for that mode. The error says that it still
+// does not take it.
+func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestError {
+	mode := s.options.Owed()
+	if mode == "" {
+		return nil
+	}
+	release, failure := s.holdCalls(ctx, t)
+	if failure != nil {
+		return failure
+	}
+	defer release()
+	var call droidCall
+	for call.next(ctx, t, s, 1) {
+		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
+	}
+	s.hearAll(t) // settings_updated comes before the reply
+	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
+		return why
+	}
+	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
+}
+
+// lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
+// made or removed them.
+func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
+	if len(p.missing) == 0 {
+		return
+	}
+	content, missing := p.content, map[string]bool(nil)
+	p.s.besideFor(ctx, t, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	if ctx.Err() == nil {
+		p.missing = missing
+	}
+}
+
+// known returns when a prompt that begins with "/name" may go to droid: the command may have come or
+// gone just now, so it is looked for.
+func (p *userPrompt) known(ctx context.Context, t *owner.Task) *acp.RequestError {
+	s := p.s
+	name, _, ok := commands.Split(p.typed)
+	if !ok {
+		return nil
+	}
+	s.lookForCommands(t, lookTime)
+	if s.commands.Removed(name) {
+		return commandGone(name)
+	}
+	return nil
+}
+
+// commandGone answers a prompt with a command that was removed while droid ran.
+func commandGone(name string) *acp.RequestError {
+	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
+}
