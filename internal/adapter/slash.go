@@ -254,8 +254,13 @@ func (r *slashRun) ended() {
 	}
 }
 
-// beside has f run beside the owner. f's context ends with the prompt, and after limit with the error late.
-func (r *slashRun) beside(limit time.Duration, late error, f func(context.Context) error) (err error) {
+// beside has f run beside the owner. f's context ends with the prompt, and after opening.Time.
+func (r *slashRun) beside(f func(context.Context) error) error {
+	return r.besideFor(opening.Time, opening.ErrTime, f)
+}
+
+// besideFor is beside with another limit, whose error is late.
+func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
 	r.task.Beside(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
@@ -285,7 +290,7 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 		return
 	}
 	var text string
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(func(ctx context.Context) (err error) {
 		text, err = f(ctx, client)
 		return err
 	})
@@ -299,7 +304,7 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 // looks has f look, beside the owner, whether droid can do something. A cancel ends that. Where f fails, the command ends with failed
 // and why, and false is returned, as it is when the prompt has ended.
 func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
-	err := r.beside(opening.Time, opening.ErrTime, f)
+	err := r.beside(f)
 	switch {
 	case r.over():
 		return false
@@ -315,7 +320,7 @@ func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
 func (r *slashRun) do(failed, sought string, f func(context.Context) (string, error)) {
 	r.keep()
 	var text string
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(func(ctx context.Context) (err error) {
 		text, err = f(ctx)
 		return err
 	})

@@ -36,7 +36,7 @@ func compactCommand(r *slashRun, instructions string) {
 	var removed int
 	var summary string
 	from, wanted := s.droidID, s.show.TakesSummary()
-	err := r.beside(compactTime, errCompactTime, func(ctx context.Context) error {
+	err := r.besideFor(compactTime, errCompactTime, func(ctx context.Context) error {
 		next = s.agent.threads.Successor(ctx, from)
 		id, n, err := client.Compact(ctx, instructions)
 		if err == nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show/export"
 	"droid-acp/internal/sys/files"
@@ -28,7 +27,7 @@ func exportCommand(r *slashRun, file string) {
 	}
 	what := exported{r.s.droidID, r.s.cwd, file, named, r.s.usage.Past()}
 	var path string
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(func(ctx context.Context) (err error) {
 		path, err = r.s.agent.exportTo(ctx, info, what)
 		return err
 	})

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/droid/rules"
@@ -44,7 +43,7 @@ func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
 		known  []rules.Rule
 		unread error
 	}
-	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+	err = r.beside(func(ctx context.Context) error {
 		got, err := files.Within(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
 			got.known, got.unread = rules.Read(files.Real(cwd), files.Real(home), os.Getenv(droid.EnvSettings))
 			return got, nil
@@ -151,7 +150,7 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 		return "As droid-acp reads the lists, since no droid runs that has a check of its own: " + asRead(known, command, mode)
 	}
 	var check droid.RuleCheck
-	err := r.beside(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
+	err := r.besideFor(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
 		check, err = client.CheckRules(ctx, cwd, command)
 		return err
 	})
@@ -261,7 +260,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 	}
 	for range rulesTries {
 		for _, k := range mine {
-			err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+			err := r.beside(func(ctx context.Context) error {
 				_, err := files.Within(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.Done(func() error { return rules.TakeBack(files.Locks{}, k) }))
 				return err
 			})

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
@@ -39,7 +38,7 @@ func rewindCommand(r *slashRun, args string) {
 	var next store.Successor
 	var files droid.RewindInfo
 	var changes []show.RewoundFile
-	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err = r.beside(func(ctx context.Context) (err error) {
 		next = r.s.agent.threads.Successor(ctx, session)
 		files, err = rewindFiles(ctx, client, session, to, info.Messages, cwd, len(fields) > 1)
 		changes = r.s.agent.rewoundFiles(ctx, files, info.Messages, cwd)
@@ -63,7 +62,7 @@ func rewindCommand(r *slashRun, args string) {
 	}
 	defer titles()
 	var text string
-	err = r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) error {
+	err = r.beside(func(ctx context.Context) error {
 		said, id, err := rewindBefore(ctx, client, next.From, next.Title, to, files)
 		if err == nil {
 			next.Made(id, store.LinkRewind)

@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
@@ -22,7 +21,7 @@ func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path, release, trusted string
 	cwd := s.cwd
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(func(ctx context.Context) (err error) {
 		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -14,7 +13,7 @@ func trustCommand(r *slashRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
 	var answer trust.Answer
-	err := r.beside(opening.Time, opening.ErrTime, func(ctx context.Context) (err error) {
+	err := r.beside(func(ctx context.Context) (err error) {
 		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
 		return err
 	})
