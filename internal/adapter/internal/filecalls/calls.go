@@ -36,7 +36,7 @@ type Calls struct {
 	commands []string
 	hooks    []*Hook   // of calls that droid's events have not announced yet
 	deferred *Deferred // nil while no event waits
-	looked   looked    // in the turn that runs, where files stay on the disk
+	looked   []string  // files that a call of this turn reads or changes, where they stay on the disk
 }
 
 // call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.
@@ -96,15 +96,29 @@ func (c *Calls) Heard(ev quirks.Event, cwd string) {
 func (c *Calls) HeardHooks(ev stream.Event) {
 	switch ev := ev.(type) {
 	case stream.HookStarted:
-		i := slices.IndexFunc(c.open, func(o *call) bool { return o.edits() && o.before && o.ran == "" && o.told.Name == ev.Tool })
-		if ev.EventName != AfterTool || i < 0 {
+		if ev.EventName == AfterTool {
+			c.ran(ev)
+		}
+	case stream.HookCompleted:
+		for _, o := range slices.Clone(c.open) {
+			if o.ran != "" && o.ran == ev.HookID && !o.after {
+				c.drop(o)
+			}
+		}
+	}
+}
+
+// ran notes which hooks droid runs after the first edit by this tool that it has made.
+func (c *Calls) ran(ev stream.HookStarted) {
+	for _, o := range c.open {
+		if o.edits() && o.before && o.ran == "" && o.told.Name == ev.Tool {
+			o.ran = ev.HookID
+			for _, h := range ev.Commands {
+				o.others = o.others || !stream.IsOwnHook(h.Command)
+			}
+			c.serve()
 			return
 		}
-		c.open[i].ran = ev.HookID
-		c.open[i].others = slices.ContainsFunc(ev.Commands, func(h stream.HookCommand) bool { return !stream.IsOwnHook(h.Command) })
-		c.serve()
-	case stream.HookCompleted:
-		c.drop(func(o *call) bool { return o.ran != "" && o.ran == ev.HookID && !o.after })
 	}
 }
 
@@ -129,38 +143,39 @@ func (c *Calls) started(told quirks.ToolInput, cwd string) {
 // ended lets go of what a call held. After a success the hook after the tool is still to
 // come on a droid that tells the result before it (0.99).
 func (c *Calls) ended(ev quirks.ToolEnded) {
-	if c.call(ev.ID) == nil {
+	o := c.call(ev.ID)
+	switch {
+	case o == nil:
 		c.overlay.CommandEnded(ev.ID)
+	case !o.edits() || o.after || !o.before || ev.IsError:
+		c.drop(o)
 	}
-	c.drop(func(o *call) bool {
-		return o.told.ID == ev.ID && (!o.edits() || o.after || !o.before || ev.IsError)
-	})
 }
 
 // clear lets go of all calls: the turn or the process has ended.
 func (c *Calls) clear() {
-	c.drop(func(*call) bool { return true })
+	for _, o := range c.open {
+		c.overlay.Drop(o.told.ID)
+	}
 	for _, id := range c.commands {
 		c.overlay.CommandEnded(id)
 	}
-	c.hooks, c.commands = nil, nil
+	c.open, c.hooks, c.commands = nil, nil, nil
 }
 
-// drop ends calls, and lets go of what they hold.
-func (c *Calls) drop(which func(*call) bool) {
-	c.open = slices.DeleteFunc(c.open, func(o *call) bool {
-		ends := which(o)
-		if ends {
-			c.overlay.Drop(o.told.ID)
-		}
-		return ends
-	})
+// drop ends an open call, and lets go of what it holds.
+func (c *Calls) drop(o *call) {
+	i := slices.Index(c.open, o)
+	c.open = slices.Delete(c.open, i, i+1)
+	c.overlay.Drop(o.told.ID)
 }
 
-// call finds an open call.
+// call finds an open call, nil for none of this id.
 func (c *Calls) call(id string) *call {
-	if i := slices.IndexFunc(c.open, func(o *call) bool { return o.told.ID == id }); i >= 0 {
-		return c.open[i]
+	for _, o := range c.open {
+		if o.told.ID == id {
+			return o
+		}
 	}
 	return nil
 }
@@ -191,35 +206,45 @@ func (c *Calls) Waits(h *Hook) bool { return slices.Contains(c.hooks, h) }
 
 // Forget gives up a hook that may wait in vain.
 func (c *Calls) Forget(h *Hook) {
-	c.hooks = slices.DeleteFunc(c.hooks, func(o *Hook) bool { return o == h })
+	if i := slices.Index(c.hooks, h); i >= 0 {
+		c.hooks = slices.Delete(c.hooks, i, i+1)
+	}
 }
 
 // serve gives the hooks whose calls are known their jobs.
 func (c *Calls) serve() {
-	c.hooks = slices.DeleteFunc(c.hooks, func(h *Hook) bool {
-		h.Job = c.job(h)
-		return h.Job != nil
-	})
+	for _, h := range slices.Clone(c.hooks) {
+		if h.Job = c.job(h); h.Job != nil {
+			c.Forget(h)
+		}
+	}
 }
 
 // job is what is to be done for a hook, nil when its call is not known. Of several calls that
 // are alike, droid runs the first one first.
 func (c *Calls) job(h *Hook) *Job {
-	i := slices.IndexFunc(c.open, func(o *call) bool {
+	for _, o := range c.open {
 		waits := h.Event == BeforeTool && !o.before || h.Event == AfterTool && o.ran != "" && !o.after
-		return waits && o.told.Name == h.Tool && slices.Equal(o.files, h.files)
-	})
-	if i < 0 {
-		return nil
+		if waits && o.told.Name == h.Tool && slices.Equal(o.files, h.files) {
+			return c.jobOf(o, h)
+		}
 	}
-	o := c.open[i]
+	return nil
+}
+
+// jobOf is what is to be done for a hook of a call.
+func (c *Calls) jobOf(o *call, h *Hook) *Job {
 	switch {
 	case !o.edits():
 		o.before = true
 		return &Job{Work: Read, Call: quirks.ToolInput{ID: o.told.ID, Name: h.Tool, Input: h.Input}, Files: o.files}
 	case h.Event == BeforeTool:
 		// droid runs the next edit, so the last hook of the one before does not come.
-		c.drop(func(o *call) bool { return o.edits() && o.before && !o.after })
+		for _, before := range slices.Clone(c.open) {
+			if before.edits() && before.before && !before.after {
+				c.drop(before)
+			}
+		}
 		o.before = true
 		return &Job{Work: Prepare, Call: o.told, Files: o.files, Shown: true}
 	}
