@@ -1,6 +1,7 @@
 package opening
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -27,13 +28,15 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), Runtime: true}, zap.NewNop())
 	require.NoError(t, err)
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // this one never tells its version
+	defer cancel()
 	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), func() []droid.Hook { return nil }, zap.NewNop())
-	others, err := opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	others, err := opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")
 	client.Kill()
 	<-client.Exited()
-	_, err = opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	_, err = opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.ErrorIs(t, err, errServers)
 	require.True(t, cannotTake(err))
 	require.True(t, cannotTake(&droid.ExitError{}))
