@@ -101,9 +101,18 @@ func (o *Opener) FindDirectory(ctx context.Context, what, path string) (string, 
 	return here, nil
 }
 
-// CheckDirectory refuses what droid would take and fail on later (0.99 opens a
+// Directory is FindDirectory for one in which a session is to work.
+func (o *Opener) Directory(ctx context.Context, what, path string) (string, error) {
+	here, err := o.FindDirectory(ctx, what, path)
+	if err == nil {
+		err = o.checkDirectory(ctx, what, here)
+	}
+	return here, err
+}
+
+// checkDirectory refuses what droid would take and fail on later (0.99 opens a
 // session in a directory that does not exist).
-func (o *Opener) CheckDirectory(ctx context.Context, what, path string) error {
+func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 	if path == "" {
 		return fmt.Errorf("%s is missing; it must be an absolute path", what)
 	}
@@ -212,7 +221,7 @@ func (o *Opener) place(ctx context.Context, id, cwd string, mine bool) error {
 // the one that droid goes on in, or fallback if that is gone or not known.
 func (o *Opener) DirectoryOf(ctx context.Context, id, fallback string) string {
 	found, err := o.Find(ctx, id)
-	if err != nil || o.CheckDirectory(ctx, "cwd", found.CWD) != nil || o.sameDirectory(ctx, found.CWD, fallback) {
+	if err != nil || o.checkDirectory(ctx, "cwd", found.CWD) != nil || o.sameDirectory(ctx, found.CWD, fallback) {
 		return fallback
 	}
 	return found.CWD
