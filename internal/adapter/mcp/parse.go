@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,8 @@ type given struct {
 // the session can open without it: notices tell the user what was left out or
 // renamed. The error says which server is malformed, in words for the editor.
 func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err error) {
-	if len(raw) == 0 || isEmptyObject(raw) {
+	switch string(bytes.Join(bytes.Fields(raw), nil)) {
+	case "", "{}": // so clients write an empty list whose language has one sign for both
 		return nil, nil, nil
 	}
 	var list []given
@@ -87,11 +89,7 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 		if wrong != "" {
 			return server, true, "has headers that are no list of names and values; " + wrong
 		}
-		headers := make([]stream.MCPHeader, 0, len(list))
-		for _, h := range list {
-			headers = append(headers, stream.MCPHeader(h))
-		}
-		return stream.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
+		return stream.MCPServer{URL: s.URL, Headers: append([]stream.MCPHeader{}, list...), SSE: s.Type == "sse"}, true, ""
 	}
 	return server, false, ""
 }

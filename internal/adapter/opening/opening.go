@@ -70,13 +70,16 @@ type Opener struct {
 
 	cfg   *Config
 	calls *files.Calls
-	hooks func() []droid.Hook // for each process; none where files stay on the disk
-	life  context.Context     // of the agent
+	hooks Hooks
+	life  context.Context // of the agent
 	log   *zap.Logger
 }
 
+// Hooks has those that each process gets; none where files stay on the disk.
+type Hooks interface{ Hooks() []droid.Hook }
+
 // New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *files.Calls, hooks func() []droid.Hook, log *zap.Logger) *Opener {
+func New(life context.Context, cfg *Config, calls *files.Calls, hooks Hooks, log *zap.Logger) *Opener {
 	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
 	o.Spare = droid.NewSpare(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
@@ -131,7 +134,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 	if err != nil {
 		return nil, nil, err
 	}
-	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks()) > 0, added
+	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks.Hooks()) > 0, added
 	client, patience := o.takeSpare(command), hangTime
 	for {
 		if client == nil {
@@ -272,7 +275,7 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 	if !client.TakesRuntime() {
 		return r.MCPServers, nil
 	}
-	r.Hooks = o.hooks()
+	r.Hooks = o.hooks.Hooks()
 	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Without != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
 		client.AwaitStart(wait)

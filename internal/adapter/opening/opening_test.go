@@ -17,6 +17,10 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
+type noHooks struct{}
+
+func (noHooks) Hooks() []droid.Hook { return nil }
+
 // MCP servers that a process cannot be given are not lost: the session is opened
 // in another one.
 func TestServersThatAProcessDoesNotGet(t *testing.T) {
@@ -30,7 +34,7 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // this one never tells its version
 	defer cancel()
-	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), func() []droid.Hook { return nil }, zap.NewNop())
+	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), noHooks{}, zap.NewNop())
 	others, err := opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")

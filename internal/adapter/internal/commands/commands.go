@@ -17,7 +17,6 @@ type List struct {
 	found   Found
 	offered []protocol.AvailableCommand // each name once
 	gone    map[string]bool             // what droid listed once and does not list any more
-	known   bool                        // a look has ended
 
 	looks, taken int       // the last look that began, and the last one whose outcome was taken
 	due          time.Time // of a look that is wanted, zero for none
@@ -59,12 +58,12 @@ func (l *List) Take(look int, found Found) {
 	for _, c := range found.commands {
 		delete(l.gone, c.Name)
 	}
-	l.found, l.known, l.taken = found, true, look
+	l.found, l.taken = found, look
 	l.offered = found.offered()
 }
 
 // Known reports whether a look has ended.
-func (l *List) Known() bool { return l.known }
+func (l *List) Known() bool { return l.taken > 0 }
 
 // Offered are the commands that the user can type.
 func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.offered) }
