@@ -182,7 +182,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 }
 
 // LaunchAlone starts a droid in cwd that runs nothing of anybody's, and has it open a
-// session. It is for a droid that only copies or names one. It blocks.
+// session. It is for a droid that only copies or names one. It blocks. On an error the process is gone.
 func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
@@ -194,10 +194,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 		return nil, nil, problem.NotStarted(err)
 	}
 	info, err := o.openIn(ctx, Time, client, nil, open)
-	if err != nil {
-		return nil, nil, err
-	}
-	return client, info, nil
+	return client, info, err
 }
 
 // errServers is why a process that takes MCP servers did not get them.
