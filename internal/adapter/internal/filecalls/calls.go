@@ -43,14 +43,28 @@ type Calls struct {
 type call struct {
 	told   quirks.ToolInput // with its whole input
 	files  []string         // that it reads or changes, by absolute path
-	before bool             // its hook before the tool has come
-	ran    string           // droid's id of the hooks that it runs after the tool, "" before it does
+	stage  stage            // how far it is
+	ran    string           // droid's id of the hooks that it runs after the tool
 	others bool             // hooks of the user's are among these
-	after  bool             // our hook after the tool has come
 }
+
+type stage int
+
+const (
+	announced stage = iota
+	begun           // its hook before the tool has come
+	done            // droid runs hooks after the tool
+	delivered       // our hook after the tool has come
+)
+
+// stageOf is how far a call is whose hook comes.
+var stageOf = map[string]stage{BeforeTool: announced, AfterTool: done}
 
 // edits reports whether the call changes files.
 func (o *call) edits() bool { return o.told.Name != "Read" }
+
+// goesOn reports whether it is an edit whose hook after the tool may still come.
+func (o *call) goesOn() bool { return o.edits() && (o.stage == begun || o.stage == done) }
 
 // Begin begins with a process whose files go through the editor.
 func (c *Calls) Begin(overlay Overlay) {
@@ -96,28 +110,20 @@ func (c *Calls) Heard(ev quirks.Event, cwd string) {
 func (c *Calls) HeardHooks(ev stream.Event) {
 	switch ev := ev.(type) {
 	case stream.HookStarted:
-		if ev.EventName == AfterTool {
-			c.ran(ev)
+		o := c.first(ev.Tool, begun, nil)
+		if ev.EventName != AfterTool || o == nil || !o.edits() {
+			return
 		}
+		o.stage, o.ran = done, ev.HookID
+		for _, h := range ev.Commands {
+			o.others = o.others || !stream.IsOwnHook(h.Command)
+		}
+		c.serve()
 	case stream.HookCompleted:
 		for _, o := range slices.Clone(c.open) {
-			if o.ran != "" && o.ran == ev.HookID && !o.after {
+			if o.stage == done && o.ran == ev.HookID {
 				c.drop(o)
 			}
-		}
-	}
-}
-
-// ran notes which hooks droid runs after the first edit by this tool that it has made.
-func (c *Calls) ran(ev stream.HookStarted) {
-	for _, o := range c.open {
-		if o.edits() && o.before && o.ran == "" && o.told.Name == ev.Tool {
-			o.ran = ev.HookID
-			for _, h := range ev.Commands {
-				o.others = o.others || !stream.IsOwnHook(h.Command)
-			}
-			c.serve()
-			return
 		}
 	}
 }
@@ -147,7 +153,7 @@ func (c *Calls) ended(ev quirks.ToolEnded) {
 	switch {
 	case o == nil:
 		c.overlay.CommandEnded(ev.ID)
-	case !o.edits() || o.after || !o.before || ev.IsError:
+	case !o.goesOn() || ev.IsError:
 		c.drop(o)
 	}
 }
@@ -174,6 +180,17 @@ func (c *Calls) drop(o *call) {
 func (c *Calls) call(id string) *call {
 	for _, o := range c.open {
 		if o.told.ID == id {
+			return o
+		}
+	}
+	return nil
+}
+
+// first is the first open call of a tool at a stage, with these files, or nil for any. Of several calls
+// that are alike, droid runs the first one first.
+func (c *Calls) first(tool string, at stage, files []string) *call {
+	for _, o := range c.open {
+		if o.told.Name == tool && o.stage == at && (files == nil || slices.Equal(o.files, files)) {
 			return o
 		}
 	}
@@ -220,35 +237,26 @@ func (c *Calls) serve() {
 	}
 }
 
-// job is what is to be done for a hook, nil when its call is not known. Of several calls that
-// are alike, droid runs the first one first.
+// job is what is to be done for a hook, nil when its call is not known.
 func (c *Calls) job(h *Hook) *Job {
-	for _, o := range c.open {
-		waits := h.Event == BeforeTool && !o.before || h.Event == AfterTool && o.ran != "" && !o.after
-		if waits && o.told.Name == h.Tool && slices.Equal(o.files, h.files) {
-			return c.jobOf(o, h)
-		}
-	}
-	return nil
-}
-
-// jobOf is what is to be done for a hook of a call.
-func (c *Calls) jobOf(o *call, h *Hook) *Job {
+	at, ours := stageOf[h.Event]
+	o := c.first(h.Tool, at, h.files)
 	switch {
+	case !ours || o == nil:
+		return nil
 	case !o.edits():
-		o.before = true
+		o.stage = begun
 		return &Job{Work: Read, Call: quirks.ToolInput{ID: o.told.ID, Name: h.Tool, Input: h.Input}, Files: o.files}
-	case h.Event == BeforeTool:
-		// droid runs the next edit, so the last hook of the one before does not come.
+	case at == announced:
 		for _, before := range slices.Clone(c.open) {
-			if before.edits() && before.before && !before.after {
+			if before.goesOn() { // droid runs the next edit, so the last hook of this one does not come
 				c.drop(before)
 			}
 		}
-		o.before = true
+		o.stage = begun
 		return &Job{Work: Prepare, Call: o.told, Files: o.files, Shown: true}
 	}
-	o.after = true
+	o.stage = delivered
 	if o.others {
 		return &Job{Work: Leave, Call: o.told}
 	}
