@@ -101,7 +101,7 @@ func New(cfg Config) *Agent {
 	a.calls, a.stays = files.NewCalls(maxDiskCalls, diskTime), droid.MayStillRun
 	a.calls.Life = a.ctx
 	a.threads = store.NewThreads(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
-	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, a.editorFiles.list, a.log)
+	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, &a.editorFiles, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
 	a.cfg.Start = func(command droid.Command) (*droid.Client, error) {
 		logins := a.accounts.Logins()

@@ -3,7 +3,6 @@ package adapter
 import (
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -13,12 +12,12 @@ import (
 // the file is changed, as droid does it when a user changes the directory, and the process
 // is started there, since it reads the project of its own directory too.
 
-// openStored has the session's process load one of droid's sessions, or make it where no droid has yet.
-func (s *Session) openStored(p droid.LoadParams) opening.Open {
+// openStored has a process load droid's session with so many messages, or make it where no droid has yet.
+func (s *Session) openStored(messages int) opening.Open {
 	if s.proc.Unmade() {
-		return s.agent.opener.Make(p.SessionID, s.cwd, *s.instructed.Load())
+		return s.agent.opener.Make(s.droidID, s.cwd, *s.instructed.Load())
 	}
-	return s.agent.opener.Stored(s.cwd, s.lock.Is(p.SessionID), p)
+	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Mine: s.lock.Is(s.droidID)}
 }
 
 // useDirectory has the session work in the directory that a load asks for. If the

@@ -161,8 +161,8 @@ func (e *editorFiles) close() {
 // hookTime is how long droid lets a hook of ours run, which ends earlier by itself.
 const hookTime = 20 * time.Second
 
-// list are the hooks that droid runs for each call which reads or changes a file.
-func (e *editorFiles) list() []droid.Hook {
+// Hooks are those that droid runs for each call which reads or changes a file.
+func (e *editorFiles) Hooks() []droid.Hook {
 	if !e.on() {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {
 		return nil, problem.CopyNotOpened(id, failure)
 	}
@@ -114,16 +114,11 @@ func (s *Session) backFromCopy(t *owner.Task, failed error) {
 func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
 	newest := ids[len(ids)-1]
 	var made opening.Copied
-	open := func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if _, err := made.From(newest)(ctx, client, nil); err != nil {
-			return nil, err
-		}
-		return a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: made.ID, MessageLimit: 1})(ctx, client, servers)
-	}
+	open := opening.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
 	var err error
 	if from := a.opener.DirectoryOf(c.Context, newest, w.CWD); from != w.CWD {
 		err = a.opener.Copy(c.Context, from, newest, &made)
-		open = a.opener.Stored(w.CWD, false, droid.LoadParams{SessionID: made.ID, MessageLimit: 1})
+		open = opening.Open{ID: made.ID, Messages: 1, CWD: w.CWD}
 	}
 	var client *droid.Client
 	var info *stream.SessionInfo

@@ -155,9 +155,10 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 // settled says whether droid did what it was asked: err is its answer to the request,
 // and the settings are what it reported since.
 func settled(o *options.State, id, value string, err error) *acp.RequestError {
-	kind := strings.ReplaceAll(options.Name(id), " ", "_")
+	name := o.Name(id)
+	kind := strings.ReplaceAll(name, " ", "_")
 	if err != nil {
-		return problem.NotSet(kind, options.Name(id), settingsTime, err)
+		return problem.NotSet(kind, name, settingsTime, err)
 	}
 	if ignored := o.Ignored(id, value); ignored != "" {
 		return problem.Internal(kind+"_ignored", ignored)

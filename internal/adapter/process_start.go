@@ -98,7 +98,7 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 // is idle, so it is killed; it is gone before the new one loads the session.
 func (s *Session) launch(t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
 	retiring := s.proc.Retiring()
-	open := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: historyLimit})
+	open := s.openStored(historyLimit)
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
 	t.Beside(func(ctx context.Context) {

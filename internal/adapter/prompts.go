@@ -256,7 +256,7 @@ func (p *userPrompt) compose() *acp.RequestError {
 		Dir:         s.cwd,
 		AttachFiles: s.proc.Client() == nil || s.proc.Has(stream.TakesAttachedFiles),
 		BlindModel:  s.options.BlindModel(),
-		Missing:     func(path string) bool { return p.missing[path] },
+		Missing:     p.missing,
 	})
 	if err != nil {
 		return problem.InvalidParams("%v", err)

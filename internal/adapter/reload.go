@@ -15,7 +15,6 @@ import (
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 )
@@ -379,11 +378,11 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		if call.client.TakesRuntime() {
 			servers = nil // it has them
 		}
-		load := s.openStored(droid.LoadParams{SessionID: s.droidID, MessageLimit: limit})
+		load := s.openStored(limit)
 		t.Beside(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, call.err = load(ctx, call.client, servers); call.err != nil && context.Cause(ctx) == errLoadHangs {
+			if loaded, call.err = s.agent.opener.OpenIn(ctx, call.client, servers, load); call.err != nil && context.Cause(ctx) == errLoadHangs {
 				call.err = errLoadHangs
 			}
 		})

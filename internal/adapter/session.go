@@ -14,7 +14,6 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/internal/shell"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/internal/waiting"
@@ -40,8 +39,8 @@ type Session struct {
 	instructed atomic.Pointer[instructions.Instructions]
 
 	thread
-	commands   commands.List // droid's and the user's
-	shellNotes shell.Notes
+	commands   commands.List   // droid's and the user's
+	shellNotes []string        // for droid, with the next prompt
 	proc       process.Process // the droid that works for it
 	options    options.State
 	usage      usage.Usage

@@ -37,13 +37,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *acp.RequestError) {
-	w, err := p.Read(func(what, path string) (string, error) {
-		here, err := a.opener.FindDirectory(ctx, what, path)
-		if err == nil {
-			err = a.opener.CheckDirectory(ctx, what, here)
-		}
-		return here, err
-	})
+	w, err := p.Read(ctx, a.opener)
 	if err != nil {
 		return w, problem.InvalidParams("%v", err)
 	}

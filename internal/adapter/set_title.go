@@ -234,7 +234,7 @@ func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Clie
 	if unmark, err := a.opener.MarkOpen(ctx, id); err == nil { // else others do not see it
 		release = func() { a.atEnd("release", files.ReleaseTime, unmark) }
 	}
-	client, _, err = a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, id, a.cfg.Dir), opening.Load(droid.LoadParams{SessionID: id, MessageLimit: 1}))
+	client, _, err = a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, id, a.cfg.Dir), opening.Open{ID: id, Messages: 1})
 	if err != nil {
 		return nil, release, problem.NotOpened(id, err)
 	}

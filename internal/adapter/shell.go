@@ -21,13 +21,12 @@ func (p *userPrompt) addShellNotes() {
 	if name, _, _ := commands.Split(p.message.Text); s.commands.Has(name) {
 		return
 	}
-	p.notes = append(p.notes, s.shellNotes.Take()...)
+	p.notes, s.shellNotes = append(p.notes, s.shellNotes...), nil
 	p.message.Text = strings.Join(p.notes, "") + p.message.Text
 }
 
 // keepShellNotes takes the notes out of a prompt that droid did not take, and keeps
 // them for the next prompt.
 func (p *userPrompt) keepShellNotes() {
-	p.s.shellNotes.PutBack(p.notes)
-	p.notes = nil
+	p.s.shellNotes, p.notes = append(p.notes, p.s.shellNotes...), nil
 }

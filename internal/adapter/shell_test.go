@@ -121,21 +121,21 @@ func TestShellNotesAreKept(t *testing.T) {
 		e := begin(t, playing(says("hi"), listing()...))
 		synctest.Wait()
 		e.inside(func(s *Session) {
-			s.shellNotes.Add("one ")
+			s.shellNotes = append(s.shellNotes, "one ")
 			usage := &userPrompt{s: s}
 			usage.message.Text = "/usage now"
 			usage.addShellNotes()
 			require.Equal(t, "/usage now", usage.message.Text, "droid expands it")
 			lost := &userPrompt{s: s}
 			lost.addShellNotes()
-			s.shellNotes.Add("two ")
+			s.shellNotes = append(s.shellNotes, "two ")
 			lost.keepShellNotes()
 			lost.keepShellNotes()
 			next := &userPrompt{s: s}
 			next.message.Text = "/tmp is full"
 			next.addShellNotes()
 			require.Equal(t, "one two /tmp is full", next.message.Text)
-			require.Empty(t, s.shellNotes.Take())
+			require.Empty(t, s.shellNotes)
 		})
 	})
 }

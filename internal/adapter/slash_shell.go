@@ -26,6 +26,6 @@ func shellCommand(r *slashRun, command string) {
 	r.task.Beside(func(context.Context) { end = shell.Run(ctx, cwd, command, output) })
 	wrote(output.Rest())
 	s.tell(shown.Ended(end.ExitCode, end.Note)...)
-	s.shellNotes.Add(shell.Note(command, shown.Written(), end))
+	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.Written(), end))
 	r.done()
 }

@@ -83,19 +83,12 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 	if before != nil {
 		<-before // some seconds: its droid was told to end
 	}
-	s := &shown{Editor: e, request: c.Response.ID(), decline: func() { cancel(login.ErrDeclined) }}
+	s := &shown{Editor: e, accounts: a, attempt: at, request: c.Response.ID(), end: cancel}
 	shows, hide := context.WithCancel(ctx)
+	s.shows = shows
 	defer s.dialogs.Wait()
 	defer hide()
-	result, err := login.Do(ctx, start, method, login.Listener{
-		Capabilities: e.Client.Raw, Tell: s.tell, Ask: s.ask,
-		Link: func(address string) {
-			a.mu.Lock()
-			at.address = address
-			a.mu.Unlock()
-			s.link(shows, address)
-		},
-	}, e.Log)
+	result, err := login.Do(ctx, start, method, login.Listener{Capabilities: e.Client.Raw, Tell: s.tell, Ask: s.ask, Link: s.link}, e.Log)
 	if err == nil {
 		a.loggedIn(method)
 	}

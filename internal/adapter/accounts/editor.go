@@ -28,27 +28,32 @@ type Editor struct {
 // shown is what the editor is shown of one authenticate request.
 type shown struct {
 	Editor
-	request json.RawMessage // the id of the request
-	decline func()          // ends the login
+	accounts *Accounts
+	attempt  *attempt
+	request  json.RawMessage         // the id of the request
+	end      context.CancelCauseFunc // of the login
+	shows    context.Context         // until it ends the address is shown
 
 	dialogs sync.WaitGroup // goroutines of asksToOpen
 }
 
-// link shows the address that droid opens, until ctx ends: a client that has URL elicitation asks its user, all others get it in
-// words.
-func (s *shown) link(ctx context.Context, address string) {
+// link shows the address that droid opens: a client that has URL elicitation asks its user, all others get it in words.
+func (s *shown) link(address string) {
+	s.accounts.mu.Lock()
+	s.attempt.address = address
+	s.accounts.mu.Unlock()
 	s.log("to log in to Factory, open " + address)
 	if s.Client.URLs {
-		s.dialogs.Go(func() { s.asksToOpen(ctx, address) })
+		s.dialogs.Go(func() { s.asksToOpen(address) })
 	} else {
 		s.inWords(address)
 	}
 }
 
-// asksToOpen has the client ask its user to open the page, and takes that back when ctx ends. A user who only closes the question
+// asksToOpen has the client ask its user to open the page, and takes that back at the end. A user who only closes the question
 // may be in the browser already, so that is no refusal.
-func (s *shown) asksToOpen(ctx context.Context, address string) {
-	id := uuid.NewString()
+func (s *shown) asksToOpen(address string) {
+	ctx, id := s.shows, uuid.NewString()
 	result, err := wire.Request[protocol.ElicitationResult](ctx, s.Conn, "elicitation/create", protocol.LoginElicitation{
 		RequestID: s.request, Mode: "url", ElicitationID: id, URL: address,
 		Message: "Log in to Factory: confirm the code in the browser. droid opens the page, too, where it can.",
@@ -61,7 +66,7 @@ func (s *shown) asksToOpen(ctx context.Context, address string) {
 		s.inWords(address)
 		return
 	case result.Action == "decline":
-		s.decline()
+		s.end(login.ErrDeclined)
 	}
 	<-ctx.Done()
 	s.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: id})

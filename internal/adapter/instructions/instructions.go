@@ -1,13 +1,13 @@
 // Package instructions reads what a client wants of a session that it opens: where the session
 // works, with which MCP servers, and what is added to droid's system prompt. It looks at no
-// disk: who calls it says which directories there are.
+// disk itself.
 package instructions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid/stream"
@@ -42,18 +42,24 @@ type Wanted struct {
 	words bool // the request says which words, maybe none
 }
 
-// Read reads the params. directory returns the name that this system has for a directory, or
-// why that cannot be used; what names it in the params. The error is for the editor.
-func (p Params) Read(directory func(what, path string) (string, error)) (w Wanted, err error) {
+// Disk knows directories.
+type Disk interface {
+	// Directory is the name that this system has for a directory, or why that cannot be used;
+	// what names it in the params.
+	Directory(ctx context.Context, what, path string) (string, error)
+}
+
+// Read reads the params. The error is for the editor.
+func (p Params) Read(ctx context.Context, disk Disk) (w Wanted, err error) {
 	w.SessionID = p.SessionID
-	if w.CWD, err = directory("cwd", p.CWD); err != nil {
+	if w.CWD, err = disk.Directory(ctx, "cwd", p.CWD); err != nil {
 		return w, err
 	}
 	w.CWD = filepath.Clean(w.CWD)
 	if w.Text, w.words, err = readSystemPrompt(p.SystemPrompt, p.Meta); err != nil {
 		return w, err
 	}
-	if w.Roots, err = readRoots(w.CWD, p.AdditionalDirectories, directory); err != nil {
+	if w.Roots, err = readRoots(ctx, disk, w.CWD, p.AdditionalDirectories); err != nil {
 		return w, err
 	}
 	if n := len(w.Added("")); n > maxSystemPrompt {
@@ -65,20 +71,28 @@ func (p Params) Read(directory func(what, path string) (string, error)) (w Wante
 
 // readRoots reads the additional directories. It drops the working directory and what
 // is there twice.
-func readRoots(cwd string, list []string, directory func(what, path string) (string, error)) (roots []string, err error) {
+func readRoots(ctx context.Context, disk Disk, cwd string, list []string) (roots []string, err error) {
 	if len(list) > maxRoots {
 		return nil, fmt.Errorf("additionalDirectories has %d directories; it may have %d", len(list), maxRoots)
 	}
 	for n, path := range list {
-		if path, err = directory(fmt.Sprintf("additionalDirectories[%d]", n), path); err != nil {
+		if path, err = disk.Directory(ctx, fmt.Sprintf("additionalDirectories[%d]", n), path); err != nil {
 			return nil, err
 		}
-		path = filepath.Clean(path)
-		if !paths.Same(path, cwd) && !slices.ContainsFunc(roots, func(root string) bool { return paths.Same(root, path) }) {
+		if path = filepath.Clean(path); !isAmong(path, append(roots, cwd)) {
 			roots = append(roots, path)
 		}
 	}
 	return roots, nil
+}
+
+func isAmong(path string, list []string) bool {
+	for _, other := range list {
+		if paths.Same(path, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // Following is what is wanted of a session that had other instructions before: the directories

@@ -1,6 +1,7 @@
 package instructions
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func TestReadSystemPrompt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p Params
 			require.NoError(t, json.Unmarshal([]byte("{"+c.params+"}"), &p))
-			w, err := p.Read(asNamed)
+			w, err := p.Read(t.Context(), asNamed{})
 			if c.refusal != "" {
 				require.ErrorContains(t, err, c.refusal)
 				return
@@ -60,16 +61,23 @@ func TestReadSystemPrompt(t *testing.T) {
 }
 
 // asNamed takes each directory as it is named.
-func asNamed(_, path string) (string, error) { return path, nil }
+type asNamed struct{}
+
+func (asNamed) Directory(_ context.Context, _, path string) (string, error) { return path, nil }
+
+// rooted takes each directory below the root, but for one.
+type rooted struct{}
+
+func (rooted) Directory(_ context.Context, what, path string) (string, error) {
+	if path == "none" {
+		return "", errors.New(what + " is none")
+	}
+	return "/" + path, nil
+}
 
 func TestReadRoots(t *testing.T) {
 	read := func(list ...string) ([]string, error) {
-		w, err := Params{CWD: "/w/", AdditionalDirectories: list}.Read(func(what, path string) (string, error) {
-			if path == "none" {
-				return "", errors.New(what + " is none")
-			}
-			return "/" + path, nil
-		})
+		w, err := Params{CWD: "/w/", AdditionalDirectories: list}.Read(t.Context(), rooted{})
 		return w.Roots, err
 	}
 	roots, err := read("two words/", "one", "w", "w/../one")

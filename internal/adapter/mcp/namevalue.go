@@ -6,18 +6,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
-)
 
-// nameValue is one variable of an environment, or one header.
-type nameValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
+	"droid-acp/internal/droid/stream"
+)
 
 // nameValues reads the env or the headers of a server: a list of names and values as
 // ACP has it, or an object, as CodeCompanion 19 sends what its users wrote. wrong says
 // what else it is.
-func nameValues(raw json.RawMessage) (list []nameValue, wrong string) {
+func nameValues(raw json.RawMessage) (list []stream.MCPHeader, wrong string) {
 	raw = bytes.TrimSpace(raw)
 	if !bytes.HasPrefix(raw, []byte("{")) {
 		if len(raw) == 0 {
@@ -31,7 +27,7 @@ func nameValues(raw json.RawMessage) (list []nameValue, wrong string) {
 		return nil, wrong
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		list = append(list, nameValue{name, object[name]})
+		list = append(list, stream.MCPHeader{Name: name, Value: object[name]})
 	}
 	return list, ""
 }
@@ -48,11 +44,4 @@ func jsonType(err error) string {
 		return "it is of the JSON type " + wrong.Value
 	}
 	return "one is of the JSON type " + wrong.Value
-}
-
-// isEmptyObject reports whether raw is "{}": so clients write an empty list whose
-// language has one sign for both.
-func isEmptyObject(raw json.RawMessage) bool {
-	inside, ok := bytes.CutPrefix(bytes.TrimSpace(raw), []byte("{"))
-	return ok && string(bytes.TrimSpace(inside)) == "}"
 }

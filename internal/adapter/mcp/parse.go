@@ -1,14 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/text/rawjson"
 )
 
 // given is an MCP server as ACP gives it (McpServer: stdio without a type, http or
@@ -30,12 +30,13 @@ type given struct {
 // the session can open without it: notices tell the user what was left out or
 // renamed. The error says which server is malformed, in words for the editor.
 func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, err error) {
-	if len(raw) == 0 || isEmptyObject(raw) {
+	switch string(bytes.Join(bytes.Fields(raw), nil)) {
+	case "", "{}": // so clients write an empty list whose language has one sign for both
 		return nil, nil, nil
 	}
 	var list []given
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, nil, noList(err)
+		return nil, nil, errors.New("mcpServers must be a list of servers" + rawjson.NoList(err))
 	}
 	names := map[string]bool{}
 	for i, s := range list {
@@ -88,40 +89,31 @@ func (s given) forDroid() (server stream.MCPServer, known bool, problem string) 
 		if wrong != "" {
 			return server, true, "has headers that are no list of names and values; " + wrong
 		}
-		headers := make([]stream.MCPHeader, 0, len(list))
-		for _, h := range list {
-			headers = append(headers, stream.MCPHeader(h))
-		}
-		return stream.MCPServer{URL: s.URL, Headers: headers, SSE: s.Type == "sse"}, true, ""
+		return stream.MCPServer{URL: s.URL, Headers: append([]stream.MCPHeader{}, list...), SSE: s.Type == "sse"}, true, ""
 	}
 	return server, false, ""
 }
-
-var (
-	notInToolNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
-	underscores    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`___+`) })
-)
 
 // toolPrefix is the name that a server gets in droid. droid puts it into the names
 // of the server's tools, SERVER___TOOL, in which model providers allow letters,
 // digits, "_" and "-" alone. 0.99 passes other characters on, and the provider then
 // refuses every prompt.
 func toolPrefix(name string) string {
-	name = underscores().ReplaceAllString(notInToolNames().ReplaceAllString(name, "-"), "__")
+	name = strings.Map(inToolName, name)
+	for strings.Contains(name, "___") {
+		name = strings.ReplaceAll(name, "___", "__")
+	}
 	if strings.Trim(name, "-_") == "" {
 		return "mcp"
 	}
 	return name
 }
 
-// noList says what of mcpServers has the wrong form, without the names of Go's types.
-func noList(err error) error {
-	var wrong *json.UnmarshalTypeError
+// inToolName is what stands for a character of a name.
+func inToolName(r rune) rune {
 	switch {
-	case !errors.As(err, &wrong):
-		return fmt.Errorf("mcpServers must be a list of servers: %w", err)
-	case wrong.Field == "":
-		return errors.New("mcpServers must be a list of servers; it is of the JSON type " + wrong.Value)
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+		return r
 	}
-	return errors.New("mcpServers must be a list of servers; the " + wrong.Field + " of one is of the JSON type " + wrong.Value)
+	return '-'
 }

@@ -124,7 +124,7 @@ func (s *Servers) Silent(names []string) (texts []string) {
 // pass has a name alone.
 func (s *Servers) Unexplained(ev stream.MCPStatusChanged) (servers []stream.MCPServer) {
 	for _, server := range ev.Servers {
-		own := slices.IndexFunc(s.list, func(own stream.MCPServer) bool { return own.Name == server.Name })
+		own := slices.Index(s.Names(), server.Name)
 		switch {
 		case server.Status != "failed":
 		case own < 0:

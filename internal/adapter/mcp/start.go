@@ -90,8 +90,15 @@ func (s *Servers) Tick(now time.Time, working bool) (texts []string) {
 	}
 	w.late, w.tellAt = true, time.Time{}
 	if w.heard { // if not, droid may be one that says nothing until the first server has started or failed (0.99)
-		texts = s.ignored(slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return w.known[name] }))
-		w.names = slices.DeleteFunc(w.names, func(name string) bool { return !w.known[name] })
+		var known, unknown []string
+		for _, name := range w.names {
+			if w.known[name] {
+				known = append(known, name)
+			} else {
+				unknown = append(unknown, name)
+			}
+		}
+		texts, w.names = s.ignored(unknown), known
 	}
 	if len(w.names) > 0 {
 		texts = append(texts, s.lateText(w.names))

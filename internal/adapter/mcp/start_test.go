@@ -29,12 +29,10 @@ func TestHoldUntilServersHaveStarted(t *testing.T) {
 	require.Empty(t, s.Status(told(status("a", "connected"), status("b", "connecting")), nil))
 	require.True(t, s.Starting())
 	require.Equal(t, []string{"The MCP server b failed."}, s.Status(told(status("a", "connected"), status("b", "failed")), nil))
-	require.False(t, s.Starting())
 	require.False(t, s.Starting(), "there is nothing to wait for")
 	_, due := s.Due()
 	require.False(t, due)
 	require.Empty(t, s.Tick(begin.Add(time.Hour), true))
-	require.False(t, s.Starting())
 }
 
 // No prompt waits where the process has no servers, or tells nothing of them.
@@ -71,7 +69,6 @@ func TestLateServers(t *testing.T) {
 	require.Len(t, texts, 1)
 	require.Contains(t, texts[0], "These MCP servers have not answered for 10s: slow, mute.")
 	require.NotContains(t, texts[0], "does not offer them")
-	require.False(t, s.Starting())
 	require.False(t, s.Starting(), "nothing waits a second time")
 	_, ok = s.Due()
 	require.False(t, ok)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/instructions"
@@ -56,15 +55,9 @@ const (
 	SpareAuto  Spare = "auto" // SpareEach while 4 GiB of memory are free, else SpareFirst
 )
 
-// again says whether another droid may be started ahead, nil for never.
-func (s Spare) again() func() bool {
-	switch s {
-	case SpareEach:
-		return func() bool { return true }
-	case SpareAuto:
-		return func() bool { return memory.Available() >= spareMemory }
-	}
-	return nil
+// again reports whether another droid may be started ahead now.
+func (s Spare) again() bool {
+	return s == SpareEach || s == SpareAuto && memory.Available() >= spareMemory
 }
 
 // spareMemory is how many bytes of memory are free where a droid is started that nobody asked for.
@@ -77,26 +70,32 @@ type Opener struct {
 
 	cfg   *Config
 	calls *files.Calls
-	hooks func() []droid.Hook // for each process; none where files stay on the disk
-	life  context.Context     // of the agent
+	hooks Hooks
+	life  context.Context // of the agent
 	log   *zap.Logger
 }
 
+// Hooks has those that each process gets; none where files stay on the disk.
+type Hooks interface{ Hooks() []droid.Hook }
+
 // New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *files.Calls, hooks func() []droid.Hook, log *zap.Logger) *Opener {
+func New(life context.Context, cfg *Config, calls *files.Calls, hooks Hooks, log *zap.Logger) *Opener {
 	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
-	o.Spare = droid.NewSpare(cfg.Dir, func(dir string) (*droid.Client, error) {
-		command, err := o.commandIn(life, dir)
-		if err != nil {
-			return nil, err
-		}
-		command.Runtime = true
-		return cfg.Start(command)
-	}, cfg.Spare.again(), log)
+	o.Spare = droid.NewSpare(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
 		o.Spare.Discard()
 	}
 	return o
+}
+
+// startAhead starts a droid in dir for a session that may come.
+func (o *Opener) startAhead(dir string) (*droid.Client, error) {
+	command, err := o.commandIn(o.life, dir)
+	if err != nil {
+		return nil, err
+	}
+	command.Runtime = true
+	return o.cfg.Start(command)
 }
 
 // Time bounds how long droid may take to open a session. 0.3 to 2.6 s were
@@ -122,19 +121,6 @@ func OutOfTime(ctx context.Context, err error) error {
 	return err
 }
 
-// Open has a process open a session. servers are the MCP servers to pass with the
-// session: those that the process was not given before.
-type Open func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error)
-
-// Load has a process load one of droid's sessions.
-func Load(p droid.LoadParams) Open {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		p := p
-		p.MCPServers = servers
-		return client.Load(ctx, p)
-	}
-}
-
 // Launch starts droid in cwd, or takes the spare if that was, and opens a session in it. It blocks. added
 // is what the process adds to droid's system prompt, which the spare does not.
 // What a project brings to run that nobody has trusted is left out.
@@ -148,58 +134,37 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 	if err != nil {
 		return nil, nil, err
 	}
-	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks()) > 0, added
-	set := func(ctx context.Context, client *droid.Client) ([]stream.MCPServer, error) {
-		return o.setRuntime(ctx, client, droid.Runtime{MCPServers: servers, CWD: cwd, Without: command.Without})
-	}
-	client := o.takeSpare(command)
-	if client == nil {
-		if client, err = o.start(command); err != nil {
-			return nil, nil, err
+	command.Runtime, command.SystemPrompt = len(servers) > 0 || len(o.hooks.Hooks()) > 0, added
+	client, patience := o.takeSpare(command), hangTime
+	for {
+		if client == nil {
+			if client, err = o.cfg.Start(command); err != nil {
+				return nil, nil, refusal(command.Without, err, problem.NotStarted(err))
+			}
 		}
-	}
-	info, err := o.openIn(ctx, hangTime, client, set, open)
-	if errors.Is(err, errHung) {
-		o.log.Warn("droid hangs; another one opens the session")
-		if client, err = o.start(command); err != nil {
-			return nil, nil, err
+		info, err := o.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Without: command.Without}, open)
+		switch {
+		case err == nil:
+			o.Spare.Next(cwd)
+			return client, info, nil
+		case errors.Is(err, errHung):
+			o.log.Warn("droid hangs; another one opens the session")
+		case !command.Must() && client.TakesRuntime() && cannotTake(err):
+			o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
+			command.Runtime, command.Without = false, nil
+		default:
+			return nil, nil, refusal(command.Without, err, err)
 		}
-		info, err = o.openIn(ctx, Time, client, set, open)
+		client, patience = nil, Time // all of the time that is left
 	}
-	if !command.Must() && client.TakesRuntime() && cannotTake(err) {
-		o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
-		command.Runtime, command.Without = false, nil
-		if client, err = o.start(command); err != nil {
-			return nil, nil, err
-		}
-		info, err = o.openIn(ctx, Time, client, set, open)
-	}
-	if err != nil {
-		if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && command.Without != nil {
-			return nil, nil, refusal(command.Without, cannot)
-		}
-		return nil, nil, err
-	}
-	o.Spare.Next(cwd)
-	return client, info, nil
 }
 
-// start starts droid. The error says why there is none.
-func (o *Opener) start(command droid.Command) (*droid.Client, error) {
-	client, err := o.cfg.Start(command)
-	var cannot *droid.LeftOutError
-	switch {
-	case errors.As(err, &cannot) && command.Without != nil:
-		return nil, refusal(command.Without, cannot)
-	case err != nil:
-		return nil, problem.NotStarted(err)
+// refusal is why a session is not opened where err says that droid cannot leave a layer out, else other.
+func refusal(without *layer.Layer, err, other error) error {
+	if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && without != nil {
+		return problem.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
 	}
-	return client, nil
-}
-
-// refusal is why a session is not opened with a droid that cannot leave a layer out.
-func refusal(without *layer.Layer, cannot *droid.LeftOutError) *acp.RequestError {
-	return problem.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
+	return other
 }
 
 // takeSpare is the spare if it fits the command, else nil.
@@ -217,7 +182,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 }
 
 // LaunchAlone starts a droid in cwd that runs nothing of anybody's, and has it open a
-// session. It is for a droid that only copies or names one. It blocks.
+// session. It is for a droid that only copies or names one. It blocks. On an error the process is gone.
 func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid.Client, *stream.SessionInfo, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Time, ErrTime)
 	defer cancel()
@@ -228,11 +193,8 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 	if err != nil {
 		return nil, nil, problem.NotStarted(err)
 	}
-	info, err := o.openIn(ctx, Time, client, func(context.Context, *droid.Client) ([]stream.MCPServer, error) { return nil, nil }, open)
-	if err != nil {
-		return nil, nil, err
-	}
-	return client, info, nil
+	info, err := o.openIn(ctx, Time, client, nil, open)
+	return client, info, err
 }
 
 // errServers is why a process that takes MCP servers did not get them.
@@ -245,10 +207,9 @@ func cannotTake(err error) bool {
 	return errors.Is(err, errServers) || errors.As(err, &exit) && !exit.Started
 }
 
-// openIn opens a session in a process, which has so long for it. set gives the process
-// its settings first, and returns the MCP servers that are to be passed with the session.
-// On an error the process is gone.
-func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *droid.Client, set func(context.Context, *droid.Client) ([]stream.MCPServer, error), open Open) (*stream.SessionInfo, error) {
+// openIn opens a session in a process, which has so long for it. The process gets its settings
+// first; runtime is nil for one that keeps those it was started with. On an error the process is gone.
+func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *droid.Client, runtime *droid.Runtime, open Open) (info *stream.SessionInfo, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errHung)
 	defer cancel()
 	defer context.AfterFunc(o.life, cancel)() // a request's context does not end with the agent
@@ -258,26 +219,28 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 			client.Kill() // also where this panics
 		}
 	}()
-	others, err := set(ctx, client)
+	var others []stream.MCPServer
+	if runtime != nil {
+		others, err = o.setRuntime(ctx, client, *runtime)
+	}
 	if err == nil {
-		var info *stream.SessionInfo
-		if info, err = open(ctx, client, others); err == nil {
-			opened = true
-			return info, nil
-		}
+		info, err = o.OpenIn(ctx, client, others, open)
+	}
+	if opened = err == nil; opened {
+		return info, nil
 	}
 	client.Kill()
 	<-client.Exited()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errHung):
-		err = errHung
-	case errors.Is(cause, ErrTime):
-		err = ErrTime
-		if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
-			err = fmt.Errorf("%w; the last it wrote to stderr: %s", ErrTime, strings.Join(exit.Stderr, "\n"))
-		}
+		return nil, errHung
+	case !errors.Is(cause, ErrTime):
+		return nil, err
 	}
-	return nil, err
+	if exit := client.ExitError(); exit != nil && len(exit.Stderr) > 0 {
+		return nil, fmt.Errorf("%w; the last it wrote to stderr: %s", ErrTime, strings.Join(exit.Stderr, "\n"))
+	}
+	return nil, ErrTime
 }
 
 // commandIn is how droid is started in cwd: without what the project brings that nobody
@@ -309,22 +272,18 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 	if !client.TakesRuntime() {
 		return r.MCPServers, nil
 	}
-	r.Hooks = o.hooks()
+	r.Hooks = o.hooks.Hooks()
 	if len(r.Hooks) > 0 || len(r.MCPServers) > 0 || r.Without != nil {
 		wait, cancel := context.WithTimeout(ctx, versionTime)
 		client.AwaitStart(wait)
 		cancel()
 	}
-	err = client.SetRuntime(r)
-	var cannot *droid.LeftOutError
-	switch {
+	switch err = client.SetRuntime(r); {
 	case errors.Is(err, droid.ErrHooks):
 		o.log.Warn("files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
-	case errors.As(err, &cannot):
-		return nil, refusal(r.Without, cannot)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errServers, err)
+		return nil, refusal(r.Without, err, fmt.Errorf("%w: %w", errServers, err))
 	}
 	return nil, nil
 }
@@ -335,23 +294,13 @@ func (o *Opener) OpenNew(ctx context.Context, w instructions.Wanted) (*droid.Cli
 	return o.Launch(ctx, w.CWD, w.Servers, w.Added(w.Text), o.Make("", w.CWD, w.Instructions))
 }
 
-// Make has a process make a session with this id, "" for one that droid chooses.
-func (o *Opener) Make(id, cwd string, i instructions.Instructions) Open {
-	p := droid.InitializeParams{SessionID: id, CWD: cwd, Settings: o.cfg.Defaults.Settings(), SystemPrompt: i.Text}
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		p := p
-		p.MCPServers = servers
-		return client.Initialize(ctx, p)
-	}
-}
-
 // Added is what a process is to add to the system prompt when it loads a stored
 // session. It blocks.
 func (o *Opener) Added(ctx context.Context, id string, i instructions.Instructions) string {
 	if i.Text == "" {
 		return i.Added("")
 	}
-	stored, err := files.Within(ctx, o.calls, "Store.SystemPrompt", "session "+id, func(string) (string, error) { return o.cfg.Store.SystemPrompt(id) })
+	stored, err := ofSession(ctx, o, "Store.SystemPrompt", id, o.cfg.Store.SystemPrompt)
 	if err != nil {
 		o.log.Warn("it is not known what droid adds to the system prompt of a session by itself", zap.String("session", id), zap.Error(err))
 	}

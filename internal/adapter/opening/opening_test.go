@@ -1,6 +1,7 @@
 package opening
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,6 +17,10 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
+type noHooks struct{}
+
+func (noHooks) Hooks() []droid.Hook { return nil }
+
 // MCP servers that a process cannot be given are not lost: the session is opened
 // in another one.
 func TestServersThatAProcessDoesNotGet(t *testing.T) {
@@ -27,13 +32,15 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	client, err := droid.Start(droid.Command{Path: program, Dir: t.TempDir(), Runtime: true}, zap.NewNop())
 	require.NoError(t, err)
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
-	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), func() []droid.Hook { return nil }, zap.NewNop())
-	others, err := opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // this one never tells its version
+	defer cancel()
+	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), noHooks{}, zap.NewNop())
+	others, err := opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")
 	client.Kill()
 	<-client.Exited()
-	_, err = opener.setRuntime(t.Context(), client, droid.Runtime{MCPServers: servers})
+	_, err = opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.ErrorIs(t, err, errServers)
 	require.True(t, cannotTake(err))
 	require.True(t, cannotTake(&droid.ExitError{}))

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -21,25 +21,40 @@ import (
 	"droid-acp/internal/workspace/wsl"
 )
 
+// ofSession has the store do something with a session, within a bound.
+func ofSession[T any](ctx context.Context, o *Opener, call files.Call, id string, f func(id string) (T, error)) (T, error) {
+	return files.Within(ctx, o.calls, call, "session "+id, func(string) (T, error) { return f(id) })
+}
+
+// sure makes a call that cannot fail one for files.Within.
+func sure[T any](f func(string) T) func(string) (T, error) {
+	return func(s string) (T, error) { return f(s), nil }
+}
+
 // Find finds a session in the store.
 func (o *Opener) Find(ctx context.Context, id string) (store.Session, error) {
-	return files.Within(ctx, o.calls, "Store.Find", "session "+id, func(string) (store.Session, error) { return o.cfg.Store.Find(id) })
+	return ofSession(ctx, o, "Store.Find", id, o.cfg.Store.Find)
 }
 
 // IsOpen reports whether another agent has a session open.
 func (o *Opener) IsOpen(ctx context.Context, id string) (bool, error) {
-	return files.Within(ctx, o.calls, "Store.IsOpen", "session "+id, func(string) (bool, error) { return o.cfg.Store.IsOpen(id), nil })
+	return ofSession(ctx, o, "Store.IsOpen", id, sure(o.cfg.Store.IsOpen))
+}
+
+// Marked is when an agent noted last that it has a session open.
+func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
+	return ofSession(ctx, o, "Store.Marked", id, sure(o.cfg.Store.Marked))
 }
 
 // Project looks at what a project brings to run.
 func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error) {
-	return files.Within(ctx, o.calls, "Trust.Look", cwd, func(cwd string) (trust.Project, error) { return o.cfg.Trust.Look(cwd), nil })
+	return files.Within(ctx, o.calls, "Trust.Look", cwd, sure(o.cfg.Trust.Look))
 }
 
 // ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'
 // names. What cannot be read is not among them.
 func (o *Opener) ServerPrograms(ctx context.Context, cwd string) map[string]string {
-	programs, _ := files.Within(ctx, o.calls, "Trust.ServerPrograms", cwd, func(cwd string) (map[string]string, error) { return o.cfg.Trust.ServerPrograms(cwd), nil })
+	programs, _ := files.Within(ctx, o.calls, "Trust.ServerPrograms", cwd, sure(o.cfg.Trust.ServerPrograms))
 	return programs
 }
 
@@ -57,32 +72,23 @@ func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ err
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(files.ReleaseTime, leave) })()
-	var mu sync.Mutex
-	var note func()
-	left := false
-	_, err := files.WithinAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, files.Done(func() error {
-		release, err := o.cfg.Store.MarkOpen(id)
-		mu.Lock()
-		defer mu.Unlock()
-		if note = release; err == nil && left {
-			release()
+	left, takeBack := context.WithCancel(context.Background())
+	defer takeBack() // where it is not kept
+	type note struct {
+		release func()
+		keep    func() bool
+	}
+	made, err := files.WithinAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, func(string) (n note, err error) {
+		if n.release, err = o.cfg.Store.MarkOpen(id); err == nil {
+			n.keep = context.AfterFunc(left, n.release)
 		}
-		return err
-	}))
-	mu.Lock()
-	defer mu.Unlock()
-	if err == nil {
-		return note, nil
+		return n, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	if left = true; note != nil { // it came in this moment
-		note()
-	}
-	return nil, err
-}
-
-// Marked is when an agent noted last that it has a session open.
-func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
-	return files.Within(ctx, o.calls, "Store.Marked", "session "+id, func(string) (time.Time, error) { return o.cfg.Store.Marked(id), nil })
+	made.keep()
+	return made.release, nil
 }
 
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work
@@ -95,9 +101,18 @@ func (o *Opener) FindDirectory(ctx context.Context, what, path string) (string, 
 	return here, nil
 }
 
-// CheckDirectory refuses what droid would take and fail on later (0.99 opens a
+// Directory is FindDirectory for one in which a session is to work.
+func (o *Opener) Directory(ctx context.Context, what, path string) (string, error) {
+	here, err := o.FindDirectory(ctx, what, path)
+	if err == nil {
+		err = o.checkDirectory(ctx, what, here)
+	}
+	return here, err
+}
+
+// checkDirectory refuses what droid would take and fail on later (0.99 opens a
 // session in a directory that does not exist).
-func (o *Opener) CheckDirectory(ctx context.Context, what, path string) error {
+func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 	if path == "" {
 		return fmt.Errorf("%s is missing; it must be an absolute path", what)
 	}
@@ -120,20 +135,59 @@ func elsewhere(cwd, was, why string) *acp.RequestError {
 	return problem.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
-// Stored has a process that was started in cwd load a session, which works there
-// from then on. mine says that this agent has noted that the session is open.
-func (o *Opener) Stored(cwd string, mine bool, p droid.LoadParams) Open {
-	open := Load(p)
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		if err := o.place(ctx, p.SessionID, cwd, mine); err != nil {
+// Open is what a process is to open: a new session, a stored one, or a copy of that.
+type Open struct {
+	New      *droid.InitializeParams // for a new session, see Make; nil for a stored one
+	ID       string                  // of the stored session
+	Messages int                     // how many of its messages droid is asked for, see droid.LoadParams
+	CWD      string                  // where the session works from then on; "" for where it did
+	Mine     bool                    // this agent has noted that it is open
+	Copy     *Copied                 // has droid copy it, and go on with the copy if there is a CWD; nil for no copy
+}
+
+// Copied is a copy of a stored session.
+type Copied struct {
+	Begun bool   // droid was asked for it
+	ID    string // "" until droid has made it
+}
+
+// Make is a new session with this id, "" for one that droid chooses.
+func (o *Opener) Make(id, cwd string, i instructions.Instructions) Open {
+	return Open{New: &droid.InitializeParams{SessionID: id, CWD: cwd, Settings: o.cfg.Defaults.Settings(), SystemPrompt: i.Text}}
+}
+
+// OpenIn has a process open a session; a stored one that is to work in a directory needs a process that was started
+// there. servers are the MCP servers to pass with it: those that the process was not given before.
+func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []stream.MCPServer, open Open) (*stream.SessionInfo, error) {
+	if open.New != nil {
+		p := *open.New
+		p.MCPServers = servers
+		return client.Initialize(ctx, p)
+	}
+	p := droid.LoadParams{SessionID: open.ID, MessageLimit: open.Messages}
+	if made := open.Copy; made != nil {
+		info, err := client.Load(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		info, err := open(ctx, client, servers)
-		if err == nil && info.CWD != "" && !o.sameDirectory(ctx, info.CWD, cwd) {
-			return nil, elsewhere(cwd, info.CWD, "droid does not go on there.")
+		made.Begun = true
+		if made.ID, err = client.Fork(ctx); err != nil || open.CWD == "" {
+			return info, err
 		}
-		return info, err
+		p.SessionID = made.ID
 	}
+	p.MCPServers = servers
+	if open.CWD == "" {
+		return client.Load(ctx, p)
+	}
+	if err := o.place(ctx, p.SessionID, open.CWD, open.Mine); err != nil {
+		return nil, err
+	}
+	info, err := client.Load(ctx, p)
+	if err == nil && info.CWD != "" && !o.sameDirectory(ctx, info.CWD, open.CWD) {
+		return nil, elsewhere(open.CWD, info.CWD, "droid does not go on there.")
+	}
+	return info, err
 }
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the
@@ -167,7 +221,7 @@ func (o *Opener) place(ctx context.Context, id, cwd string, mine bool) error {
 // the one that droid goes on in, or fallback if that is gone or not known.
 func (o *Opener) DirectoryOf(ctx context.Context, id, fallback string) string {
 	found, err := o.Find(ctx, id)
-	if err != nil || o.CheckDirectory(ctx, "cwd", found.CWD) != nil || o.sameDirectory(ctx, found.CWD, fallback) {
+	if err != nil || o.checkDirectory(ctx, "cwd", found.CWD) != nil || o.sameDirectory(ctx, found.CWD, fallback) {
 		return fallback
 	}
 	return found.CWD
@@ -186,27 +240,9 @@ func (o *Opener) Target(ctx context.Context, path string) string {
 	return filepath.Clean(path)
 }
 
-// Copied is a copy of a stored session.
-type Copied struct {
-	Begun bool   // droid was asked for it
-	ID    string // "" until droid has made it
-}
-
-// From loads a session and has droid copy it.
-func (made *Copied) From(id string) Open {
-	return func(ctx context.Context, client *droid.Client, servers []stream.MCPServer) (*stream.SessionInfo, error) {
-		info, err := Load(droid.LoadParams{SessionID: id, MessageLimit: 1})(ctx, client, servers)
-		if err == nil {
-			made.Begun = true
-			made.ID, err = client.Fork(ctx)
-		}
-		return info, err
-	}
-}
-
 // Copy has a droid of its own copy a stored session. It blocks.
 func (o *Opener) Copy(ctx context.Context, cwd, id string, made *Copied) error {
-	client, _, err := o.LaunchAlone(ctx, cwd, made.From(id))
+	client, _, err := o.LaunchAlone(ctx, cwd, Open{ID: id, Messages: 1, Copy: made})
 	if err == nil {
 		client.Kill()
 		<-client.Exited()

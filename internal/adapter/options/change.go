@@ -20,14 +20,13 @@ func (o *State) Patch(version stream.Version, id, value string) (stream.Settings
 	if option == nil {
 		return none, fmt.Errorf("unknown configId %q, or an option that the model in use does not have", id)
 	}
-	if onlyCurrent(option, value) {
+	model, chosen := o.model(&value), find(option.Options, value)
+	switch {
+	case chosen != nil && chosen.Description == notOffered: // it is the current one: droid might not take it once more
 		return none, nil
-	}
-	model := o.model(&value)
-	if model != nil && model.Disabled && (id == Model || id == SpecModel) {
+	case model != nil && model.Disabled && (id == Model || id == SpecModel):
 		return none, fmt.Errorf("the model %q is disabled in droid", value)
-	}
-	if !hasValue(option.Options, value) {
+	case chosen == nil:
 		return none, UnknownValue(id, value, option.Options)
 	}
 	switch id {
@@ -43,14 +42,6 @@ func (o *State) Patch(version stream.Version, id, value string) (stream.Settings
 		// Without the model 0.99 ignores the effort.
 		return stream.SettingsPatch{SpecModeModelID: o.settings.SpecModeModelID, SpecModeReasoningEffort: &value}, nil
 	}
-}
-
-// onlyCurrent reports whether a value is in the list only because it is the current
-// one: droid has it already, and might not take it once more.
-func onlyCurrent(option *protocol.ConfigOption, value string) bool {
-	return option.CurrentValue == value && slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool {
-		return v.Value == value && v.Description == notOffered
-	})
 }
 
 func (o *State) modelPatch(model *stream.Model, value string) stream.SettingsPatch {
@@ -92,40 +83,24 @@ func UnknownValue(id, value string, values []protocol.OptionValue) error {
 // value, or none: it takes some values without obeying them (quirk 14). It returns ""
 // when droid reports the value.
 func (o *State) Ignored(id, value string) string {
-	switch got := o.value(id); {
-	case got == nil:
-		return "droid accepted the request but does not report its " + Name(id)
-	case *got != value:
-		return "droid accepted the request but its " + Name(id) + " is " + strconv.Quote(*got)
+	switch r := o.row(id); {
+	case r.value == nil:
+		return "droid accepted the request but does not report its " + r.called
+	case *r.value != value:
+		return "droid accepted the request but its " + r.called + " is " + strconv.Quote(*r.value)
 	}
 	return ""
 }
 
 // Name is what one of droid's options is called in errors.
-func Name(id string) string { return optionNames[id] }
+func (o *State) Name(id string) string { return o.row(id).called }
 
-// optionNames are what droid's options are called in errors.
-var optionNames = map[string]string{
-	Mode:       "mode",
-	Model:      "model",
-	Effort:     "reasoning effort",
-	SpecModel:  "spec mode model",
-	SpecEffort: "spec mode effort",
-}
-
-// value is what droid reports of one of its options, nil for nothing.
-func (o *State) value(id string) *string {
-	switch id {
-	case Mode:
-		mode := string(o.Mode())
-		return &mode
-	case Model:
-		return o.settings.ModelID
-	case Effort:
-		return o.settings.ReasoningEffort
-	case SpecModel:
-		return o.specModel()
-	default:
-		return o.settings.SpecModeReasoningEffort
+// row finds an option with values, offered or not.
+func (o *State) row(id string) (none row) {
+	for _, r := range o.rows() {
+		if r.ID == id {
+			return r
+		}
 	}
+	return none
 }

@@ -168,7 +168,7 @@ func TestListOfOptions(t *testing.T) {
 	for _, option := range o.list() {
 		ids = append(ids, option.ID)
 		require.Equal(t, "select", option.Type)
-		require.True(t, hasValue(option.Options, option.CurrentValue), option.ID)
+		require.NotNil(t, find(option.Options, option.CurrentValue), option.ID)
 	}
 	require.Equal(t, []string{"mode", "model", "reasoning_effort", "spec_model", "spec_reasoning_effort", "follow_up"}, ids)
 	require.Equal(t, []protocol.OptionValue{
@@ -270,7 +270,9 @@ func TestNarrowOptions(t *testing.T) {
 		require.True(t, o.SetFollowUp(Steer))
 		require.Contains(t, ids(o), FollowUp)
 	}
-	o := someOptions()
+	o := New("", false, true)
+	require.Equal(t, []protocol.ConfigOption{}, o.ListUpdate().ConfigOptions, "a list in JSON")
+	o = someOptions()
 	o.narrow = true
 	require.Equal(t, []string{Mode, Model, Effort, SpecModel, SpecEffort}, ids(o))
 }

@@ -19,13 +19,6 @@ func (o *State) SessionModels() *protocol.SessionModels {
 
 // NeedsLogin reports whether the model is known as one that needs a login.
 func (o *State) NeedsLogin() bool {
-	if o.settings.ModelID == nil {
-		return false
-	}
-	for _, m := range o.models {
-		if m.ID == *o.settings.ModelID {
-			return !m.IsCustom
-		}
-	}
-	return false
+	m := o.model(o.settings.ModelID)
+	return m != nil && !m.IsCustom
 }

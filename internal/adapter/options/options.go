@@ -5,7 +5,6 @@ package options
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
@@ -154,8 +153,8 @@ func (o *State) Modes() *protocol.SessionModes {
 		return nil
 	}
 	modes := &protocol.SessionModes{CurrentModeID: string(current)}
-	for _, m := range o.settings.AvailableModes() {
-		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: string(m.Mode), Name: protocol.Line(m.Name), Description: protocol.Line(m.Description)})
+	for _, v := range o.modeValues() {
+		modes.AvailableModes = append(modes.AvailableModes, protocol.SessionMode{ID: v.Value, Name: v.Name, Description: v.Description})
 	}
 	return modes
 }
@@ -166,33 +165,31 @@ const notOffered = "droid does not offer this value"
 // offered are the options that the editor is told. Where there is little room, those that slash commands
 // set as well stay away until somebody has changed them.
 func (o *State) offered() []protocol.ConfigOption {
-	list := o.list()
-	if !o.narrow {
-		return list
+	offered := []protocol.ConfigOption{} // a list, also where it is empty
+	for _, option := range o.list() {
+		unchanged := option.ID == SpecModel && option.CurrentValue == sameModel || option.ID == FollowUp && option.CurrentValue == Queue
+		if !o.narrow || !unchanged {
+			offered = append(offered, option)
+		}
 	}
-	return slices.DeleteFunc(list, func(option protocol.ConfigOption) bool {
-		return option.ID == SpecModel && option.CurrentValue == sameModel || option.ID == FollowUp && option.CurrentValue == Queue
-	})
+	return offered
 }
 
 // list are all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.
-func (o *State) list() []protocol.ConfigOption {
-	var list []protocol.ConfigOption
-	for _, option := range []*protocol.ConfigOption{
-		o.modeOption(), o.modelOption(), o.effortOption(), o.specModelOption(), o.specEffortOption(), o.followUpOption(),
-	} {
-		if option == nil || len(option.Options) == 0 {
+func (o *State) list() (list []protocol.ConfigOption) {
+	for _, r := range o.rows() {
+		if r.value == nil || len(r.Options) == 0 {
 			continue
 		}
-		option.Type = "select"
+		r.Type, r.CurrentValue = "select", *r.value
 		// ACP wants the current value among the values, also where droid took one
 		// that it does not offer.
-		if !hasValue(option.Options, option.CurrentValue) {
-			current := protocol.OptionValue{Value: option.CurrentValue, Name: protocol.Line(option.CurrentValue), Description: notOffered}
-			option.Options = append([]protocol.OptionValue{current}, option.Options...)
+		if find(r.Options, r.CurrentValue) == nil {
+			current := protocol.OptionValue{Value: r.CurrentValue, Name: protocol.Line(r.CurrentValue), Description: notOffered}
+			r.Options = append([]protocol.OptionValue{current}, r.Options...)
 		}
-		list = append(list, *option)
+		list = append(list, r.ConfigOption)
 	}
 	if compaction := o.autoCompactionOption(); compaction != nil {
 		list = append(list, *compaction)
@@ -200,14 +197,24 @@ func (o *State) list() []protocol.ConfigOption {
 	return list
 }
 
+// find is the value of this id, nil for none.
+func find(values []protocol.OptionValue, value string) *protocol.OptionValue {
+	for i := range values {
+		if values[i].Value == value {
+			return &values[i]
+		}
+	}
+	return nil
+}
+
 // Option is one option as list has it, nil when there is no such option now.
 func (o *State) Option(id string) *protocol.ConfigOption {
-	list := o.list()
-	i := slices.IndexFunc(list, func(option protocol.ConfigOption) bool { return option.ID == id })
-	if i < 0 {
-		return nil
+	for _, option := range o.list() {
+		if option.ID == id {
+			return &option
+		}
 	}
-	return &list[i]
+	return nil
 }
 
 // Describe shows the values of an option.
@@ -222,10 +229,6 @@ func (o *State) Describe(id string) string {
 		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
 	}
 	return b.String()
-}
-
-func hasValue(values []protocol.OptionValue, value string) bool {
-	return slices.ContainsFunc(values, func(v protocol.OptionValue) bool { return v.Value == value })
 }
 
 // BlindModel is the name of the model in use if it cannot see images, and ""

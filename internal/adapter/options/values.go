@@ -1,76 +1,58 @@
 package options
 
 import (
+	"cmp"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
 )
 
-// Each of the following is one option with its values, nil when droid does not
-// report it. One without values is not offered either.
+// row is an option with values.
+type row struct {
+	called string  // in errors
+	value  *string // that droid reports, nil for none
+	protocol.ConfigOption
+}
 
-func (o *State) modeOption() *protocol.ConfigOption {
-	mode := o.Mode()
-	if mode == "" {
+// rows are all options with values. Those of which droid reports no value, and those without values, are not offered.
+func (o *State) rows() []row {
+	s := o.settings
+	specModel, specEffort := o.specValues()
+	return []row{
+		{"mode", new(string(o.Mode())), protocol.ConfigOption{ID: Mode, Name: "Mode", Category: "mode",
+			Description: "How much droid may do without asking", Options: o.modeValues()}},
+		{"model", s.ModelID, protocol.ConfigOption{ID: Model, Name: "Model", Category: "model", Options: o.modelValues()}},
+		{"reasoning effort", s.ReasoningEffort, protocol.ConfigOption{ID: Effort, Name: "Reasoning effort", Category: "thought_level",
+			Description: "How much the model thinks before it answers", Options: named("Effort: ", o.effortValues(s.ModelID))}},
+		{"spec mode model", cmp.Or(s.SpecModeModelID, new(sameModel)), protocol.ConfigOption{ID: SpecModel, Name: "Spec mode model",
+			Description: "The model that makes the plan in spec mode", Options: specModel}},
+		{"spec mode effort", s.SpecModeReasoningEffort, protocol.ConfigOption{ID: SpecEffort, Name: "Spec mode effort", Options: specEffort}},
+		{"follow-up", &o.followUp, protocol.ConfigOption{ID: FollowUp, Name: "Follow-up",
+			Description: "What happens to a prompt that is sent while another one runs", Options: []protocol.OptionValue{
+				{Value: Queue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
+				{Value: Steer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
+			}}},
+	}
+}
+
+// modeValues are the modes that can be chosen, none while droid does not tell the mode.
+func (o *State) modeValues() (values []protocol.OptionValue) {
+	if o.Mode() == "" {
 		return nil
 	}
-	option := &protocol.ConfigOption{ID: Mode, Name: "Mode", Category: "mode", Description: "How much droid may do without asking", CurrentValue: string(mode)}
 	for _, m := range o.settings.AvailableModes() {
-		option.Options = append(option.Options, protocol.OptionValue{Value: string(m.Mode), Name: protocol.Line(m.Name), Description: protocol.Line(m.Description)})
+		values = append(values, protocol.OptionValue{Value: string(m.Mode), Name: protocol.Line(m.Name), Description: protocol.Line(m.Description)})
 	}
-	return option
+	return values
 }
 
-func (o *State) modelOption() *protocol.ConfigOption {
-	if o.settings.ModelID == nil {
-		return nil
-	}
-	return &protocol.ConfigOption{ID: Model, Name: "Model", Category: "model", CurrentValue: *o.settings.ModelID, Options: o.modelValues()}
-}
-
-func (o *State) effortOption() *protocol.ConfigOption {
-	effort := o.settings.ReasoningEffort
-	if effort == nil {
-		return nil
-	}
-	return &protocol.ConfigOption{ID: Effort, Name: "Reasoning effort", Category: "thought_level",
-		Description: "How much the model thinks before it answers", CurrentValue: *effort, Options: named("Effort: ", o.effortValues(o.settings.ModelID))}
-}
-
-// specModelOption is the model of spec mode, which droid has since 0.99.
-func (o *State) specModelOption() *protocol.ConfigOption {
+// specValues are the models of spec mode, which droid has since 0.99, and the efforts where that has a model of its own.
+func (o *State) specValues() (models, efforts []protocol.OptionValue) {
 	if o.settings.AutonomyMode == nil || len(o.models) == 0 {
-		return nil
+		return nil, nil
 	}
-	values := append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", o.modelValues())...)
-	return &protocol.ConfigOption{ID: SpecModel, Name: "Spec mode model", Description: "The model that makes the plan in spec mode",
-		CurrentValue: *o.specModel(), Options: values}
-}
-
-// specModel is the value of SpecModel.
-func (o *State) specModel() *string {
-	if model := o.settings.SpecModeModelID; model != nil {
-		return model
-	}
-	same := sameModel
-	return &same
-}
-
-// specEffortOption is the effort of spec mode, where that has a model of its own.
-func (o *State) specEffortOption() *protocol.ConfigOption {
-	model, effort := o.settings.SpecModeModelID, o.settings.SpecModeReasoningEffort
-	if o.settings.AutonomyMode == nil || model == nil || effort == nil {
-		return nil
-	}
-	return &protocol.ConfigOption{ID: SpecEffort, Name: "Spec mode effort", CurrentValue: *effort, Options: named("Spec effort: ", o.effortValues(model))}
-}
-
-func (o *State) followUpOption() *protocol.ConfigOption {
-	return &protocol.ConfigOption{ID: FollowUp, Name: "Follow-up", Description: "What happens to a prompt that is sent while another one runs",
-		CurrentValue: o.followUp, Options: []protocol.OptionValue{
-			{Value: Queue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
-			{Value: Steer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
-		}}
+	models = append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", o.modelValues())...)
+	return models, named("Spec effort: ", o.effortValues(o.settings.SpecModeModelID))
 }
 
 // autoCompactionOption is a switch. Where droid does not tell whether it is on (before

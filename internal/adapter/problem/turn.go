@@ -30,6 +30,10 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 	if !f.Typed {
 		reason = reasonFromMessage(f.Message)
 	}
+	large := tooLarge(f.Message)
+	if diagnosis.Kind(reason) == diagnosis.ModelRejected && f.Message != "" && !large {
+		return Internal(reason, rejected(f))
+	}
 	said := show.ProviderWords(strings.TrimSpace(f.Message))
 	if advice := show.ProviderWords(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
 		if strings.Contains(advice, said) {
@@ -42,12 +46,8 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 		said = "droid ended the turn with the reason " + strconv.Quote(reason) + "."
 	}
 	remedy := diagnosis.Model(reason)
-	switch {
-	case tooLarge(f.Message):
+	if large {
 		remedy = diagnosis.TooLargeRemedy
-	case diagnosis.Kind(reason) == diagnosis.ModelRejected && f.Message != "":
-		said = rejected(f)
-		remedy = ""
 	}
 	if remedy != "" {
 		said += "\n\n" + remedy

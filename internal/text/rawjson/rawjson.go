@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strconv"
 	"strings"
@@ -74,6 +75,18 @@ func Field(data []byte, name string) []byte {
 		}
 	}
 	return nil
+}
+
+// NoList says, behind "must be a list", why json.Unmarshal found none of objects, without the names of Go's types.
+func NoList(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return ": " + err.Error()
+	case wrong.Field == "":
+		return "; it is of the JSON type " + wrong.Value
+	}
+	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
 // SkipSpace returns the index behind the white space at i.

@@ -126,15 +126,17 @@ func unfinished(text []byte) int {
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1
 	}
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if c := text[len(text)-n]; utf8.RuneStart(c) {
-			if utf8.FullRune(text[len(text)-n:]) {
-				return 0
-			}
-			return n
+	return len(text) - Whole(text)
+}
+
+// Whole is how many bytes there are up to a character at the end of a text of which more may come.
+func Whole(text []byte) int {
+	for i := max(0, len(text)-utf8.UTFMax); i < len(text); i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			return i
 		}
 	}
-	return 0
+	return len(text)
 }
 
 // plain reports that nothing in s needs a second look: it is printable ASCII.

@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/visible"
 )
 
 const (
@@ -72,52 +72,39 @@ func (w *Watch) Look(reads bool, at int64) (l Look) {
 // read is what was written since at, as valid UTF-8, the end of it where that is much, and up to where it goes. more
 // says that there may be more: a character that has not come whole is left for then.
 func (w *Watch) read(more bool, at int64) (string, int64) {
-	if w.output == nil {
-		return "", at
-	}
-	info, err := w.output.Stat()
-	if err != nil || info.Size() <= at {
-		return "", at
-	}
-	skipped := max(0, info.Size()-at-most)
-	data := make([]byte, info.Size()-at-skipped)
-	n, _ := w.output.ReadAt(data, at+skipped) // what cannot be read is not shown
-	if data = data[:n]; more {
-		data = data[:whole(data)]
+	data, from := w.end(at, most)
+	if more {
+		data = data[:visible.Whole(data)]
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	if skipped > 0 {
-		text = fmt.Sprintf("\n[… %d bytes left out …]\n", skipped) + text
+	if from > at {
+		text = fmt.Sprintf("\n[… %d bytes left out …]\n", from-at) + text
 	}
-	return text, at + skipped + int64(len(data))
-}
-
-// whole is how many bytes there are up to a character at the end that is not whole.
-func whole(data []byte) int {
-	for i := max(0, len(data)-utf8.UTFMax); i < len(data); i++ {
-		if utf8.RuneStart(data[i]) && !utf8.FullRune(data[i:]) {
-			return i
-		}
-	}
-	return len(data)
+	return text, from + int64(len(data))
 }
 
 func (w *Watch) lastWords() string {
-	if w.output == nil {
-		return ""
-	}
-	info, err := w.output.Stat()
-	if err != nil {
-		return ""
-	}
-	from := max(0, info.Size()-mostWords)
-	data := make([]byte, info.Size()-from)
-	n, _ := w.output.ReadAt(data, from)
-	data = data[:n]
+	data, from := w.end(0, mostWords)
 	if _, lines, cut := bytes.Cut(data, []byte("\n")); cut && from > 0 && len(lines) > 0 {
 		data = lines
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD")
+}
+
+// end is the end of what the command has written since at, so many bytes at most, and where that begins. What cannot be
+// read is not shown.
+func (w *Watch) end(at, limit int64) (data []byte, from int64) {
+	if w.output == nil {
+		return nil, at
+	}
+	info, err := w.output.Stat()
+	if err != nil || info.Size() <= at {
+		return nil, at
+	}
+	from = max(at, info.Size()-limit)
+	data = make([]byte, info.Size()-from)
+	n, _ := w.output.ReadAt(data, from)
+	return data[:n], from
 }
 
 // Close lets go of the file.

@@ -16,8 +16,7 @@ import (
 type List struct {
 	found   Found
 	offered []protocol.AvailableCommand // each name once
-	gone    []string                    // what droid listed once and does not list any more
-	known   bool                        // a look has ended
+	gone    map[string]bool             // what droid listed once and does not list any more
 
 	looks, taken int       // the last look that began, and the last one whose outcome was taken
 	due          time.Time // of a look that is wanted, zero for none
@@ -50,16 +49,21 @@ func (l *List) Take(look int, found Found) {
 		return
 	}
 	found = found.after(l.found)
-	for _, c := range l.found.commands {
-		l.gone = append(l.gone, c.Name)
+	if l.gone == nil {
+		l.gone = make(map[string]bool)
 	}
-	l.gone = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(l.gone))), found.lists)
-	l.found, l.known, l.taken = found, true, look
+	for _, c := range l.found.commands {
+		l.gone[c.Name] = true
+	}
+	for _, c := range found.commands {
+		delete(l.gone, c.Name)
+	}
+	l.found, l.taken = found, look
 	l.offered = found.offered()
 }
 
 // Known reports whether a look has ended.
-func (l *List) Known() bool { return l.known }
+func (l *List) Known() bool { return l.taken > 0 }
 
 // Offered are the commands that the user can type.
 func (l *List) Offered() []protocol.AvailableCommand { return slices.Clone(l.offered) }
@@ -69,7 +73,7 @@ func (l *List) Has(name string) bool { return has(l.offered, protocol.Line(name)
 
 // Removed reports whether a name is that of a command which was removed while droid ran.
 // droid ends a turn that begins with it, as failed (0.225).
-func (l *List) Removed(name string) bool { return !l.Has(name) && slices.Contains(l.gone, Name(name)) }
+func (l *List) Removed(name string) bool { return !l.Has(name) && l.gone[Name(name)] }
 
 // Split splits a prompt "/name args".
 func Split(text string) (name, args string, ok bool) {
@@ -111,5 +115,10 @@ func Name(name string) string {
 
 // has reports whether there is a command of this name among some.
 func has(commands []protocol.AvailableCommand, name protocol.Line) bool {
-	return slices.ContainsFunc(commands, func(c protocol.AvailableCommand) bool { return c.Name == name })
+	for _, c := range commands {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
 }

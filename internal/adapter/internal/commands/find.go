@@ -44,11 +44,6 @@ func (f Found) after(before Found) Found {
 	return f
 }
 
-// lists reports whether droid lists a command of this name.
-func (f Found) lists(name string) bool {
-	return slices.ContainsFunc(f.commands, func(c droid.CustomCommand) bool { return c.Name == name })
-}
-
 // offered are the commands that a user can type.
 func (f Found) offered() (all []protocol.AvailableCommand) {
 	for _, c := range slices.Backward(f.commands) { // of one name, droid runs the last

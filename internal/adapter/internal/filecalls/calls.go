@@ -36,21 +36,35 @@ type Calls struct {
 	commands []string
 	hooks    []*Hook   // of calls that droid's events have not announced yet
 	deferred *Deferred // nil while no event waits
-	looked   looked    // in the turn that runs, where files stay on the disk
+	looked   []string  // files that a call of this turn reads or changes, where they stay on the disk
 }
 
 // call is one call of droid's Read, Create, Edit, MultiEdit or ApplyPatch.
 type call struct {
 	told   quirks.ToolInput // with its whole input
 	files  []string         // that it reads or changes, by absolute path
-	before bool             // its hook before the tool has come
-	ran    string           // droid's id of the hooks that it runs after the tool, "" before it does
+	stage  stage            // how far it is
+	ran    string           // droid's id of the hooks that it runs after the tool
 	others bool             // hooks of the user's are among these
-	after  bool             // our hook after the tool has come
 }
+
+type stage int
+
+const (
+	announced stage = iota
+	begun           // its hook before the tool has come
+	done            // droid runs hooks after the tool
+	delivered       // our hook after the tool has come
+)
+
+// stageOf is how far a call is whose hook comes.
+var stageOf = map[string]stage{BeforeTool: announced, AfterTool: done}
 
 // edits reports whether the call changes files.
 func (o *call) edits() bool { return o.told.Name != "Read" }
+
+// goesOn reports whether it is an edit whose hook after the tool may still come.
+func (o *call) goesOn() bool { return o.edits() && (o.stage == begun || o.stage == done) }
 
 // Begin begins with a process whose files go through the editor.
 func (c *Calls) Begin(overlay Overlay) {
@@ -96,15 +110,21 @@ func (c *Calls) Heard(ev quirks.Event, cwd string) {
 func (c *Calls) HeardHooks(ev stream.Event) {
 	switch ev := ev.(type) {
 	case stream.HookStarted:
-		i := slices.IndexFunc(c.open, func(o *call) bool { return o.edits() && o.before && o.ran == "" && o.told.Name == ev.Tool })
-		if ev.EventName != AfterTool || i < 0 {
+		o := c.first(ev.Tool, begun, nil)
+		if ev.EventName != AfterTool || o == nil || !o.edits() {
 			return
 		}
-		c.open[i].ran = ev.HookID
-		c.open[i].others = slices.ContainsFunc(ev.Commands, func(h stream.HookCommand) bool { return !stream.IsOwnHook(h.Command) })
+		o.stage, o.ran = done, ev.HookID
+		for _, h := range ev.Commands {
+			o.others = o.others || !stream.IsOwnHook(h.Command)
+		}
 		c.serve()
 	case stream.HookCompleted:
-		c.drop(func(o *call) bool { return o.ran != "" && o.ran == ev.HookID && !o.after })
+		for _, o := range slices.Clone(c.open) {
+			if o.stage == done && o.ran == ev.HookID {
+				c.drop(o)
+			}
+		}
 	}
 }
 
@@ -129,38 +149,50 @@ func (c *Calls) started(told quirks.ToolInput, cwd string) {
 // ended lets go of what a call held. After a success the hook after the tool is still to
 // come on a droid that tells the result before it (0.99).
 func (c *Calls) ended(ev quirks.ToolEnded) {
-	if c.call(ev.ID) == nil {
+	o := c.call(ev.ID)
+	switch {
+	case o == nil:
 		c.overlay.CommandEnded(ev.ID)
+	case !o.goesOn() || ev.IsError:
+		c.drop(o)
 	}
-	c.drop(func(o *call) bool {
-		return o.told.ID == ev.ID && (!o.edits() || o.after || !o.before || ev.IsError)
-	})
 }
 
 // clear lets go of all calls: the turn or the process has ended.
 func (c *Calls) clear() {
-	c.drop(func(*call) bool { return true })
+	for _, o := range c.open {
+		c.overlay.Drop(o.told.ID)
+	}
 	for _, id := range c.commands {
 		c.overlay.CommandEnded(id)
 	}
-	c.hooks, c.commands = nil, nil
+	c.open, c.hooks, c.commands = nil, nil, nil
 }
 
-// drop ends calls, and lets go of what they hold.
-func (c *Calls) drop(which func(*call) bool) {
-	c.open = slices.DeleteFunc(c.open, func(o *call) bool {
-		ends := which(o)
-		if ends {
-			c.overlay.Drop(o.told.ID)
-		}
-		return ends
-	})
+// drop ends an open call, and lets go of what it holds.
+func (c *Calls) drop(o *call) {
+	i := slices.Index(c.open, o)
+	c.open = slices.Delete(c.open, i, i+1)
+	c.overlay.Drop(o.told.ID)
 }
 
-// call finds an open call.
+// call finds an open call, nil for none of this id.
 func (c *Calls) call(id string) *call {
-	if i := slices.IndexFunc(c.open, func(o *call) bool { return o.told.ID == id }); i >= 0 {
-		return c.open[i]
+	for _, o := range c.open {
+		if o.told.ID == id {
+			return o
+		}
+	}
+	return nil
+}
+
+// first is the first open call of a tool at a stage, with these files, or nil for any. Of several calls
+// that are alike, droid runs the first one first.
+func (c *Calls) first(tool string, at stage, files []string) *call {
+	for _, o := range c.open {
+		if o.told.Name == tool && o.stage == at && (files == nil || slices.Equal(o.files, files)) {
+			return o
+		}
 	}
 	return nil
 }
@@ -191,39 +223,40 @@ func (c *Calls) Waits(h *Hook) bool { return slices.Contains(c.hooks, h) }
 
 // Forget gives up a hook that may wait in vain.
 func (c *Calls) Forget(h *Hook) {
-	c.hooks = slices.DeleteFunc(c.hooks, func(o *Hook) bool { return o == h })
+	if i := slices.Index(c.hooks, h); i >= 0 {
+		c.hooks = slices.Delete(c.hooks, i, i+1)
+	}
 }
 
 // serve gives the hooks whose calls are known their jobs.
 func (c *Calls) serve() {
-	c.hooks = slices.DeleteFunc(c.hooks, func(h *Hook) bool {
-		h.Job = c.job(h)
-		return h.Job != nil
-	})
+	for _, h := range slices.Clone(c.hooks) {
+		if h.Job = c.job(h); h.Job != nil {
+			c.Forget(h)
+		}
+	}
 }
 
-// job is what is to be done for a hook, nil when its call is not known. Of several calls that
-// are alike, droid runs the first one first.
+// job is what is to be done for a hook, nil when its call is not known.
 func (c *Calls) job(h *Hook) *Job {
-	i := slices.IndexFunc(c.open, func(o *call) bool {
-		waits := h.Event == BeforeTool && !o.before || h.Event == AfterTool && o.ran != "" && !o.after
-		return waits && o.told.Name == h.Tool && slices.Equal(o.files, h.files)
-	})
-	if i < 0 {
-		return nil
-	}
-	o := c.open[i]
+	at, ours := stageOf[h.Event]
+	o := c.first(h.Tool, at, h.files)
 	switch {
+	case !ours || o == nil:
+		return nil
 	case !o.edits():
-		o.before = true
+		o.stage = begun
 		return &Job{Work: Read, Call: quirks.ToolInput{ID: o.told.ID, Name: h.Tool, Input: h.Input}, Files: o.files}
-	case h.Event == BeforeTool:
-		// droid runs the next edit, so the last hook of the one before does not come.
-		c.drop(func(o *call) bool { return o.edits() && o.before && !o.after })
-		o.before = true
+	case at == announced:
+		for _, before := range slices.Clone(c.open) {
+			if before.goesOn() { // droid runs the next edit, so the last hook of this one does not come
+				c.drop(before)
+			}
+		}
+		o.stage = begun
 		return &Job{Work: Prepare, Call: o.told, Files: o.files, Shown: true}
 	}
-	o.after = true
+	o.stage = delivered
 	if o.others {
 		return &Job{Work: Leave, Call: o.told}
 	}

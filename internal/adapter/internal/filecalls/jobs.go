@@ -49,7 +49,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 		// diff is the right one. A droid that asks before it runs hooks (0.99) needs that; others
 		// have run them. The user may take long, and others may edit meanwhile.
 		for _, o := range c.asked(ev.Tools) {
-			if !o.before {
+			if o.stage == announced {
 				jobs = append(jobs, Job{Work: Prepare, Call: o.told, Files: o.files})
 			}
 			jobs = append(jobs, Job{Work: Pause, Call: o.told})
@@ -69,7 +69,7 @@ func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 // of them.
 func (c *Calls) BeforeAnswer(tools []stream.PermissionToolUse) (jobs []Job) {
 	for _, o := range c.asked(tools) {
-		if o.before {
+		if o.stage != announced {
 			jobs = append(jobs, Job{Work: Prepare, Call: o.told, Files: o.files, Shown: true})
 		}
 	}

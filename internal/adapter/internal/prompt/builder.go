@@ -25,10 +25,11 @@ type builder struct {
 // add takes one block; it returns what is wrong with it, "" when nothing is. So do
 // all methods that return a string.
 func (b *builder) add(block block) string {
-	defer func() { b.wordsLast = block.Type == "text" }()
+	behindWords := b.wordsLast
+	b.wordsLast = block.Type == "text"
 	switch block.Type {
 	case "text":
-		if b.wordsLast && runsOn(b.text.String(), block.Text) {
+		if behindWords && runsOn(b.text.String(), block.Text) {
 			b.text.WriteByte('\n')
 		}
 		b.text.WriteString(block.Text)
@@ -78,7 +79,7 @@ func (b *builder) addLink(uri, name string) string {
 		return problem
 	}
 	mention := paths.Mention(uri, name)
-	if path, ok := paths.OfURI(uri); ok && b.Missing != nil && b.Missing(path) {
+	if path, ok := paths.OfURI(uri); ok && b.Missing[path] {
 		mention = paths.MarkMissing(mention)
 	}
 	b.mention(mention)

@@ -1,9 +1,9 @@
 package prompt
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -16,19 +16,22 @@ const maxContent = 8 << 20
 // and a common misspelling of one.
 var declarable = map[string]bool{"image/png": true, "image/jpeg": true, "image/jpg": true, "image/gif": true, "image/webp": true}
 
-// imageSignatures are how the images that droid takes begin.
-var imageSignatures = []struct {
-	mimeType string
-	matches  func([]byte) bool
-}{
-	{"image/png", func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) }},
-	{"image/jpeg", func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) }},
-	{"image/gif", func(b []byte) bool {
-		return bytes.HasPrefix(b, []byte("GIF87a")) || bytes.HasPrefix(b, []byte("GIF89a"))
-	}},
-	{"image/webp", func(b []byte) bool {
-		return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP"
-	}},
+// beginning is how much of an image tells its type, in bytes.
+const beginning = 12
+
+// typeOf is the type of an image that begins so, "" of what droid does not take.
+func typeOf(begin string) string {
+	switch {
+	case strings.HasPrefix(begin, "\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case strings.HasPrefix(begin, "\xff\xd8\xff"):
+		return "image/jpeg"
+	case strings.HasPrefix(begin, "GIF87a"), strings.HasPrefix(begin, "GIF89a"):
+		return "image/gif"
+	case len(begin) >= beginning && begin[:4] == "RIFF" && begin[8:12] == "WEBP":
+		return "image/webp"
+	}
+	return ""
 }
 
 // imageType is the true type of image data, or what is wrong with it. The data
@@ -43,10 +46,8 @@ func imageType(declared, data string) (mimeType, problem string) {
 	case size > maxContent:
 		return "", tooLarge("the image", size)
 	}
-	for _, s := range imageSignatures {
-		if s.matches(begin) {
-			return s.mimeType, ""
-		}
+	if mimeType = typeOf(string(begin)); mimeType != "" {
+		return mimeType, ""
 	}
 	return "", "the image is declared as " + strconv.Quote(declared) + ", but its data is no png, jpeg, gif or webp image"
 }
@@ -54,23 +55,11 @@ func imageType(declared, data string) (mimeType, problem string) {
 // decoded tells how the data that base64 stands for begins, and its size in bytes; ok is whether it is base64. It
 // holds a piece of the data at a time.
 func decoded(data string) (begin []byte, size int, ok bool) {
-	const piece = 4 << 10                                             // a multiple of 4
-	if strings.Contains(data, "\n") || strings.Contains(data, "\r") { // which may stand anywhere
-		all, err := base64.StdEncoding.DecodeString(data)
-		return all[:min(piece, len(all))], len(all), err == nil
-	}
-	begin, err := base64.StdEncoding.DecodeString(data[:min(piece, len(data))])
-	size, buf := len(begin), make([]byte, piece)
-	for rest := data[min(piece, len(data)):]; err == nil && rest != ""; {
-		if size%3 != 0 { // there was padding, which ends the data
-			return nil, 0, false
-		}
-		n := min(piece, len(rest))
-		var read int
-		read, err = base64.StdEncoding.Decode(buf, []byte(rest[:n]))
-		size, rest = size+read, rest[n:]
-	}
-	return begin, size, err == nil
+	r, begin := base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), make([]byte, beginning)
+	n, _ := io.ReadFull(r, begin) // the decoder repeats its error
+	rest, err := io.Copy(io.Discard, r)
+	goesOn := strings.Contains(strings.TrimRight(data, "=\r\n"), "=") // behind padding, which the decoder may let pass
+	return begin[:n], n + int(rest), err == nil && !goesOn
 }
 
 func tooLarge(what string, size int) string {

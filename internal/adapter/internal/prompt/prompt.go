@@ -5,7 +5,6 @@ package prompt
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/rawjson"
 )
 
 // Prompt is what an editor sends with session/prompt, parsed.
@@ -40,10 +40,10 @@ type resource struct {
 
 // Rules are what the session at hand can take.
 type Rules struct {
-	Dir         string                 // what mentions in the text are relative to
-	AttachFiles bool                   // this droid takes attached files (since 0.99)
-	BlindModel  string                 // the name of the model in use when it cannot see images, else ""
-	Missing     func(path string) bool // whether there is no such file; nil when nobody can tell
+	Dir         string          // what mentions in the text are relative to
+	AttachFiles bool            // this droid takes attached files (since 0.99)
+	BlindModel  string          // the name of the model in use when it cannot see images, else ""
+	Missing     map[string]bool // the files that are not there, by absolute path
 }
 
 // Error says what is wrong with a prompt and what to send instead. It is the
@@ -60,24 +60,12 @@ func errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(forma
 func Parse(raw json.RawMessage) (Prompt, error) {
 	var p Prompt
 	if err := json.Unmarshal(raw, &p.blocks); err != nil {
-		return Prompt{}, errorf("prompt must be a list of content blocks%s", noBlocks(err))
+		return Prompt{}, errorf("prompt must be a list of content blocks%s", rawjson.NoList(err))
 	}
 	if len(p.blocks) == 0 {
 		return Prompt{}, errorf("prompt is empty; send at least one content block")
 	}
 	return p, nil
-}
-
-// noBlocks says what of a prompt has the wrong form, without the names of Go's types.
-func noBlocks(err error) string {
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case !errors.As(err, &wrong):
-		return ": " + err.Error()
-	case wrong.Field == "":
-		return "; it is of the JSON type " + wrong.Value
-	}
-	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
 // Marks are hashes of a prompt's blocks, by which they are known when they come again.

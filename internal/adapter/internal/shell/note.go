@@ -24,19 +24,3 @@ func Note(command, output string, end End) string {
 	}
 	return text + "Its output:\n" + markdown.Fenced("console", output) + "\n\n"
 }
-
-// Notes are what droid is told with the next prompt. It is not safe for concurrent use.
-type Notes struct{ texts []string }
-
-// Add adds a note.
-func (n *Notes) Add(text string) { n.texts = append(n.texts, text) }
-
-// Take hands the notes out for a prompt.
-func (n *Notes) Take() []string {
-	texts := n.texts
-	n.texts = nil
-	return texts
-}
-
-// PutBack takes the notes of a prompt that droid did not take; they come first again.
-func (n *Notes) PutBack(texts []string) { n.texts = append(texts, n.texts...) }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"droid-acp/internal/text/visible"
 )
 
 const (
@@ -58,13 +59,7 @@ func (o *Output) Take() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.told = false
-	end := len(o.fresh)
-	for i := max(0, end-utf8.UTFMax); i < len(o.fresh); i++ {
-		if utf8.RuneStart(o.fresh[i]) && !utf8.FullRune(o.fresh[i:]) {
-			end = i
-			break
-		}
-	}
+	end := visible.Whole(o.fresh)
 	piece := strings.ToValidUTF8(string(o.fresh[:end]), "\uFFFD")
 	o.fresh = append(o.fresh[:0], o.fresh[end:]...)
 	return piece

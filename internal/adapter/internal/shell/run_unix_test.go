@@ -72,13 +72,6 @@ func TestRunIsCancelled(t *testing.T) {
 	}
 }
 
-// What is left in the background ends with the command.
-func TestRunLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	require.True(t, succeeded(Run(t.Context(), dir, "sleep 1000 >/dev/null 2>&1 & echo $! > pid", new(bytes.Buffer))))
-	requireGone(t, readPID(t, dir))
-}
-
 // A process that left the command's group may hold its output open; Run ends all
 // the same, with what was written.
 func TestRunDoesNotWaitForOthers(t *testing.T) {

@@ -88,11 +88,12 @@ func (u *Usage) Window() (used, size int64) { return u.used, u.size }
 
 // Table shows what droid told last.
 func (u *Usage) Table() string {
-	line := func(name string, u stream.TokenUsage) string {
-		return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
-	}
 	return "Tokens of this session, as far as droid told them:\n\n| | input | output | cache read | cache written | thinking |\n|---|---|---|---|---|---|\n" +
-		line("all calls", u.told.Total) + line("last call", u.told.LastCall)
+		tableLine("all calls", u.told.Total) + tableLine("last call", u.told.LastCall)
+}
+
+func tableLine(name string, u stream.TokenUsage) string {
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d |\n", name, u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens, u.ThinkingTokens)
 }
 
 // Of is what a prompt's response tells of its turn, nil where droid told nothing:
