@@ -10,29 +10,29 @@ import (
 	"droid-acp/internal/adapter/turns"
 )
 
-// change returns when the turn has come of what the user asks now beside prompts. s.prompts.Changed must be called when it has its
+// awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.ChangeOver must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
-func (s *Session) change(ctx context.Context, t *owner.Task, of turns.Sphere) (*turns.Change, *acp.RequestError) {
+func (s *Session) awaitTurn(ctx context.Context, t *owner.Task, of turns.Sphere) (*turns.Change, *acp.RequestError) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
-	its := s.prompts.Change(of)
-	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return its.Begun() || !s.prompts.Takes(its) })
+	change := s.prompts.Change(of)
+	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return change.Begun() || !s.prompts.Takes(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
 	}
 	switch {
 	case err != nil:
-		s.prompts.Changed(its, nil)
+		s.prompts.ChangeOver(change, nil)
 		return nil, s.notWaited(err)
-	case !its.Begun(): // a panic has ended all that waits
+	case !change.Begun(): // a panic has ended all that waits
 		return nil, problem.Lost()
 	}
 	if err := s.takesNothing(); err != nil { // the load before it failed
-		s.prompts.Changed(its, nil)
+		s.prompts.ChangeOver(change, nil)
 		return nil, err
 	}
-	return its, nil
+	return change, nil
 }
 
 // takesNothing is why the session takes no request any more, nil when it does.

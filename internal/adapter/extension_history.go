@@ -21,11 +21,11 @@ func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*str
 	if s.prompts.Busy() {
 		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	its, err := s.change(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, t, turns.Session)
 	if err != nil {
 		return nil, err
 	}
-	defer s.prompts.Changed(its, nil)
+	defer s.prompts.ChangeOver(change, nil)
 	return s.loadWhole(ctx, t)
 }
 

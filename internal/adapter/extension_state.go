@@ -111,10 +111,10 @@ func autoCompactionExtension(ctx context.Context, s *Session, t *owner.Task, p a
 	if p.Enabled == nil {
 		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}
-	its, err := s.change(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, t, turns.Session)
 	if err != nil {
 		return autoCompactionResult{}, err
 	}
-	defer s.prompts.Changed(its, nil)
+	defer s.prompts.ChangeOver(change, nil)
 	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(t, *p.Enabled)
 }

@@ -55,18 +55,18 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 	if s.prompts.Busy() {
 		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	its, err := s.change(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, t, turns.Session)
 	if err != nil {
 		return "", err
 	}
-	defer s.prompts.Changed(its, nil)
+	defer s.prompts.ChangeOver(change, nil)
 	return s.copyHere(ctx, t)
 }
 
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.holdCalls(ctx, t)
+	release, err := s.takeCalls(ctx, t)
 	if err != nil {
 		return "", err
 	}

@@ -291,8 +291,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
 			s.Go(func(task *owner.Task) {
-				if its, err := s.change(s.Context, task, turns.Session); err == nil {
-					s.prompts.Changed(its, nil)
+				if its, err := s.awaitTurn(s.Context, task, turns.Session); err == nil {
+					s.prompts.ChangeOver(its, nil)
 				}
 			})
 			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s", "what was asked waits for its turn since 0s",

@@ -71,7 +71,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError
 		return nil, err
 	}
 	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		its, err := s.change(c.Context, t, sphereOf(s, id, value))
+		change, err := s.awaitTurn(c.Context, t, sphereOf(s, id, value))
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError
 			result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 		}
 		a.respond(c, result, err)
-		s.Post(func() { s.prompts.Changed(its, why) }) // behind what was sent until now: it was meant for what was asked
+		s.Post(func() { s.prompts.ChangeOver(change, why) }) // behind what was sent until now: it was meant for what was asked
 		return result, err
 	})
 }
@@ -127,7 +127,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(t, value == "true")
 	}
-	release, failure := s.holdCalls(s.Context, t)
+	release, failure := s.takeCalls(s.Context, t)
 	if failure != nil {
 		return failure
 	}
@@ -182,7 +182,7 @@ const settingsTime = 10 * time.Second
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
-	release, failure := s.holdCalls(s.Context, t)
+	release, failure := s.takeCalls(s.Context, t)
 	if failure != nil {
 		return failure
 	}
@@ -245,11 +245,11 @@ func (s *Session) checkDefaults() {
 	was := s.options.Mode()
 	s.Post(func() {
 		s.Go(func(t *owner.Task) {
-			its, err := s.change(s.Context, t, turns.Session)
+			change, err := s.awaitTurn(s.Context, t, turns.Session)
 			if err != nil {
 				return
 			}
-			defer s.prompts.Changed(its, nil)
+			defer s.prompts.ChangeOver(change, nil)
 			if s.options.Mode() != was {
 				return // the user has chosen one meanwhile
 			}

@@ -176,7 +176,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancel()
 		e.inside(func(s *Session) {
 			s.Go(func(task *owner.Task) {
-				_, err := s.change(cancelled, task, turns.Session)
+				_, err := s.awaitTurn(cancelled, task, turns.Session)
 				require.Equal(t, problem.Cancelled(), err)
 			})
 			require.Zero(t, s.prompts.Changing())
@@ -190,7 +190,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.Go(func(task *owner.Task) { _, _ = s.change(s.Context, task, turns.Session) })
+			s.Go(func(task *owner.Task) { _, _ = s.awaitTurn(s.Context, task, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()
@@ -241,7 +241,7 @@ func TestWhatStandsBehindACommand(t *testing.T) {
 		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
 		last := e.prompt("hello")
 		e.settle()
-		e.inside(func(s *Session) { s.prompts.Changed(its, nil) })
+		e.inside(func(s *Session) { s.prompts.ChangeOver(its, nil) })
 		_, ok := e.answered(last)
 		require.True(t, ok)
 	})

@@ -62,7 +62,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
 			s.Go(func(t *owner.Task) {
-				release, _ := s.holdCalls(s.Context, t)
+				release, _ := s.takeCalls(s.Context, t)
 				defer release()
 				t.Beside(func(context.Context) { panic("test") })
 			})
@@ -329,7 +329,7 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 // calling has a task hold the calls to droid.
 func calling(s *Session, f func(release func())) {
 	s.Go(func(t *owner.Task) {
-		if release, err := s.holdCalls(s.Context, t); err == nil {
+		if release, err := s.takeCalls(s.Context, t); err == nil {
 			f(release)
 		}
 	})

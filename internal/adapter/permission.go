@@ -49,13 +49,13 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		return
 	}
 	decision := show.Decision{Option: stream.OptionCancel}
-	if q.Lead(s.Context, t, s.out, p) == telling.Answered {
+	if q.Lead(s.Context, t, s.out, p) == telling.Stands {
 		decision = r.prepared(t, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
 	outcome := q.Close()
 	s.tell(p.After...)
 	switch outcome {
-	case telling.Answered:
+	case telling.Stands:
 		r.give(decision)
 	case telling.Refused:
 		r.answer(stream.OptionCancel)
@@ -68,7 +68,7 @@ func (s *Session) openQuestion(t *owner.Task, id string, beside bool) (q *tellin
 	q = s.questions.Open(id)
 	q.Beside = beside
 	if s.agent.client.HearsInPrompts() {
-		was = q.Hold(t, s.prompts.Busy)
+		was = q.Await(t, s.prompts.Busy)
 	}
 	return q, was
 }

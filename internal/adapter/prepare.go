@@ -95,7 +95,7 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	if mode == "" {
 		return nil
 	}
-	release, failure := s.holdCalls(ctx, t)
+	release, failure := s.takeCalls(ctx, t)
 	if failure != nil {
 		return failure
 	}

@@ -45,7 +45,7 @@ func (s *Session) endDroid(how ending, why string) {
 		client, polite := s.proc.Retire(), s.proc.Polite()
 		s.Go(func(t *owner.Task) {
 			t.Beside(func(context.Context) { process.Close(polite, client); endLeft(left) })
-			s.proc.Gone(client)
+			s.proc.RetiredGone(client)
 		})
 		s.endWork()
 	case killed:

@@ -43,7 +43,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 	outcome := q.Close()
 	s.tell(asked.After...)
 	switch outcome {
-	case telling.Answered:
+	case telling.Stands:
 		s.tell(s.show.Unasked(asked)...)
 		s.answerQuestions(ev.RequestID, asked.Answers())
 	case telling.Refused:
@@ -66,7 +66,7 @@ func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQue
 	q := &askedQuestion{Question: p.s.questions.Open(""), words: words, not: not}
 	defer q.Close()
 	p.asked = q
-	answered = q.Lead(ctx, t, p.s.out, words) == telling.Answered
+	answered = q.Lead(ctx, t, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
 		p.s.tell(words.After(not)...)
 	}

@@ -111,12 +111,12 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
-	its, err := s.change(r.call.Context, t, turns.Session)
+	turn, err := s.awaitTurn(r.call.Context, t, turns.Session)
 	if err != nil {
 		r.refuse(err)
 		return
 	}
-	r.turn = its
+	r.turn = turn
 	s.load = r
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
@@ -299,7 +299,7 @@ func (r *reload) end(err *acp.RequestError) {
 func (r *reload) over() {
 	s := r.s
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	s.prompts.Changed(r.turn, nil)
+	s.prompts.ChangeOver(r.turn, nil)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open
@@ -356,7 +356,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
 func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
-	release, err := s.holdCalls(ctx, t)
+	release, err := s.takeCalls(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -410,7 +410,7 @@ func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.Session
 	if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
 		return nil, err
 	}
-	release, err := s.holdCalls(ctx, t)
+	release, err := s.takeCalls(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -123,11 +123,11 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 
 // setTitle has droid name a session that is open here.
 func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *acp.RequestError {
-	its, err := s.change(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, t, turns.Session)
 	if err != nil {
 		return err
 	}
-	defer s.prompts.Changed(its, nil)
+	defer s.prompts.ChangeOver(change, nil)
 	failure := s.renameThread(ctx, t, title)
 	if why := whyNoDroid(failure); why != nil || failure == nil {
 		return why
@@ -153,7 +153,7 @@ func (s *Session) renameThread(ctx context.Context, t *owner.Task, title string)
 // renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
 // The error is droid's, or a noDroid.
 func (s *Session) renameAlone(ctx context.Context, t *owner.Task, title string) (id string, err error) {
-	release, failure := s.line.Hold(ctx, t, "a title", needTitle)
+	release, failure := s.line.Take(ctx, t, "a title", needTitle)
 	if failure != nil {
 		return s.droidID, &noDroid{s.notWaited(failure)}
 	}

@@ -234,7 +234,7 @@ func (r *slashRun) replyFailed(text string, why error) {
 	failing := r.s.prompts.Failing(r.prompt.id)
 	r.reply(text)
 	if failing != nil {
-		r.s.Post(func() { r.s.prompts.Changed(failing, why) }) // behind what was sent until now
+		r.s.Post(func() { r.s.prompts.ChangeOver(failing, why) }) // behind what was sent until now
 	}
 }
 

@@ -56,7 +56,7 @@ func rewindCommand(r *slashRun, args string) {
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
-	titles, none := r.s.line.Hold(r.work, r.task, "a rewind", needTitle)
+	titles, none := r.s.line.Take(r.work, r.task, "a rewind", needTitle)
 	if none != nil {
 		return // the session ends
 	}

@@ -28,7 +28,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	}
 	switch ev.(type) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
-		s.prompts.Spoke()
+		s.prompts.Shown()
 	}
 	explain(s, s.show.Unexplained(ev))
 	s.tellHeard(s.show.Event(s.moment(), ev, files)...)

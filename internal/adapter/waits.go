@@ -103,9 +103,9 @@ func (s *Session) besideFor(ctx context.Context, t *owner.Task, who string, what
 	})
 }
 
-// holdCalls takes needCalls until release is called.
-func (s *Session) holdCalls(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
-	release, why := s.line.Hold(ctx, t, aCall, needCalls)
+// takeCalls takes needCalls until release is called.
+func (s *Session) takeCalls(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
+	release, why := s.line.Take(ctx, t, aCall, needCalls)
 	return release, s.notWaited(why)
 }
 

@@ -18,7 +18,7 @@ type Change struct {
 // the model. Some 20 ms were seen, on a busy machine 0.3 s.
 const CallTime = 2 * time.Second
 
-// Begin says that the turn of a change has come: it is Begun. Changed follows.
+// Begin says that the turn of a change has come: it is Begun. ChangeOver follows.
 type Begin struct{ Change *Change }
 
 func (Begin) action() {}
@@ -30,9 +30,9 @@ func (m *Machine) Change(of Sphere) (*Change, []Action) {
 	return c, m.take()
 }
 
-// Changed says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
+// ChangeOver says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
 // it are not to be sent: those that were asked since then end with it.
-func (m *Machine) Changed(c *Change, failed error) []Action {
+func (m *Machine) ChangeOver(c *Change, failed error) []Action {
 	if !m.leaveOut(c) {
 		return nil
 	}

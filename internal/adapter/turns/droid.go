@@ -4,9 +4,9 @@ package turns
 // turn that droid completes starts the count anew.
 const MaxCrashes = 3
 
-// Spoke says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
+// Shown says that something of droid's was shown while the running prompt runs. Before droid has begun with that, it is of a turn
 // of its own.
-func (m *Machine) Spoke() []Action {
+func (m *Machine) Shown() []Action {
 	if p := m.running; p != nil {
 		p.spoke, p.called = true, p.called || !p.begun.IsZero()
 	}

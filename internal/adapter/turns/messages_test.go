@@ -34,7 +34,7 @@ func TestMessageThatDroidDoesNotTake(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Soon)
 	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.Refused(begin, 2, errSome))
-	m.Spoke()
+	m.Shown()
 	require.Equal(t, []Action{End{ID: 1, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }
 

@@ -22,7 +22,7 @@ type machine interface {
 	InterruptDone() []Action
 	SetHeld(bool) []Action
 	Change(Sphere) (*Change, []Action)
-	Changed(*Change, error) []Action
+	ChangeOver(*Change, error) []Action
 	LoseChanges(error) []Action
 	Close(time.Time) []Action
 	Finish() []Action
@@ -37,7 +37,7 @@ type machine interface {
 	Beside(time.Time, string) []Action
 	Tick(time.Time) []Action
 	Due() (time.Time, bool)
-	Spoke() []Action
+	Shown() []Action
 	Ended(string, How, error) (bool, []Action)
 	Gone(took string, why error)
 	Buried(error) []Action
@@ -391,7 +391,7 @@ func (w *world) droidMoves() {
 			w.open[id].spoke = true
 			w.open[id].said = w.open[id].said || !w.open[id].seen.IsZero()
 		}
-		w.carryOut(w.m.Spoke())
+		w.carryOut(w.m.Shown())
 		return
 	}
 	t := w.pick(func(t *told) bool { return t.with || t.sending }) // its answer to Send may come later
@@ -737,9 +737,9 @@ func (w *world) changed() {
 	}
 	w.note("changed %d %v", c.place, failed)
 	c.over = true
-	w.carryOut(w.m.Changed(c.handle, failed))
+	w.carryOut(w.m.ChangeOver(c.handle, failed))
 	w.must(failed == nil || w.waitingSince(c) == nil, "what was meant for a change that failed is not sent")
-	w.carryOut(w.m.Changed(c.handle, errSome)) // once
+	w.carryOut(w.m.ChangeOver(c.handle, errSome)) // once
 }
 
 func (w *world) waitingSince(c *wanted) *told {
@@ -767,7 +767,7 @@ func (w *world) giveUpChanges() {
 		w.note("withdraw %d", last.place)
 		last.over = last.over || may
 		if may {
-			w.carryOut(w.m.Changed(last.handle, nil))
+			w.carryOut(w.m.ChangeOver(last.handle, nil))
 		}
 		return
 	}

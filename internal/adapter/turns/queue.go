@@ -41,7 +41,7 @@ func (q *Queue[P]) Do(actions []Action) {
 // What happens to prompts and changes: each tells the Machine, whose method of this name says what follows, and does what that wants.
 // Ended, Dropped and Join are the Machine's own: their caller does the actions.
 
-func (q *Queue[P]) Spoke()                                  { q.Do(q.Machine.Spoke()) }
+func (q *Queue[P]) Shown()                                  { q.Do(q.Machine.Shown()) }
 func (q *Queue[P]) Buried(why error)                        { q.Do(q.Machine.Buried(why)) }
 func (q *Queue[P]) SetSteering(on bool)                     { q.Do(q.Machine.SetSteering(on)) }
 func (q *Queue[P]) Started(now time.Time, request string)   { q.Do(q.Machine.Started(now, request)) }
@@ -63,7 +63,7 @@ func (q *Queue[P]) InterruptDone()                          { q.Do(q.Machine.Int
 func (q *Queue[P]) SetHeld(held bool)                       { q.Do(q.Machine.SetHeld(held)) }
 func (q *Queue[P]) Close(now time.Time)                     { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                 { q.Do(q.Machine.Finish()) }
-func (q *Queue[P]) Changed(c *Change, failed error)         { q.Do(q.Machine.Changed(c, failed)) }
+func (q *Queue[P]) ChangeOver(c *Change, failed error)         { q.Do(q.Machine.ChangeOver(c, failed)) }
 func (q *Queue[P]) LoseChanges(why error)                   { q.Do(q.Machine.LoseChanges(why)) }
 
 // GoOn starts the first waiting prompt, see Machine.GoOn. It reports whether anything came of that.

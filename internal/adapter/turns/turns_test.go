@@ -145,7 +145,7 @@ func TestEndings(t *testing.T) {
 		how    How
 		want   End
 	}{
-		"answered":  {func(m *Machine) { m.Spoke() }, Completed, End{}},
+		"answered":  {func(m *Machine) { m.Shown() }, Completed, End{}},
 		"empty":     {func(*Machine) {}, Completed, End{Empty: true}},
 		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
@@ -174,7 +174,7 @@ func TestSteering(t *testing.T) {
 	require.Equal(t, 4, m.Waiting())
 	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Refused(begin, 3, errSome), "late")
 	m.CancelOne(begin, 4)
-	m.Spoke()
+	m.Shown()
 	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
 	m.Gone("", errSome)
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")

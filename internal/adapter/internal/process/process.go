@@ -208,15 +208,15 @@ func (p *Process) Died(err error) {
 // LastCrash is why the last droid that died did so, nil when none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Retire parts with droid, which the caller closes. Gone follows.
+// Retire parts with droid, which the caller closes. RetiredGone follows.
 func (p *Process) Retire() *droid.Client {
 	p.retiring, p.droid, p.ending = p.droid, nil, false
 	p.Subagents = subagents.Followed{}
 	return p.retiring
 }
 
-// Gone notes that a droid which was retired is gone.
-func (p *Process) Gone(client *droid.Client) {
+// RetiredGone notes that a droid which was retired is gone.
+func (p *Process) RetiredGone(client *droid.Client) {
 	if p.retiring == client {
 		p.retiring = nil
 	}

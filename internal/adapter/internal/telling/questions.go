@@ -33,8 +33,8 @@ type Question struct {
 type Outcome int
 
 const (
-	// Answered is that nobody took it back.
-	Answered Outcome = iota
+	// Stands is that nobody took it back.
+	Stands Outcome = iota
 	// Refused is that it was taken back, and who asks is to get a refusal.
 	Refused
 	// Withdrawn is that it was taken back, and nobody waits for an answer.
@@ -48,10 +48,10 @@ func (d *Questions) Open(id string) *Question {
 	return q
 }
 
-// Hold has a question wait until ready says that the user can be asked, which is Answered, or until it is taken back. Look has that
+// Await has a question wait until ready says that the user can be asked, which is Answered, or until it is taken back. Look has that
 // looked at.
-func (q *Question) Hold(t *owner.Task, ready func() bool) Outcome {
-	for q.outcome == Answered && !ready() {
+func (q *Question) Await(t *owner.Task, ready func() bool) Outcome {
+	for q.outcome == Stands && !ready() {
 		q.wait(t)
 	}
 	return q.outcome
@@ -71,10 +71,10 @@ func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.D
 	if ctx.Err() != nil {
 		q.outcome = Withdrawn
 	}
-	for q.outcome == Answered && q.of.open[0] != q {
+	for q.outcome == Stands && q.of.open[0] != q {
 		q.wait(t)
 	}
-	for q.outcome == Answered {
+	for q.outcome == Stands {
 		step, more := steps.Next()
 		if !more {
 			break
@@ -82,14 +82,14 @@ func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.D
 		if step.Form != nil {
 			step.Form.SessionID = w.Session()
 			filled := askStep[protocol.ElicitationResult](q, t, w, "elicitation/create", step.Form)
-			if q.outcome == Answered {
+			if q.outcome == Stands {
 				steps.Filled(filled)
 			}
 			continue
 		}
 		step.Choice.SessionID = w.Session()
 		picked := pickedOption(askStep[protocol.PermissionResult](q, t, w, acp.ClientMethodSessionRequestPermission, step.Choice))
-		if q.outcome == Answered && !steps.Chose(picked) && picked != "" {
+		if q.outcome == Stands && !steps.Chose(picked) && picked != "" {
 			w.log.Warn("the editor picked an option that was not offered; that is a refusal")
 		}
 	}
@@ -143,7 +143,7 @@ func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
 
 // takeBack takes a question back from the user. Who asks closes it.
 func (q *Question) takeBack(how Outcome) {
-	if q.outcome != Answered || !slices.Contains(q.of.open, q) {
+	if q.outcome != Stands || !slices.Contains(q.of.open, q) {
 		return
 	}
 	q.outcome = how
@@ -165,8 +165,8 @@ func pickedOption(result *protocol.PermissionResult) string {
 // IsOpen reports whether the user is asked something.
 func (d *Questions) IsOpen() bool { return len(d.open) > 0 }
 
-// Holds reports whether the user is asked something that the session waits for.
-func (d *Questions) Holds() bool {
+// Block reports whether the user is asked something that the session waits for.
+func (d *Questions) Block() bool {
 	return slices.ContainsFunc(d.open, func(q *Question) bool { return !q.Beside })
 }
 

@@ -37,7 +37,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 				o.Go(func(t *owner.Task) {
 					q := d.Open(id)
 					how := q.Lead(ctx, t, w.Way, waiting{})
-					did = append(did, id+map[Outcome]string{Answered: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
+					did = append(did, id+map[Outcome]string{Stands: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})
 			})

@@ -34,9 +34,9 @@ func (l *Waits) UntilReady(ctx context.Context, t *owner.Task, who string, need 
 	return l.stand(ctx, t, &Waiter{Name: who, Needs: []Need{need}, ready: ready})
 }
 
-// Hold is Until that takes n, when the earlier ones who take that have let it go. n is taken until
+// Take is Until that takes n, when the earlier ones who take that have let it go. n is taken until
 // release is called. After an error there is nothing to release.
-func (l *Waits) Hold(ctx context.Context, t *owner.Task, who string, n Need) (release func(), err error) {
+func (l *Waits) Take(ctx context.Context, t *owner.Task, who string, n Need) (release func(), err error) {
 	w := &Waiter{Name: who, Takes: n}
 	return func() { l.Leave(w) }, l.stand(ctx, t, w)
 }

@@ -45,7 +45,7 @@ func TestTasksInLine(t *testing.T) {
 		holder := func(ctx context.Context, name string, f func(t *owner.Task)) {
 			o.Post(func() {
 				o.Go(func(t *owner.Task) {
-					release, err := l.Hold(ctx, t, name, "droid")
+					release, err := l.Take(ctx, t, name, "droid")
 					if err != nil {
 						did = append(did, name+": "+err.Error())
 						return
