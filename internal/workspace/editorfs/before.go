@@ -16,8 +16,8 @@ import (
 // for this call until Pause, After or Drop. Again for the same call it looks anew. A
 // file that cannot pass through the editor is left alone.
 //
-// It waits at most 3 s for other edits of the files, and for each file as long
-// for a reading and for a saving editor. After the first that is late, the others are
+// It waits at most 6 s for other edits of the files, and for each file 3 s
+// for a reading and as long for a saving editor. After the first that is late, the others are
 // left alone. It returns the files whose unsaved changes were saved.
 func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
@@ -50,7 +50,7 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved 
 
 // lock locks the files of a call, always in the same order.
 func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
-	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
+	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
 	defer cancel()
 	var found []location
 	for _, path := range paths {
