@@ -89,7 +89,7 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 			did.answer.UpdatedInput = job.At(path)
 		}
 	case filecalls.Prepare:
-		return d.prepare(ctx, job)
+		did = d.prepare(ctx, job)
 	case filecalls.Pause:
 		d.Pause(id, job.Call.Name != "Create")
 	case filecalls.Settle:
@@ -98,11 +98,11 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 		if note := d.After(ctx, id); note != "" {
 			did.answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
-		for _, text := range d.Missed() {
-			did.tells = append(did.tells, show.Notice(text))
-		}
 	case filecalls.Leave:
 		d.Overlay.Drop(id)
+	}
+	for _, text := range d.Missed() { // also of an answer that has come late
+		did.tells = append(did.tells, show.Notice(text))
 	}
 	return did
 }

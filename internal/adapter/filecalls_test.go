@@ -113,6 +113,32 @@ func TestEditThatTheEditorMisses(t *testing.T) {
 	})
 }
 
+// TestLateConflictIsTold: an edit gave way to what the user had typed when the editor saved that late. The user is told with droid's
+// next call that has to do with files.
+func TestLateConflictIsTold(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		var slow atomic.Bool
+		r := room(t, v, func(r *filesRoom) {
+			r.o.Slow = func(method, _ string) time.Duration {
+				if method == testeditor.WriteMethod && slow.CompareAndSwap(false, true) {
+					return 6 * time.Second
+				}
+				return 0
+			}
+		})
+		path := r.opened("a.txt", "one\ntwo\n", "typed ")
+		r.mode("auto-low")
+		r.does(editOf(path, "one", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		time.Sleep(10 * time.Second)
+		r.holds(path, "typed one\ntwo\n")
+		r.does(readOf(path))
+		require.Equal(t, "end_turn", r.run("go"))
+		require.Contains(t, r.updates(), "notice: While an edit of droid's was on its way to "+path+", the same lines were changed and saved. "+
+			"That stays, and the edit may be missing: look at the file, and ask droid to make it again.")
+	})
+}
+
 // A refused edit touches no text. What the user had not saved is saved: he was asked
 // about an edit of that text.
 func TestRefusedEdit(t *testing.T) {

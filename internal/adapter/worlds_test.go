@@ -74,6 +74,16 @@ var found = []struct {
 		{"load", 1, 2, 953, "cancel one", 0, 120000000000},
 		{"steer", 1, 1, 681, "", 0, 120000000000},
 	}},
+	// An edit was written over by that of another session of the window, whose editor was late.
+	{12640, []step{
+		{"title", 0, 0, 980, "", 0, 500000000},
+		{"task", 1, 0, 283, "", 0, 0},
+		{"edit", 1, 0, 708, "", 0, 50000000},
+		{"new", 1, 0, 139, "", 0, 0},
+		{"load-others", 1, 0, 129, "", 0, 20000000000},
+		{"edit", 1, 0, 284, "", 0, 50000000},
+		{"edit", 1, 1, 300, "mute", 2, 120000000000},
+	}},
 }
 
 // TestWorlds plays what nobody has put together. TestWorlds/N repeats the world N; one that fails is made

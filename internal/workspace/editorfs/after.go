@@ -12,7 +12,7 @@ import (
 
 // After takes what droid has written to the files of a call to the editor, as an edit of
 // the agent. When it returns, each file has droid's text, or what the editor made of it when it
-// saved it, or what its user saved before the editor was given droid's text, with droid's edit where the two
+// saved it, or what somebody saved meanwhile, with droid's edit where the two
 // do not meet; then note says so, in one line for each file, for droid. It waits at most 6 s for each file, and not at all once ctx is done.
 // A call without a Before is none.
 func (d *Overlay) After(ctx context.Context, id string) (note string) {
@@ -55,8 +55,8 @@ func (d *Overlay) miss(path string, why error) {
 		"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again.", path, why))
 }
 
-// Missed are sentences for the user about edits that could not pass through the editor, for want of something
-// on this side. Each file is told once.
+// Missed are sentences for the user about edits that could not pass through the editor, or that have met
+// what somebody saved meanwhile. Each is told once.
 func (d *Overlay) Missed() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,6 +88,8 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 	d.files.noteDisk(h.resolved, n, false)
 	switch {
 	case err != nil:
+	case h.release == nil:
+		return d.deliverBeside(ctx, h, n), false
 	case h.direct != "" || slow:
 	case h.old != nil && !fits(h.old.ends, n.ends):
 		err = errEnds
@@ -97,13 +99,38 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 		err = ctx.Err()
 	default:
 		e := &edit{Overlay: d, lockedFile: h, n: n, step: d.files.step}
-		return e.run(ctx)
+		return e.run(ctx, e.through)
 	}
 	if err != nil {
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 	}
 	d.files.noteDroidsText(h.resolved, n)
 	return "", false
+}
+
+// deliverBeside is for a file that could not be held: another edit may come over what droid has written. Once that one is
+// done, the disk has both, or one of them gives way.
+func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) (note string) {
+	d.files.noteDroidsText(h.resolved, n)
+	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
+	defer cancel()
+	var err error
+	h.release, err = d.files.lock(ctx, h.resolved)
+	now, lost := d.files.peek(h.resolved)
+	switch {
+	case lost == nil && now.text == n.text:
+		return ""
+	case err != nil:
+		return unwritten(h.path, errHeld)
+	}
+	e := &edit{Overlay: d, lockedFile: h, n: n, step: d.files.step, begun: true}
+	note, _ = e.run(ctx, func(context.Context) (*content, error) { return nil, errHeld })
+	return note
+}
+
+// unwritten says to droid that its text is not on the disk.
+func unwritten(path string, why error) string {
+	return fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", path, why)
 }
 
 // noteWritten notes what droid has written.
@@ -133,6 +160,9 @@ func noteOf(path, written, saved string) string {
 	}
 	return fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): %s from what you wrote.", path, what)
 }
+
+// errHeld: another edit of the file was on its way.
+var errHeld = errors.New("another edit of it has taken too long")
 
 // errMoved: the file is not as droid left it.
 var errMoved = errors.New("somebody else has changed it")

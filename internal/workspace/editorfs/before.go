@@ -16,8 +16,8 @@ import (
 // for this call until Pause, After or Drop. Again for the same call it looks anew. A
 // file that cannot pass through the editor is left alone.
 //
-// It waits at most 3 s for other edits of the files, and for each file as long
-// for a reading and for a saving editor. After the first that is late, the others are
+// It waits at most 6 s for other edits of the files, and for each file 3 s
+// for a reading and as long for a saving editor. After the first that is late, the others are
 // left alone. It returns the files whose unsaved changes were saved.
 func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
@@ -26,6 +26,10 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved 
 	d.lock(ctx, c, paths)
 	slow := false
 	for _, h := range c.files {
+		if h.release == nil {
+			h.old, _ = d.files.peek(h.resolved)
+			continue
+		}
 		if slow {
 			h.direct = errLate.Error()
 			continue
@@ -46,7 +50,7 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved 
 
 // lock locks the files of a call, always in the same order.
 func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
-	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
+	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
 	defer cancel()
 	var found []location
 	for _, path := range paths {
@@ -64,7 +68,6 @@ func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
 		release, err := d.files.lock(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
-			continue
 		}
 		c.files = append(c.files, &lockedFile{location: at, overlay: d, release: release, paused: c.times[at.resolved], direct: "it was not looked at"})
 	}
@@ -125,7 +128,7 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 	d.files.step(stepSave)
 	answered, err := d.writeEditor(ctx, h.path, buffer)
 	if errors.Is(err, errLate) {
-		d.awaitLate(h.location, answered, &late{text: before.text, saves: &before.text})
+		d.awaitLate(h.location, answered, &late{text: before.text, base: before.text, saves: true})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("saving it: %w", err)

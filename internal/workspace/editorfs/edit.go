@@ -28,17 +28,19 @@ type edit struct {
 	tries    int    // see late
 	begun    bool   // the file was touched
 	base     string // the text that the disk has for the editor; a third one beside it and droid's is somebody's save
-	sent     bool   // somebody writes droid's text, most often the editor: what is on disk since may be what it made of that
+	sent     bool   // droid's text is being written, most often by the editor: a part of it on the disk is nobody's save
+	text     string // what restore puts on disk: droid's text, or with what somebody has saved
+	over     string // what the editor had saved in place of droid's text, where that may be what its user has changed
 }
 
-// run takes droid's edit to the editor.
-func (e *edit) run(ctx context.Context) (note string, late bool) {
+// run takes droid's edit to the editor, as through does it.
+func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
 	delivered := e.files.startDelivery(e.resolved)
 	defer delivered()
-	saved, err := e.carryOut(ctx, e.through)
+	saved, err := e.carryOut(ctx, through)
 	switch {
 	case err != nil:
-		note = fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", e.path, err)
+		note = unwritten(e.path, err)
 	case saved != nil && saved.text != e.n.text:
 		note = noteOf(e.path, e.n.text, saved.text)
 	}
@@ -66,15 +68,18 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	}
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
-		stays := !e.begun && (e.journal == nil || errors.Is(err, errMoved)) // what droid, or somebody since, has saved
 		saved, err = nil, nil
-		if !stays {
+		if e.begun || e.journal != nil { // else the file stays as droid, or somebody since, has written it
 			saved, err = e.restore()
 		}
 		if err != nil && !errors.Is(err, errMet) {
 			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
 			return nil, err
 		}
+	}
+	if err == nil && e.over != "" && (saved == nil || saved.text != e.over) {
+		e.tell("An edit of droid's was written to %s over another text that your editor had saved there meanwhile. "+
+			"If that had changes of yours, undo in your editor brings them back.", e.location)
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
 		e.step = func(stepName) {}
@@ -95,7 +100,7 @@ func (e *edit) guarded(do func() error) (err error) {
 
 // prepareEdit has the two texts and the journal entry ready. The file is not touched.
 func (e *edit) prepareEdit() (err error) {
-	e.base = e.oldText()
+	e.base, e.text = e.oldText(), e.n.text
 	if e.reserve, err = stage(e.resolved, e.n.text, mode(e.n.info)); err != nil {
 		return err
 	}
@@ -152,6 +157,9 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	}
 	if err != nil || found != twice {
 		return saved, err
+	}
+	if !perhapsTwice(e.oldText(), e.n.text, saved.text) {
+		e.over = saved.text
 	}
 	return e.writeOver(all, saved.text)
 }
@@ -247,7 +255,7 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
-		e.awaitLate(e.location, answered, &late{text: e.n.text, wrote: true, tries: e.tries})
+		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), wrote: true, tries: e.tries})
 	}
 	return err
 }

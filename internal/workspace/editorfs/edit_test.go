@@ -128,7 +128,7 @@ func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 				text, _ := r.editor.Buffer(path)
 				require.Equal(r, droid.disk, text)
 				if told := r.overlay.Missed(); typed == "met" {
-					require.Equal(r, []string{"Your editor saved " + path + ", with what you had typed, when droid had edited it. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
+					require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 				} else {
 					require.Empty(r, told)
 				}
@@ -402,6 +402,67 @@ func TestTwoSessions(t *testing.T) {
 	}
 }
 
+// TestEditBesideAnother: an edit that could not wait any longer is written while another one is on its way to the editor. Both
+// are on the disk where they do not meet; else one of them gives way, and that is told.
+func TestEditBesideAnother(t *testing.T) {
+	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {
+		for _, step := range []stepName{stepRead, stepWrite, stepLook} {
+			for _, mute := range []bool{false, true} {
+				for _, refuses := range []bool{false, true} {
+					t.Run(fmt.Sprint(name, step, mute, refuses), func(t *testing.T) {
+						var slow atomic.Bool
+						bubble(t, func(o *testeditor.Options) {
+							o.Delay = func() time.Duration { return 500 * time.Millisecond }
+							o.Slow = func(method, _ string) time.Duration {
+								if method == testeditor.WriteMethod && mute && slow.CompareAndSwap(false, true) {
+									return 6 * time.Second
+								}
+								return 0
+							}
+							o.Fail = func(method, _ string) error {
+								if method == testeditor.WriteMethod && refuses {
+									return errors.New("no")
+								}
+								return nil
+							}
+						}, func(r *room) {
+							path, ctx := r.has("a.txt", three), context.Background()
+							r.opened(path)
+							other := r.files.Overlay(async{r.editor}, OverlayOptions{})
+							defer other.Close()
+							r.overlay.Before(ctx, "1", []string{path})
+							r.droidWrites(path, four)
+							othersNote := make(chan string, 1)
+							var done atomic.Bool
+							r.files.step = func(s stepName) {
+								if s == step && done.CompareAndSwap(false, true) {
+									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+									defer cancel()
+									other.Before(soon, "1", []string{path})
+									r.droidWrites(path, strings.Replace(r.disk(path), behind, behind+"other\n", 1))
+									go func() { othersNote <- other.After(ctx, "1") }()
+									time.Sleep(time.Millisecond)
+								}
+							}
+							note := r.overlay.After(ctx, "1")
+							note += <-othersNote
+							disk := r.disk(path)
+							told := append(r.overlay.Missed(), other.Missed()...)
+							both := strings.Count(disk, "droid\n") == 1 && strings.Count(disk, "other\n") == 1
+							require.True(r, both || name == "met", disk)
+							require.True(r, both || strings.Contains(note, "could not be written") && len(told) == 1, note, told)
+							time.Sleep(20 * time.Second)
+							require.Equal(r, disk, r.disk(path))
+							text, _ := r.editor.Buffer(path)
+							require.Equal(r, disk, text)
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
 // TestLockedFile: an edit whose turn does not come in time does not pass through the editor.
 func TestLockedFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {
@@ -411,7 +472,7 @@ func TestLockedFile(t *testing.T) {
 		other.Before(context.Background(), "1", []string{path})
 		began := time.Now()
 		r.edits("1", path, to(four))
-		require.Equal(r, 3*time.Second, time.Since(began).Truncate(10*time.Millisecond))
+		require.Equal(r, 12*time.Second, time.Since(began).Truncate(10*time.Millisecond), "before and after it")
 		require.Equal(r, four, r.disk(path))
 		_, _, listed := r.editor.Review(path)
 		require.False(r, listed)
@@ -478,12 +539,31 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 	})
 }
 
+// TestUserTypesInAnEditSoonAfterAnother: the editor saves what the user types with droid's text, and is given that once more, since it
+// may have met a reload. The user is told.
+func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.edits("1", path, to(three+"more\n"))
+		r.files.step = func(s stepName) {
+			if s == stepWrite {
+				r.types(path, "user\n")
+			}
+		}
+		r.edits("2", path, to(four+"more\n"))
+		require.Equal(r, four+"more\n", r.disk(path))
+		require.Equal(r, []string{"An edit of droid's was written to " + path + " over another text that your editor had saved there meanwhile. " +
+			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.Missed())
+	})
+}
+
 // TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
 // Both changes are made where they do not meet; else the user's stays, and both are told.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct{ droid, disk, note string }{
 		"apart": {four, "user\n" + four, "The editor changed PATH when it saved it (for example by formatting it): 1 line differs from what you wrote."},
-		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: its user has changed the same lines and saved it. Your change may be missing from it."},
+		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: somebody has changed the same lines and saved it. Your change may be missing from it."},
 		"same":  {"user\n" + three, "user\n" + three, ""},
 	} {
 		for _, step := range []stepName{stepRead, stepPut, stepRename} { // a second after the first; behind the look at the disk
@@ -525,7 +605,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 						require.Equal(r, strings.ReplaceAll(tc.note, "PATH", path), note)
 						require.Equal(r, name != "met", droids.Equal(r.mtime(path)), "droid has to read the file again where its edit is missing")
 						if told := r.overlay.Missed(); name == "met" {
-							require.Equal(r, []string{"Your editor saved " + path + ", with what you had typed, when droid had edited it. That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again."}, told)
+							require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 						} else {
 							require.Empty(r, told)
 						}
@@ -536,6 +616,65 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 						require.False(r, r.editor.Dirty(path))
 					})
 				})
+			}
+		}
+	}
+}
+
+// TestUserSavesBehindAWrite: what the user types and saves when the editor was told to write droid's text, and has not answered
+// or refuses, stays, with droid's edit where the two do not meet. Nothing goes untold.
+func TestUserSavesBehindAWrite(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		for _, takes := range []time.Duration{2 * time.Second, 6 * time.Second} {
+			for _, at := range []time.Duration{time.Second, 1900 * time.Millisecond, 4 * time.Second, 5900 * time.Millisecond} {
+				for name, typed := range map[string]string{"apart": "one\ntwo\nthree\nuser\n", "met": "user\ntwo\nthree\n"} {
+					if at > takes {
+						continue
+					}
+					t.Run(fmt.Sprint(refuses, takes, at, name), func(t *testing.T) {
+						var slow atomic.Bool
+						bubble(t, func(o *testeditor.Options) {
+							o.Delay = func() time.Duration { return time.Minute }
+							o.Slow = func(method, _ string) time.Duration {
+								if method == testeditor.WriteMethod && slow.CompareAndSwap(false, true) {
+									return takes
+								}
+								return 0
+							}
+							o.Fail = func(method, _ string) error {
+								if method == testeditor.WriteMethod && refuses {
+									return errors.New("no")
+								}
+								return nil
+							}
+						}, func(r *room) {
+							path := r.has("a.txt", three)
+							r.opened(path)
+							r.overlay.Before(context.Background(), "1", []string{path})
+							r.droidWrites(path, four)
+							r.files.step = func(s stepName) {
+								if s == stepWrite {
+									time.AfterFunc(at, func() {
+										require.NoError(r, r.editor.Type(path, func(string) string { return typed }))
+										require.NoError(r, r.editor.Save(path))
+										r.touched(path)
+									})
+								}
+							}
+							note := r.overlay.After(context.Background(), "1")
+							time.Sleep(20 * time.Second)
+							disk, told := r.disk(path), r.overlay.Missed()
+							for _, line := range []string{"droid\n", "user\n"} {
+								require.LessOrEqual(r, strings.Count(disk, line), 1, disk)
+								missing := !strings.Contains(disk, line)
+								require.False(r, missing && name == "apart" && at < min(takes, 3*time.Second), disk)
+								require.False(r, missing && len(told) == 0 && !(line == "droid\n" && at > 3*time.Second && at < takes-lateSave), disk)
+							}
+							require.True(r, strings.Contains(disk, "user\n") || at > 3*time.Second, disk)
+							require.True(r, strings.Contains(disk, "droid\n") || strings.Contains(note, "could not be written") || at > 3*time.Second)
+						})
+					})
+				}
 			}
 		}
 	}

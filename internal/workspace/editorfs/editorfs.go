@@ -1,8 +1,8 @@
 // Package editorfs lets droid's file work pass through the editor: droid reads what the
 // editor has unsaved, and what droid has written arrives in the editor as the agent's
 // edit, with the text before it as its base. Whatever goes wrong, the file holds the old
-// or the new text, whole, and the new one once droid was told of success. What the user saves
-// until the editor is given droid's text stays.
+// or the new text, whole, and the new one once droid was told of success. What somebody saves
+// meanwhile stays, with droid's edit where the two do not meet, or is told.
 //
 // All methods may be called from any goroutine. Those with a context block.
 package editorfs

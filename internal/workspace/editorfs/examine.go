@@ -24,6 +24,9 @@ const (
 // editor's text. It is fine if the disk has droid's text, or what the buffer has.
 func (e *edit) examine(ctx context.Context, outcome error) (saved *content, found finding, err error) {
 	now, err := e.files.look(e.resolved)
+	if now != nil && outcome == nil { // what the editor made of droid's text, which comes over it where it does not count
+		e.base = now.text
+	}
 	switch {
 	case err == nil && now.text == e.n.text:
 		return now, e.readBack(ctx), e.linked()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,30 +81,36 @@ func TestWhatTheEditorSaves(t *testing.T) {
 	}
 }
 
-// TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there is left alone.
+// TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
+// do not meet; else both are told.
 func TestSomebodySavesBehindDroid(t *testing.T) {
-	for _, step := range []stepName{stepNoted, stepOld, stepLink, stepRename} {
-		for _, isNew := range []bool{false, true} {
-			bubble(t, nil, func(r *room) {
-				path := r.path("a.txt")
-				if !isNew {
-					r.has("a.txt", three)
-				}
-				ctx := context.Background()
-				r.overlay.Before(ctx, "1", []string{path})
-				r.droidWrites(path, four)
-				r.files.step = func(s stepName) {
-					if s == step && !(isNew && s == stepRename) {
-						r.writes(path, "somebody\n")
+	for saved, want := range map[string]string{"somebody\n": "somebody\n", three + "somebody\n": four + "somebody\n", four + "somebody\n": four + "somebody\n"} {
+		for _, step := range []stepName{stepNoted, stepOld, stepLink, stepRename} {
+			for _, isNew := range []bool{false, true} {
+				bubble(t, nil, func(r *room) {
+					path, want := r.path("a.txt"), want
+					if !isNew {
+						r.has("a.txt", three)
+					} else if want = saved; step == stepLink || step == stepRename {
+						want = four // there is no such step
 					}
-				}
-				r.overlay.After(ctx, "1")
-				want := "somebody\n"
-				if isNew && (step == stepLink || step == stepRename) {
-					want = four // there is no such step
-				}
-				require.Equal(r, want, r.disk(path))
-			})
+					ctx := context.Background()
+					r.overlay.Before(ctx, "1", []string{path})
+					r.droidWrites(path, four)
+					done := false
+					r.files.step = func(s stepName) {
+						if s == step && !done && !(isNew && s == stepRename) {
+							done = true
+							r.writes(path, saved)
+						}
+					}
+					note := r.overlay.After(ctx, "1")
+					require.Equal(r, want, r.disk(path))
+					missing := !strings.Contains(want, "droid") || isNew && want != four
+					require.Equal(r, missing, strings.Contains(note, "could not be written"), note)
+					require.Equal(r, missing, len(r.overlay.Missed()) == 1)
+				})
+			}
 		}
 	}
 }

@@ -20,10 +20,11 @@ const lateSave = time.Second
 // buffer that has been reloaded since, and then the edit is there twice. As long as it is
 // open no edit of the file passes through the editor.
 type late struct {
-	text  string  // what the disk has to have when it is answered
-	wrote bool    // droid has written that text, rather than found it
-	tries int     // how many late writes came before, to mend what one had done
-	saves *string // for a save of what the user has typed: the disk's text before
+	text  string // what the disk has to have when it is answered
+	base  string // what it had before
+	wrote bool   // droid has written that text, rather than found it
+	tries int    // how many late writes came before, to mend what one had done
+	saves bool   // what the user has typed was to be saved
 }
 
 // awaitLate waits for the answer to a write beside the caller. If the file is then
@@ -43,8 +44,9 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 			}
 			f.mu.Unlock()
 		}()
+		var refused error
 		select {
-		case <-answered:
+		case refused = <-answered:
 		case <-f.ctx.Done():
 			return
 		}
@@ -55,18 +57,18 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 			return
 		}
 		defer release()
-		d.mendLate(at, l, now)
+		d.mendLate(at, l, now, refused)
 	})
 }
 
 // mendLate looks whether a late write, answered at this time, has spoiled the file, and
-// mends that. What the user had typed stays: droid's edit is made in it, or, where the two meet,
-// the user is told. The file is held. What the user or a command saved in the same second cannot be
-// told from it; the editor can undo what is written here.
-func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
+// mends that. What the user has saved meanwhile stays: droid's edit is made in it, or, where the two meet,
+// the user is told. There what was saved in the same second cannot be told from what the editor made of droid's text,
+// which is written again. The file is held.
+func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused error) {
 	f := d.files
 	f.mu.Lock()
-	text, wrote, before := l.text, l.wrote, l.saves
+	text, wrote := l.text, l.wrote
 	f.mu.Unlock()
 	if !wrote || l.tries >= maxTries {
 		return
@@ -83,15 +85,17 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 		f.log.Info("a write that the editor has answered late is not what is on disk", zap.String("path", at.path))
 		return
 	}
-	if before != nil {
-		both, apart := udiff.Merge(*before, c.text, text)
-		if !apart {
-			d.keepTyped(at)
-		}
-		if !apart || both == c.text {
-			return
-		}
+	torn := !l.saves && partOf(text, c.text) // a write that failed halfway
+	both, apart := udiff.Merge(l.base, c.text, text)
+	switch {
+	case torn:
+	case apart && both == c.text:
+		return
+	case apart:
 		text = both
+	case l.saves, refused != nil:
+		d.gaveWay(at)
+		return
 	}
 	f.log.Warn("the editor has done a write late; the file gets droid's text again", zap.String("path", at.path))
 	_, has, err := readable([]byte(text))
@@ -101,6 +105,9 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 	written := *c
 	written.text, written.ends = text, has
 	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
+	if torn || !apart && !perhapsTwice(l.base, text, c.text) {
+		e.over = c.text
+	}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
 		ctx, cancel := context.WithTimeout(ctx, f.wait)
 		defer cancel()
@@ -108,10 +115,15 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time) {
 	})
 }
 
-// keepTyped tells the user that droid's edit of a file gave way to what they had typed.
-func (d *Overlay) keepTyped(at location) {
+// gaveWay tells the user that droid's edit of a file may have given way to what was saved.
+func (d *Overlay) gaveWay(at location) {
+	d.tell("While an edit of droid's was on its way to %s, the same lines were changed and saved. That stays, and the edit may be "+
+		"missing: look at the file, and ask droid to make it again.", at)
+}
+
+// tell notes what the user is to be told of a file.
+func (d *Overlay) tell(text string, at location) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.untold = append(d.untold, fmt.Sprintf("Your editor saved %s, with what you had typed, when droid had edited it. "+
-		"That stays: an edit of droid's is not in it, as it changed the same lines. Ask droid to make it again.", at.path))
+	d.untold = append(d.untold, fmt.Sprintf(text, at.path))
 }

@@ -266,7 +266,7 @@ func (f *Files) standing(e entry, text string, began time.Time) (standing, *cont
 		return interrupted, now, nil
 	}
 	during := !now.changed.Before(began.Add(-time.Second)) && now.changed.Before(began.Add(3*f.wait))
-	if torn := strings.HasPrefix(text, now.text) || strings.HasPrefix(plain(text), now.text); torn && during {
+	if partOf(text, now.text) && during {
 		return interrupted, now, nil
 	}
 	return another, now, nil

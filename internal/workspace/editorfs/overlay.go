@@ -59,7 +59,7 @@ type call struct {
 type lockedFile struct {
 	location
 	overlay  *Overlay
-	release  func()
+	release  func()    // nil while it is not held: another edit of it has taken too long
 	old      *content  // the text before the edit; nil when the file is new
 	came     time.Time // when the old text came to the disk, zero for long ago
 	direct   string    // why the file does not pass through the editor; "" when it does
@@ -189,7 +189,9 @@ func unlock(files []*lockedFile) {
 		if h.saved != nil {
 			h.overlay.putTrueTime(h)
 		}
-		h.release()
+		if h.release != nil {
+			h.release()
+		}
 	}
 }
 

@@ -23,24 +23,20 @@ func (e *edit) linked() error {
 }
 
 // restore puts droid's text on disk: in the room that was reserved, and where that fails twice more in
-// a new one. Where somebody has saved another text while the editor was waited for, droid's edit is made in
+// a new one. Where somebody has saved another text meanwhile, droid's edit is made in
 // that, which is returned (saved); or it stays without the edit, and the error is errMet.
 func (e *edit) restore() (saved *content, err error) {
 	for range 3 {
-		err = e.guarded(func() (err error) {
-			saved, err = e.restoreOnce()
-			return err
-		})
+		err = e.guarded(e.restoreOnce)
+		if err == nil && e.text != e.n.text {
+			saved = &content{text: e.text}
+		}
 		if err == nil || errors.Is(err, errMet) {
 			return saved, err
 		}
 		e.step = func(stepName) {}
 		e.reserve.close()
-		fresh, serr := stage(e.resolved, e.n.text, mode(e.n.info))
-		if serr != nil {
-			continue
-		}
-		e.reserve = fresh
+		e.reserve = nil
 	}
 	if e.journal != nil {
 		e.files.stays(e.journal.path, e.journal.in, err)
@@ -48,65 +44,60 @@ func (e *edit) restore() (saved *content, err error) {
 	return nil, err
 }
 
-func (e *edit) restoreOnce() (saved *content, err error) {
+func (e *edit) restoreOnce() error {
 	if e.linked() != nil {
 		if err := e.relink(); err != nil {
 			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
 		}
 	}
 	now, err := e.files.peek(e.resolved)
-	switch {
-	case err == nil && now.text == e.n.text:
-		return nil, nil
-	case err == nil && !e.sent && now.text != e.base:
-		if saved, err = e.join(now); err != nil || saved.text == now.text {
-			return saved, err
+	if err == nil && now.text != e.base && now.text != e.text {
+		err = e.join(now)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where it cannot be read nobody knows what was saved
+		return err
+	}
+	if now != nil && now.text == e.text {
+		return nil
+	}
+	if e.reserve == nil || e.reserve.text != e.text {
+		e.reserve.close()
+		if e.reserve, err = stage(e.resolved, e.text, mode(e.n.info)); err != nil {
+			return err
 		}
-	case err != nil && !e.sent && !errors.Is(err, fs.ErrNotExist):
-		return nil, err // nobody knows what was saved there
-	case err != nil:
-		now = nil
 	}
 	e.step(stepPut)
 	e.reserve.last = true
-	asSeen := func() error { return e.asSeen(now) }
-	return saved, e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, asSeen)
+	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, func() error { return e.asSeen(now) })
 }
 
-// writesInPlace notes that the file is going to be written in place: a part of the text that is found there
-// after a failure is nobody's save.
+// writesInPlace notes that the file is going to be written in place.
 func (e *edit) writesInPlace() {
 	e.journal.sent()
 	e.sent = true
 }
 
-// errMet: droid's edit gives way to what the user has saved.
-var errMet = errors.New("its user has changed the same lines and saved it")
+// errMet: droid's edit gives way to what somebody has saved.
+var errMet = errors.New("somebody has changed the same lines and saved it")
 
-// join makes droid's edit in what somebody has saved meanwhile. Where the two meet, the user is told.
-func (e *edit) join(now *content) (joined *content, err error) {
+// join makes droid's edit in what somebody has saved meanwhile. Where the two meet, that stays, and the user is told.
+func (e *edit) join(now *content) error {
 	both, apart := udiff.Merge(e.base, now.text, e.n.text)
-	if !apart {
-		e.keepTyped(e.location)
-		return nil, errMet
+	switch {
+	case e.sent && partOf(e.text, now.text): // most likely what a write has left that failed halfway
+		e.over = now.text
+	case apart:
+		e.text = both
+	default:
+		e.gaveWay(e.location)
+		e.files.noteDroidsText(e.resolved, now)
+		return errMet
 	}
-	s, err := stage(e.resolved, both, mode(e.n.info))
-	if err != nil {
-		return nil, err
-	}
-	e.reserve.close()
-	e.reserve = s
-	c := *now
-	c.text = both
-	return &c, nil
+	return nil
 }
 
-// asSeen makes sure that nobody has saved the file since it was seen; nil for one that was missing. Once the
-// editor was given droid's text nobody can tell that from what it makes of it, and droid's comes over it.
+// asSeen makes sure that nobody has saved the file since it was seen; nil for one that was missing.
 func (e *edit) asSeen(seen *content) error {
-	if e.sent {
-		return nil
-	}
 	now, err := e.files.peek(e.resolved)
 	if seen == nil && errors.Is(err, fs.ErrNotExist) || seen != nil && err == nil && now.text == seen.text {
 		return nil

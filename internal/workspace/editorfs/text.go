@@ -131,6 +131,11 @@ func perhapsTwice(old, new, saved string) bool {
 	return more
 }
 
+// partOf reports whether a text on disk is a part of one that is being written.
+func partOf(text, found string) bool {
+	return strings.HasPrefix(text, found) || strings.HasPrefix(plain(text), found)
+}
+
 func count(text string) (n [256]int) {
 	for i := range len(text) {
 		n[text[i]]++
