@@ -26,7 +26,7 @@ import (
 // with its droid, however that ends.
 
 // heedLeft begins to watch the command that an event leaves in the background.
-func heedLeft(s *Session, ev quirks.Event) {
+func (s *Session) heedLeft(ev quirks.Event) {
 	client := s.proc.Client()
 	if client == nil {
 		return

@@ -125,7 +125,7 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 
 // lookForUnseen tells the user, once a file and turn, that droid does not see what they have not saved: where files stay on
 // the disk and the client can be asked.
-func lookForUnseen(s *Session, ev quirks.Event) {
+func (s *Session) lookForUnseen(ev quirks.Event) {
 	if client := s.agent.client; !client.Files || !client.TellsUnsaved || s.agent.cfg.Files != "" {
 		return
 	}

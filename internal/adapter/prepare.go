@@ -18,11 +18,11 @@ import (
 func (p *userPrompt) begin() {
 	s := p.s
 	s.out.Use(p.session)
-	tellKept(s)
+	s.tellKept()
 	s.proc.Stay()
 	s.usage.NotDue()
 	s.commands.NotDue()
-	lookForOthers(s)
+	s.lookForOthers()
 	p.giveUp() // a preparation before, if droid has died
 	p.takeQuestionBack()
 	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself

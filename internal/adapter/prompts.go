@@ -130,7 +130,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 	case !s.agent.client.NoPromptErrors:
 		s.tell(s.show.BeforeError()...)
 	case err.Code != problem.CodeCancelled:
-		tellNow(s, strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
+		s.tellNow(strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
 		p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 	}
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *userPrompt) accept() {
 	s.prompts.Accept(p.id, p.kind())
 	s.questions.Look()
 	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || holds && p.command == nil) { // to such a client it comes only now
-		tellNow(s, "Your message waits for your answer above.")
+		s.tellNow("Your message waits for your answer above.")
 	}
 }
 

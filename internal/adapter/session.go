@@ -224,7 +224,7 @@ func (s *Session) tell(things ...protocol.Update) {
 }
 
 // tellNow tells a Notice though no turn runs.
-func tellNow(s *Session, text string) { s.tell(s.show.Tell(show.Notice(text))...) }
+func (s *Session) tellNow(text string) { s.tell(s.show.Tell(show.Notice(text))...) }
 
 // tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) tellSafely(text string) {
@@ -232,21 +232,21 @@ func (s *Session) tellSafely(text string) {
 		s.out.Keep(text)
 		return
 	}
-	tellNow(s, text)
+	s.tellNow(text)
 }
 
 // tellKept tells what waits for a prompt, which begins or will not come.
-func tellKept(s *Session) {
+func (s *Session) tellKept() {
 	if s.out.Known() {
 		texts, cut := s.out.KeptTexts()
 		if cut {
-			tellNow(s, "The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
+			s.tellNow("The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
 		}
 		for _, text := range texts {
 			s.tell(s.show.Late(text)...)
 		}
 		for _, notice := range s.out.Kept() {
-			tellNow(s, notice)
+			s.tellNow(notice)
 		}
 	}
 }

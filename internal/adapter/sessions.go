@@ -135,7 +135,7 @@ func (s *Session) cancelAndWait() {
 		}
 		left := s.tellBackground()
 		s.Do(func(context.Context) { endLeft(left) })
-		tellKept(s) // nobody else will
+		s.tellKept() // nobody else will
 		return none, nil
 	})
 }

@@ -34,7 +34,7 @@ func (s *Session) lockStored() {
 		others := false
 		t.Beside(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
 		if s.lock.Looked(id, others); others {
-			tellSoon(s, openElsewhere)
+			s.tellSoon(openElsewhere)
 		}
 		var release func()
 		var marked time.Time
@@ -73,27 +73,27 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 
 // lookForOthers tells the user when another agent has opened the session since the last look, which
 // is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
-func lookForOthers(s *Session) {
+func (s *Session) lookForOthers() {
 	id := s.droidID
 	s.Go(func(t *owner.Task) {
 		var marked time.Time
 		var err error
 		t.Beside(func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
 		if err == nil && s.lock.Joined(id, marked) {
-			tellSoon(s, openedElsewhere)
+			s.tellSoon(openedElsewhere)
 		}
 	})
 }
 
 // tellSoon tells a Notice as soon as the editor takes it, also while no prompt runs.
-func tellSoon(s *Session, text string) {
+func (s *Session) tellSoon(text string) {
 	if s.agent.client.PromptsAlone {
 		s.tell(show.Notice(text))
 		return
 	}
 	s.Go(func(t *owner.Task) {
 		if s.until(s.Context, t, "a message", needShown) == nil {
-			tellNow(s, text)
+			s.tellNow(text)
 		}
 	})
 }

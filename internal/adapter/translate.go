@@ -18,8 +18,8 @@ import (
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files show.Files) {
 	s.fileCalls.Heard(ev, s.cwd)
-	lookForUnseen(s, ev)
-	heedLeft(s, ev)
+	s.lookForUnseen(ev)
+	s.heedLeft(ev)
 	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
 	// read to the end of the turn even while the editor reads nothing. The editor gets all that
 	// was said before the cancel, and what it knows as begun still ends.
@@ -30,7 +30,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.Shown()
 	}
-	explain(s, s.show.Unexplained(ev))
+	s.explain(s.show.Unexplained(ev))
 	s.tellHeard(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
 }
@@ -49,7 +49,7 @@ func (s *Session) tellHeard(things ...protocol.Update) {
 }
 
 // explain tells why edits failed, once that was read beside the owner.
-func explain(s *Session, failed []show.FailedEdit) {
+func (s *Session) explain(failed []show.FailedEdit) {
 	if len(failed) == 0 {
 		return
 	}

@@ -34,7 +34,7 @@ func (s *Session) tellLeftOut() {
 	project := trust.Project{Layer: *client.Without()}
 	switch {
 	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
-		tellNow(s, brought(s, project, others))
+		s.tellNow(brought(s, project, others))
 	case !s.agent.cfg.Trust.MayAsk() || !s.show.AsksTrust():
 		s.out.Keep(brought(s, project, others))
 	case others != "": // the question of the first prompt tells the rest
@@ -105,7 +105,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
 		if why != "" {
-			tellNow(s, why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+			s.tellNow(why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
 	client := s.proc.Client()
@@ -113,7 +113,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	case !s.show.AsksTrust():
 		s.agent.cfg.Trust.Decline(project)
 		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
-			tellNow(s, brought(s, project, "")) // else it was told as the session was opened
+			s.tellNow(brought(s, project, "")) // else it was told as the session was opened
 		}
 		return false
 	case len(project.Items) > trust.MostAsked:

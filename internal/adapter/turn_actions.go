@@ -27,7 +27,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
 		s.out.Use(p.session)
-		tellKept(s)
+		s.tellKept()
 		p.command.begin(p)
 	case turns.Send:
 		s.prompts.Get(a.ID).send(a.Request)
@@ -154,7 +154,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if end.Empty {
-		tellNow(s, "The model gave an empty answer.")
+		s.tellNow("The model gave an empty answer.")
 	}
 	p.answer(problem.Stop(end, s.prompts.GaveUp()))
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The

@@ -43,7 +43,7 @@ func (m *Machine) ChangeOver(c *Change, failed error) []Action {
 	return m.take()
 }
 
-// Failing says that the change of a Setting that runs fails. It is not over with the command, but when Changed
+// Failing says that the change of a Setting that runs fails. It is not over with the command, but when ChangeOver
 // says so.
 func (m *Machine) Failing(id ID) *Change {
 	i := slices.IndexFunc(m.changes, func(c *Change) bool { return c.by != nil && c.by.id == id })

@@ -63,7 +63,7 @@ func (q *Queue[P]) InterruptDone()                          { q.Do(q.Machine.Int
 func (q *Queue[P]) SetHeld(held bool)                       { q.Do(q.Machine.SetHeld(held)) }
 func (q *Queue[P]) Close(now time.Time)                     { q.Do(q.Machine.Close(now)) }
 func (q *Queue[P]) Finish()                                 { q.Do(q.Machine.Finish()) }
-func (q *Queue[P]) ChangeOver(c *Change, failed error)         { q.Do(q.Machine.ChangeOver(c, failed)) }
+func (q *Queue[P]) ChangeOver(c *Change, failed error)      { q.Do(q.Machine.ChangeOver(c, failed)) }
 func (q *Queue[P]) LoseChanges(why error)                   { q.Do(q.Machine.LoseChanges(why)) }
 
 // GoOn starts the first waiting prompt, see Machine.GoOn. It reports whether anything came of that.

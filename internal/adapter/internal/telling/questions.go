@@ -48,7 +48,7 @@ func (d *Questions) Open(id string) *Question {
 	return q
 }
 
-// Await has a question wait until ready says that the user can be asked, which is Answered, or until it is taken back. Look has that
+// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back. Look has that
 // looked at.
 func (q *Question) Await(t *owner.Task, ready func() bool) Outcome {
 	for q.outcome == Stands && !ready() {
