@@ -75,5 +75,5 @@ func (s *Session) messageEnded(end turns.Merged) {
 
 // tellUnsaid tells the user that the model does not get their words.
 func (s *Session) tellUnsaid(text string) {
-	s.tellNow("What you said with your refusal did not reach the model: "+text)
+	s.tellNow("What you said with your refusal did not reach the model: " + text)
 }

@@ -196,7 +196,7 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary string) bool {
 	s := r.s
 	if summary != "" {
-		s.tellNow(summary+"\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes "+
+		s.tellNow(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
 	s.lookForLeft(t, info.Messages)

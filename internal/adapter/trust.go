@@ -105,7 +105,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
 		if why != "" {
-			s.tellNow(why+" What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
 	client := s.proc.Client()

@@ -35,7 +35,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.Discarded) {
 	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
-		s.tellNow("droid discarded a waiting message: "+ev.Text)
+		s.tellNow("droid discarded a waiting message: " + ev.Text)
 	}
 }
 
