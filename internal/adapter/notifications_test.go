@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +49,7 @@ func TestFailedEditSaysWhy(t *testing.T) {
 			return fakedroid.Tool{ID: id, Name: "Edit", Input: fakedroid.Fields{"file_path": "/workspace/a.txt", "old_str": "a", "new_str": "b"}, Result: "Error: Failed to edit file", IsError: true}
 		}
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), nil)
-		id := ""
+		id, stops := "", false
 		f.script = eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			if err := d.Use("", "", edit("e1"), edit("e2")); err != nil {
 				return err
@@ -59,6 +60,9 @@ func TestFailedEditSaysWhy(t *testing.T) {
 			require.NoError(t, err)
 			data = append(data, `{"type":"message","id":"r","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"e1","is_error":true,"content":"Error: Error: File \"/workspace/a.txt\" has been modified externally since it was last read."}]}}`+"\n"...)
 			require.NoError(t, os.WriteFile(name, data, 0o644))
+			if stops {
+				return d.Pause(time.Minute)
+			}
 			return d.Say("", "I see.")
 		})
 		e := agentOn(t, f, root)
@@ -73,5 +77,13 @@ func TestFailedEditSaysWhy(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("edit"))
 		e.settle()
 		require.Contains(t, e.lastContent("e1~2"), "modified externally", "the model used the id again")
+		stops = true
+		stopped := e.prompt("edit")
+		time.Sleep(time.Second)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(stopped)))
+		e.settle()
+		told := e.updates()
+		require.Equal(t, "end cancelled", told[len(told)-1], "of a cancelled turn nothing comes behind its response")
 	})
 }

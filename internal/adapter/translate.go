@@ -58,9 +58,14 @@ func (s *Session) explain(failed []show.FailedEdit) {
 		calls = append(calls, quirks.RawID(e.ID))
 	}
 	session := s.droidID
+	id, _ := s.prompts.Running()
+	p := s.prompts.Get(id) // nil in a turn of droid's own
 	s.Go(func(t *owner.Task) {
 		var results map[string]string
 		t.Beside(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
+		if p != nil && p.cancelled {
+			return // it has its response, which is the last of a cancelled turn
+		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" {
 				s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)

@@ -144,7 +144,9 @@ func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
 // Explain shows why an edit failed.
 func (v *View) Explain(e FailedEdit, why string) []Output {
 	v.tellLater(e, why)
-	v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
+	if !v.client.NoResults { // it would show a call without a title
+		v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
+	}
 	return v.take()
 }
 
