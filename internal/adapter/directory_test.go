@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -221,4 +223,28 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	require.Equal(t, []string{filepath.Join(dir, "more")}, p.Roots)
 	_, err = decoded(`C:\none`, dir)
 	require.Contains(t, err.Message, "cwd cannot be used")
+}
+
+// A load that does not succeed leaves an open session where it works, with the servers that it has.
+func TestLoadThatDoesNotSucceedLeavesTheDirectory(t *testing.T) {
+	onDisk(t, func(t *testing.T, d *disk) {
+		slow := false
+		d.serve(t, func(n int) (*droid.Client, error) {
+			if slow {
+				time.Sleep(time.Second)
+			}
+			return d.fleet.start(n)
+		})
+		id := d.stored(d.old)
+		require.Nil(t, d.asks("session/load", id, d.old).Error)
+		slow = true
+		load := d.request("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[{"name":"files","command":"mcp-files","args":[],"env":[]}]}`, id, d.new))
+		time.Sleep(500 * time.Millisecond)
+		d.notify("$/cancel_request", `{"requestId":`+load+`}`)
+		require.Equal(t, -32800, d.await(load).Error.Code)
+		d.session = id
+		require.Equal(t, "end_turn", d.run("go"))
+		d.isIn(id, d.old)
+		d.inside(func(s *Session) { require.Empty(t, s.servers.List()) })
+	})
 }

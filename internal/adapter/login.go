@@ -78,5 +78,5 @@ func (s *Session) renewIdle() {
 // has no login, or it is from before the last login and nothing would be lost.
 func (s *Session) mustRenew(client *droid.Client) bool {
 	old, lacks := s.agent.accounts.Age(client)
-	return lacks || old && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
+	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }

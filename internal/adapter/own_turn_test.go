@@ -303,3 +303,21 @@ func TestCancelOfAnOwnTurnAsksNoMore(t *testing.T) {
 		require.Equal(t, 1, e.asks(), e.updates())
 	})
 }
+
+// TestLoginLeavesAnOwnTurn: what droid does by itself is not ended because somebody has logged in.
+func TestLoginLeavesAnOwnTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(reporting(messageOf(fakedroid.Prompt{Text: "The subagent has ended.", Hidden: true})), fakedroid.WithPace(500*time.Millisecond)))
+		require.Equal(t, "end_turn", e.run("one"))
+		for !strings.Contains(strings.Join(e.updates(), ""), "The subagent") {
+			time.Sleep(100 * time.Millisecond)
+		}
+		e.inside(func(s *Session) {
+			require.True(t, s.proc.Working())
+			s.agent.accounts.Started(s.proc.Client(), -2) // from before a login
+			s.renewIdle()
+		})
+		time.Sleep(time.Minute)
+		require.Contains(t, strings.Join(e.updates(), ""), "The subagent found three files.")
+	})
+}

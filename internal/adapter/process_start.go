@@ -24,27 +24,31 @@ const wholeHistory = 1_000_000
 // session. historyLimit is how many messages droid is then asked for. info is what droid said as it
 // loaded the session, nil when the process was there before or somebody else had it asked for fewer messages.
 func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
-	for s.proc.Ending() && !s.ended {
-		if err := s.until(ctx, t, "what needs a droid", needGone); err != nil {
+	for {
+		for s.proc.Ending() && !s.ended {
+			if err := s.until(ctx, t, "what needs a droid", needGone); err != nil {
+				return nil, nil, err
+			}
+		}
+		switch {
+		case s.ended:
+			return nil, nil, problem.Ending()
+		case s.proc.Client() != nil && !s.proc.Starting():
+			return s.proc.Client(), nil, nil
+		case s.proc.Client() == nil && s.prompts.GaveUp():
+			return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
+		}
+		if s.proc.BeginStart(historyLimit) {
+			s.Go(func(t *owner.Task) { s.start(t, historyLimit) })
+		}
+		if err := s.until(ctx, t, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
 		}
+		if info, err = s.proc.Outcome(historyLimit); err != nil || s.proc.Client() != nil {
+			return s.proc.Client(), info, err
+		}
+		// Who waited for it, too, has ended it.
 	}
-	switch {
-	case s.ended:
-		return nil, nil, problem.Ending()
-	case s.proc.Client() != nil && !s.proc.Starting():
-		return s.proc.Client(), nil, nil
-	case s.proc.Client() == nil && s.prompts.GaveUp():
-		return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
-	}
-	if s.proc.BeginStart(historyLimit) {
-		s.Go(func(t *owner.Task) { s.start(t, historyLimit) })
-	}
-	if err := s.until(ctx, t, "what needs a droid", needStart); err != nil {
-		return nil, nil, err
-	}
-	info, err = s.proc.Outcome(historyLimit)
-	return s.proc.Client(), info, err
 }
 
 // start starts droid and loads the session into it. Those who wait for a droid go on when the session

@@ -31,6 +31,11 @@ type reload struct {
 	replay bool
 	answer owner.Later[loaded]
 
+	// what counted before, see revert
+	servers    []stream.MCPServer
+	instructed *instructions.Instructions
+	cwd        string
+
 	turn   *turns.Change // its turn among what is asked of the session, nil before that has come
 	moved  bool          // the thread goes on in what another window made of it
 	opened bool          // droid has opened the session for it
@@ -128,6 +133,9 @@ func (r *reload) run(t *owner.Task) {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(t)
+	if (err != nil || s.load != r) && s.out.Known() {
+		r.revert()
+	}
 	switch {
 	case s.load != r: // a panic ended it, or the user
 		if r.kept {
@@ -166,6 +174,7 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	if r.replay {
 		limit = wholeHistory
 	}
+	r.servers, r.instructed, r.cwd = s.servers.List(), s.instructed.Load(), s.cwd
 	if s.servers.Use(r.Servers) {
 		s.endDroid(replaced, "it has other MCP servers")
 	}
@@ -173,15 +182,11 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	from := s.droidID
 	s.catchUp(r.ids)
 	r.moved = s.droidID != from
-	before := s.cwd
 	s.useDirectory(r.CWD, r.target)
 	if _, info, err = s.awaitDroid(s.Context, t, limit); err == nil && info == nil { // the process was there before
 		info, err = s.loadAgain(r.call.Context, t, limit, problem.Loading)
 	}
 	if err != nil {
-		if s.cwd != before {
-			s.workIn(before)
-		}
 		return nil, "", err
 	}
 	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
@@ -189,6 +194,21 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 		t.Beside(func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
 	}
 	return info, summary, nil
+}
+
+// revert has a session that was open before go on as it was: what a load asked for counts with its success alone.
+func (r *reload) revert() {
+	s := r.s
+	if s.servers.Use(r.servers) {
+		s.endDroid(replaced, "it has the MCP servers of a load that did not succeed")
+	}
+	if !s.instructed.Load().Equal(*r.instructed) {
+		s.endDroid(replaced, "it has the instructions of a load that did not succeed")
+	}
+	s.instructed.Store(r.instructed)
+	if s.cwd != r.cwd {
+		s.workIn(r.cwd)
+	}
 }
 
 // showsAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
@@ -259,6 +279,9 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 	return lacks
 }
 
+// movedOn is told where the thread goes on in what the editor does not show.
+const movedOn = "In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that."
+
 // end answers the load that runs, and ends it.
 func (r *reload) end(err *acp.RequestError) {
 	s := r.s
@@ -268,6 +291,9 @@ func (r *reload) end(err *acp.RequestError) {
 	s.load = nil
 	defer r.over() // also where this panics
 	if err == nil {
+		if r.moved && !r.replay && s.out.Known() {
+			s.out.Keep(movedOn)
+		}
 		s.tellLeftOut()
 		result := s.sessionResult()
 		s.register()
@@ -276,7 +302,7 @@ func (r *reload) end(err *acp.RequestError) {
 		return
 	}
 	if r.moved && s.out.Known() {
-		s.out.Keep("In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that.")
+		s.out.Keep(movedOn)
 	}
 	notOpened := !s.out.Known() && !r.kept
 	if notOpened {

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -36,6 +37,9 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		s.Stop()
 	}
 	place.Alone()
+	if more, err := a.threads.IDs(context.Background(), id); err == nil { // a command may have had droid make one meanwhile
+		ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
+	}
 	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+id, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 	}

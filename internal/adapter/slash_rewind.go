@@ -53,14 +53,14 @@ func rewindCommand(r *slashRun, args string) {
 	if (ends || len(changes) > 0) && !r.agree(r.s.show.RewindQuestion(changes, ends), "Not rewound", "Agreed: go back") || r.over() {
 		return
 	}
+	titles, none := r.s.line.Take(r.work, r.task, "a rewind", needTitle)
+	if none != nil {
+		return // it was cancelled, or the session ends
+	}
+	defer titles()
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
-	titles, none := r.s.line.Take(r.work, r.task, "a rewind", needTitle)
-	if none != nil {
-		return // the session ends
-	}
-	defer titles()
 	var text string
 	err = r.beside(func(ctx context.Context) error {
 		said, id, err := rewindBefore(ctx, client, next.From, next.Title, to, files)

@@ -89,6 +89,8 @@ func filesWay(s *Session) string {
 		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
 	case s.proc.Client() == nil:
 		return "as the next process allows"
+	case s.proc.Client().Without() != nil && !s.proc.Client().HasHooks():
+		return "on disk, as long as what this project brings is left out"
 	}
 	return "on disk, since this droid cannot be held before and after its edits; the log says why"
 }

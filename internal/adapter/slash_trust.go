@@ -12,6 +12,9 @@ import (
 func trustCommand(r *slashRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
+	if word != "" {
+		r.keep() // what is being stored is not taken back by a cancel
+	}
 	var answer trust.Answer
 	err := r.beside(func(ctx context.Context) (err error) {
 		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })

@@ -60,23 +60,21 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 	if err = turnOf(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
-	if s, known = a.findOrBegin(at, search, newest, w); known {
-		for _, id := range ids {
-			a.sessions.Claim(s, id) // another session may have it, which then stays apart
-		}
-	}
+	s, known = a.findOrBegin(at, search, newest, w)
 	return s, known, ids, nil
 }
 
 // findOrBegin is takeThread in its turn.
 func (a *Agent) findOrBegin(at *place, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
 	defer at.Acted()
-	if s, known = at.Find(ids); !known {
-		s = a.makeSession(w.SessionID, w.CWD, w.Servers)
-		s.droidID = newest
-		at.Begin(s, ids)
+	if s, known = at.Find(ids); known {
+		at.Claim(s, ids) // another session may have one, which then stays apart
+		return s, true
 	}
-	return s, known
+	s = a.makeSession(w.SessionID, w.CWD, w.Servers)
+	s.droidID = newest
+	at.Begin(s, ids)
+	return s, false
 }
 
 // catchUp has the session go on in the newest one of these ids of its thread, when

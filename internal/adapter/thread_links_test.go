@@ -398,6 +398,11 @@ func TestLoadAfterAnotherAgent(t *testing.T) {
 		second.inside(func(s *Session) { require.Equal(t, one.made(), s.droidID) })
 		require.Contains(t, second.of(first.session), "agent: re: two")
 		require.Equal(t, 1, other.alive())
+		require.NotContains(t, second.updates(), "agent: "+movedOn)
+		require.Equal(t, "end_turn", first.run("/compact"))
+		require.Nil(t, second.call("session/resume", sessionParamsOf(first.session)).Error)
+		require.Equal(t, "end_turn", second.run("three"))
+		require.Contains(t, strings.Join(second.updates(), "\n"), movedOn, "a resume shows nothing of it")
 	})
 }
 
@@ -505,4 +510,50 @@ func TestTitleWhileTheThreadMoves(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A rewind that waits for a title is not under way yet: a cancel ends it, and droid is not asked.
+func TestCancelledRewindThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		f.answers["droid.rename_session"] = func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }
+		f.later("droid.rename_session", 10*time.Second)
+		f.later("droid.get_rewind_info", time.Second)
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		rewind := e.prompt("/rewind 1")
+		time.Sleep(500 * time.Millisecond) // it asks for the files
+		title := e.request("session/set_title", e.inSession(`,"title":"New"`))
+		time.Sleep(time.Second)
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(rewind)))
+		require.Nil(t, e.await(title).Error)
+		time.Sleep(time.Minute)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		require.NotContains(t, strings.Join(f.raw, ""), "execute_rewind")
+	})
+}
+
+// What a rewind makes while its session is being deleted is deleted with it.
+func TestDeleteBesideARewind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		made := f.answers["droid.execute_rewind"]
+		f.answers["droid.execute_rewind"] = func(p map[string]any) (any, string) {
+			result, refused := made(p)
+			file(t, root, f.made(), "")
+			return result, refused
+		}
+		f.later("droid.execute_rewind", time.Second)
+		e := agentOn(t, f, root)
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("one"))
+		file(t, root, e.session, "")
+		rewind := e.prompt("/rewind 1")
+		time.Sleep(500 * time.Millisecond)
+		require.Nil(t, e.call("session/delete", e.inSession("")).Error)
+		e.await(rewind)
+		require.NotContains(t, string(e.call("session/list", `{}`).Result), `"sessionId"`)
+	})
 }

@@ -88,7 +88,10 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) *acp.RequestError
 			}
 			continue
 		}
-		if !project.Trusted && !p.asksTrust(ctx, t, project) {
+		switch {
+		case project.Trusted:
+			s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
+		case !p.asksTrust(ctx, t, project):
 			return nil
 		}
 		return p.takeLayer(ctx, t)
@@ -137,7 +140,12 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		return false
 	case !q.Yes():
 		end(notTrusted)
-		decline(s.show.NotTrusted())
+		if q.Dismissed() {
+			s.besideFor(ctx, t, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
+		}
+		if ctx.Err() == nil {
+			decline(s.show.NotTrusted())
+		}
 		return false
 	}
 	var err error
@@ -152,6 +160,16 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	}
 	end("Trusted")
 	return true
+}
+
+// cancelTime is how long a cancel of the prompt may come behind the dismissal of a question: agent-shell sends that first, up to 30 ms
+// before (seen). Then it was no answer.
+const cancelTime = 250 * time.Millisecond
+
+func awaitCancel(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // takeLayer has the session go on in a process that runs what the project brings.

@@ -635,3 +635,56 @@ func TestTrustTakenBackElsewhere(t *testing.T) {
 		require.Equal(t, 1, r.questions())
 	})
 }
+
+// TestTrustQuestionOfACancelledPrompt: a client may say that the question was dismissed before it says that the prompt was cancelled
+// (agent-shell). That is no answer: droid gets no prompt, and the next one asks again.
+func TestTrustQuestionOfACancelledPrompt(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		r.ask = func(permission) string {
+			time.AfterFunc(30*time.Millisecond, r.cancel)
+			return ""
+		}
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "cancelled", r.run("one"))
+		r.ask = func(p permission) string { return p.Options[0].OptionID }
+		require.Equal(t, "end_turn", r.run("two"))
+		require.Equal(t, 2, r.questions())
+		require.NotContains(t, strings.Join(r.updates(), "\n"), "droid got one")
+		require.Equal(t, "end_turn", r.run("three"))
+		require.Equal(t, 2, r.questions(), "the answer was no")
+	})
+}
+
+// TestTrustedElsewhere: a yes that somebody gave meanwhile is told before what it lets run does.
+func TestTrustedElsewhere(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		r.ask = func(p permission) string { return p.Options[0].OptionID }
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("one"))
+		require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
+		require.Equal(t, "end_turn", r.run("two"))
+		require.Equal(t, 1, strings.Count(strings.Join(r.updates(), "\n"), "This project was trusted meanwhile"))
+		require.Equal(t, "end_turn", r.run("three"))
+		require.Equal(t, 1, strings.Count(strings.Join(r.updates(), "\n"), "This project was trusted meanwhile"))
+	})
+}
+
+// TestCancelledTrustCommand: a yes that is being stored cannot be taken back by a cancel, so it is told.
+func TestCancelledTrustCommand(t *testing.T) {
+	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
+		r.ask = func(p permission) string { return p.Options[0].OptionID }
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("one"))
+		r.hanging.begin("Trust")
+		yes := r.prompt("/trust yes")
+		time.Sleep(time.Second)
+		r.cancel()
+		time.Sleep(time.Second)
+		r.hanging.revive()
+		require.Equal(t, "cancelled", ended(r.await(yes)))
+		require.Contains(t, strings.Join(r.updates(), "\n"), "Trusted, and remembered for")
+	})
+}

@@ -67,6 +67,9 @@ func (q *OwnQuestion) Filled(*protocol.ElicitationResult) {}
 // Yes reports whether the user said yes.
 func (q *OwnQuestion) Yes() bool { return q.chosen == q.yesID }
 
+// Dismissed reports whether the user picked nothing.
+func (q *OwnQuestion) Dismissed() bool { return q.chosen == "" }
+
 // Cancels reports whether the user cancels the prompt with that.
 func (q *OwnQuestion) Cancels() bool { return q.chosen == trustCancel }
 

@@ -57,8 +57,8 @@ func (m *Machine) Gone(took string, why error) {
 	if m.running == nil || !m.running.cancelled {
 		m.crashes++
 	}
-	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled && !p.resent {
-		p.resent = p.stage == sent // another droid is started for one that was not sent, as often as for any
+	if p := m.running; p != nil && p.kind == ToDroid && p.stage != taken && (took == "" || p.request != took) && p.begun.IsZero() && !p.cancelled && !(p.resent && p.stage == sent) {
+		p.resent = p.resent || p.stage == sent
 		m.putBack(p)
 	}
 	for _, p := range append([]*prompt{m.running}, m.steered...) {

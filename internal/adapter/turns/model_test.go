@@ -484,7 +484,7 @@ func (w *world) die() {
 	}
 	if id, runs := w.m.Running(); runs {
 		t := w.open[id]
-		if t.kind == ToDroid && !t.cancelled && !t.resent && (t.needs || t.sending) && t.seen.IsZero() {
+		if t.kind == ToDroid && !t.cancelled && !(t.resent && t.sending) && (t.needs || t.sending) && t.seen.IsZero() {
 			w.note("%d is to be sent again", id)
 			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}

@@ -190,6 +190,13 @@ func (p *Place[S]) Find(ids []string) (s S, known bool) {
 	return s, known
 }
 
+// Claim makes these ids more ids of an open session, but for those that another one has. It is called in Turn.
+func (p *Place[S]) Claim(s S, ids []string) {
+	for _, id := range ids {
+		p.of.claim(s, id)
+	}
+}
+
 // Begin registers a session under these ids, which nobody has, and runs its owner. It is called in Turn.
 func (p *Place[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
 

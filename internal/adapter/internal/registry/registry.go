@@ -106,6 +106,10 @@ func (r *Registry[S]) begin(s S, ids []string) {
 func (r *Registry[S]) Claim(s S, id string) bool {
 	r.mu.Lock()
 	defer r.changed()
+	return r.claim(s, id)
+}
+
+func (r *Registry[S]) claim(s S, id string) bool {
 	uses := func(p *Place[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
 	leaving := slices.IndexFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
 	other, taken := r.byID[id]

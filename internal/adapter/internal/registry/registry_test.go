@@ -56,6 +56,24 @@ func TestSessionThatLeaves(t *testing.T) {
 	})
 }
 
+// An id that a request finds is claimed in its turn, in which no session ends.
+func TestClaimInTurn(t *testing.T) {
+	r, s := New[*session](), &session{stop: make(chan struct{})}
+	require.NoError(t, r.Begin(s, "a"))
+	p := r.Arrive("a", "load", Opens)
+	require.NoError(t, p.Turn(t.Context()))
+	found, known := p.Find([]string{"b", "a"})
+	require.True(t, known)
+	close(s.stop) // its end waits for the turn's
+	p.Claim(found, []string{"a", "b"})
+	p.Acted()
+	r.Wait()
+	for _, id := range []string{"a", "b"} {
+		_, known = r.Find(id)
+		require.False(t, known, id)
+	}
+}
+
 // Who keeps files may take its time until somebody wants them, or the agent ends.
 func TestPolite(t *testing.T) {
 	for name, end := range map[string]func(r *Registry[*session]){
