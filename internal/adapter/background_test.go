@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,47 +15,6 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
-
-// TestBackgroundCommandEndsTold: who has droid end that has left a command in the background is asked before, and told.
-func TestBackgroundCommandEndsTold(t *testing.T) {
-	background := touch
-	background.Input = fakedroid.Fields{"command": "sleep 1000", "fireAndForget": true}
-	background.Result = "Background process started (PID: 554)\n"
-	for _, command := range []string{"/compact", "/rewind 1"} {
-		t.Run(command[1:], func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				f := newFleet(t, v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-					if p.Text == "background" {
-						return d.Use("", "", background)
-					}
-					return d.Say("", "re: "+p.Text)
-				}))
-				e := begin(t, func(n int) (*droid.Client, error) {
-					client, err := f.start(n)
-					client.PlayChildren(func() bool { return n <= 2 })
-					return client, err
-				})
-				said := func() string { return strings.Join(e.updates(), "\n") }
-				require.Equal(t, "end_turn", e.run("background"))
-				goesOn := command != "/compact" && strings.Contains(t.Name(), string(fakedroid.V0225))
-				if !goesOn {
-					e.ask = func(p permission) string {
-						text, _ := json.Marshal(p.ToolCall.Content)
-						require.Contains(t, string(text), "in the background ends with that")
-						return "keep"
-					}
-					require.Equal(t, "end_turn", e.run(command))
-					require.Contains(t, said(), "The conversation stays as it is.")
-					require.NotContains(t, said(), "was ended")
-				}
-				e.ask = func(p permission) string { return p.optionOf("allow_once") }
-				require.Equal(t, "end_turn", e.run(command))
-				require.Equal(t, "end_turn", e.run("hello"))
-				require.Equal(t, !goesOn, strings.Contains(said(), "ran in the background was ended"), said())
-			})
-		})
-	}
-}
 
 // leftRun is a command in the background of a fake droid.
 type leftRun struct {

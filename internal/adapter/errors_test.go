@@ -8,10 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -236,29 +234,5 @@ func TestCompactionSaysWhy(t *testing.T) {
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
 		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.")
-	})
-}
-
-// What droid-acp did itself is not put down to others.
-func TestExitTextNamesWhoKilledIt(t *testing.T) {
-	for want, exit := range map[string]*droid.ExitError{
-		`droid was ended by signal "SIGKILL", by another program or because memory ran out: last words.`: {Code: -1, Signal: "SIGKILL", Started: true, Stderr: []string{"last words"}},
-		`droid was killed by droid-acp, because it had closed its stdout and did not end: last words.`:   {Code: -1, Signal: "SIGKILL", Started: true, KilledFor: "it had closed its stdout and did not end", Stderr: []string{"last words"}},
-		`droid was killed by droid-acp.`:       {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
-		`droid was ended by signal "SIGTERM".`: {Code: -1, Signal: "SIGTERM", Started: true},
-	} {
-		require.Equal(t, want, diagnosis.Sentence(exit))
-	}
-}
-
-// A prompt that ends with a droid which hung says so.
-func TestKilledDroidSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.proc.Kill("it did not answer") })
-		synctest.Wait()
-		e.inside(func(s *Session) {
-			require.Contains(t, problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
-		})
 	})
 }

@@ -17,19 +17,6 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// What has been saved is read where it is.
-func TestReadOfSavedText(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\n", "")
-		r.does(readOf(path), readOf(r.path("missing.txt")))
-		shadows := r.shadows()
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Contains(t, r.everything(), "one")
-		require.Empty(t, shadows())
-	})
-}
-
 // A private text goes with the turn, however that ends.
 func TestPrivateTextEndsWithTheCall(t *testing.T) {
 	for name, end := range map[string]func(r *filesRoom){

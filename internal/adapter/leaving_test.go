@@ -150,13 +150,3 @@ func TestSpareDoesNotStay(t *testing.T) {
 		require.Nil(t, clients[1].ExitError(), "a session's process is no spare")
 	})
 }
-
-// A spare that became a session's is not ended.
-func TestTakenSpareStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		time.Sleep(2 * droid.SpareTime)
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, 1, e.starts)
-	})
-}

@@ -59,31 +59,6 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 	})
 }
 
-// Files are restored though the prompt itself changed none: of such a prompt droid knows no files, and of a later one all from there on.
-func TestRewindRestoresWhatLaterPromptsChanged(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var asked []any
-		f := newFleet(t, v, repeats())
-		f.options = append(f.options, fakedroid.WithAnswer("droid.get_rewind_info", func(params map[string]any) (any, string) {
-			if asked = append(asked, params["messageId"]); len(asked) < 3 {
-				return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{}, "evictedFiles": []any{}}, ""
-			}
-			return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{fakedroid.Fields{"filePath": "/workspace/made"}}}, ""
-		}))
-		e := begin(t, f.start)
-		for _, prompt := range []string{"one", "two", "three", "four", "five"} {
-			require.Equal(t, "end_turn", e.run(prompt))
-		}
-		e.ask = allowOnce
-		require.Equal(t, "end_turn", e.run("/rewind 2 files"))
-		require.Len(t, asked, 3)
-		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 2")
-		sent := strings.Join(f.raw, "\n")
-		require.Contains(t, sent, `"filesToDelete":[{"filePath":"/workspace/made"}]`)
-		require.Regexp(t, fmt.Sprintf(`"droid.execute_rewind",.*"messageId":"%s"`, asked[0]), sent)
-	})
-}
-
 // TestTurnsFrom: droid's own turns count, a failed edit does not, and results are no messages of their own.
 func TestTurnsFrom(t *testing.T) {
 	var messages []stream.Message

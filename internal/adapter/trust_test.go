@@ -478,15 +478,6 @@ func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 	})
 }
 
-// A policy for MCP servers that the user has themself stays as it is.
-func TestUsersPolicyStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer, "~/.factory/settings.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
-		require.Nil(t, r.newSession().Error)
-		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":["x"],"enabled":true}`, "and none of the project's")
-	})
-}
-
 func TestTrustCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
