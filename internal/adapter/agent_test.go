@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +42,8 @@ func TestInitialize(t *testing.T) {
 				AgentCapabilities struct {
 					LoadSession        bool
 					PromptCapabilities struct{ Image, Audio, EmbeddedContext bool }
+
+					SessionCapabilities map[string]json.RawMessage
 				}
 				AuthMethods []struct{ ID, Name string }
 				AgentInfo   struct{ Name, Title, Version string }
@@ -52,6 +53,9 @@ func TestInitialize(t *testing.T) {
 			require.True(t, r.AgentCapabilities.PromptCapabilities.Image)
 			require.True(t, r.AgentCapabilities.PromptCapabilities.EmbeddedContext)
 			require.False(t, r.AgentCapabilities.PromptCapabilities.Audio)
+			for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
+				require.Equal(t, "{}", string(r.AgentCapabilities.SessionCapabilities[name]), "of the modes of a system prompt append alone")
+			}
 			require.NotEmpty(t, r.AuthMethods, "the ACP registry wants one")
 			require.Equal(t, "droid-acp", r.AgentInfo.Name)
 			require.Contains(t, r.AgentInfo.Title, "droid-acp", "not the name of Factory's own agent")
@@ -155,23 +159,37 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// TestDroidCannotStart: session/new says why and what to do, and works once
-// droid is there.
-func TestDroidCannotStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, func(n int) (*droid.Client, error) {
-			if n <= 2 { // the spare and the first session
-				return nil, errors.New("no more processes")
-			}
-			return fakeDroid(says("hi")), nil
-		})
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		require.NotNil(t, answer.Error)
-		require.Equal(t, -32603, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, "droid could not be started")
-		require.Contains(t, answer.Error.Message, "no more processes")
-		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
-	})
+// TestDroidThatOpensNoSession: session/new says why, whether droid is to have words for its system prompt or not, and works once
+// droid does.
+func TestDroidThatOpensNoSession(t *testing.T) {
+	for name, c := range map[string]struct {
+		start starter
+		says  string
+	}{
+		"cannot start":      {func(int) (*droid.Client, error) { return nil, errors.New("no more processes") }, "droid could not be started: no more processes"},
+		"dies at its start": {playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }), "droid is gone before it said anything"},
+		"is mute":           {muteDroid, "droid did not open the session: droid did not answer within a minute"},
+	} {
+		for _, words := range []string{"", beBrief} {
+			t.Run(name+words, inBubble(func(t *testing.T) {
+				var works atomic.Bool
+				e := connect(t, func(n int) (*droid.Client, error) {
+					if works.Load() {
+						return fakeDroid(says("hi")), nil
+					}
+					return c.start(n)
+				})
+				began := time.Now()
+				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+words+`}`)
+				require.NotNil(t, answer.Error)
+				require.Equal(t, -32603, answer.Error.Code)
+				require.Contains(t, answer.Error.Message, c.says)
+				require.Less(t, time.Since(began), opening.Time+time.Second)
+				works.Store(true)
+				require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]`+words+`}`).Error)
+			}))
+		}
+	}
 }
 
 // Without a droid a session opens all the same, and its first prompt says what to do. A droid that is
@@ -275,15 +293,6 @@ func TestSessionsWithoutDroidEnd(t *testing.T) {
 	})
 }
 
-func TestDroidDiesAtStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }))
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, "droid is gone before it said anything")
-	})
-}
-
 // muteDroid reads all and says nothing.
 func muteDroid(int) (*droid.Client, error) {
 	in, stdin := io.Pipe()
@@ -320,34 +329,6 @@ func TestQuirk34_HangsAtItsStart(t *testing.T) {
 		require.Nil(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error)
 		require.Equal(t, 20*time.Second, time.Since(began))
 		require.Equal(t, 2, e.starts)
-	})
-}
-
-// TestMuteDroidIsGivenUp: a droid that never answers does not hold the editor up
-// for ever.
-func TestMuteDroidIsGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, muteDroid)
-		id := e.request("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		time.Sleep(opening.Time + time.Second)
-		answer, ok := e.answered(id)
-		require.True(t, ok)
-		require.Contains(t, answer.Error.Message, "droid did not open the session: droid did not answer within a minute")
-	})
-}
-
-// TestQuirk14_IgnoredModeIsAnError: droid takes the request and stays as it is.
-// To have that, the test changes the mode in what the agent asks droid for.
-func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, func(int) (*droid.Client, error) {
-			return tappedDroid(func(line []byte) {
-				copy(line, bytes.Replace(line, []byte(`"auto-high"`), []byte(`"normal"   `), 1))
-			}, says("hi"), v), nil
-		})
-		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, `droid accepted the request but its mode is "normal"`)
 	})
 }
 

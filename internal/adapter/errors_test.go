@@ -105,7 +105,8 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 func TestReasonsThatDroidGives(t *testing.T) {
 	for reason, remedy := range map[string]string{
 		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "Load the session again",
-		"structured_output_schema_invalid": "schema", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
+		"structured_output_schema_invalid": "is none that droid takes", "structured_output_invalid": "did not answer in the form",
+		"structured_output_missing": "did not answer in the form", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := asProgram(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "500 it failed", "") })))
@@ -222,17 +223,5 @@ func TestErrorsSayHowFarDroidCame(t *testing.T) {
 		e := begin(t, playing(says("hi"), v, refuse))
 		require.Equal(t, "end_turn", e.run("/export"))
 		require.Contains(t, e.updates(), "agent: The conversation was not exported: droid refused to tell the conversation: not today.")
-	})
-}
-
-// The user's own /compact has another reason than a full context window.
-func TestCompactionSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), unansweredBy("compact_session")...))
-		id := e.prompt("/compact")
-		synctest.Wait()
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.")
 	})
 }

@@ -3,20 +3,16 @@ package adapter
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -245,45 +241,5 @@ func TestListTellsRoots(t *testing.T) {
 		require.Equal(t, map[string]string{with: `["/lib","/doc"]`, without: "", other: ""}, listed())
 		e.ask("load", with, "")
 		require.Empty(t, listed()[with])
-	})
-}
-
-// A droid that dies, and one that says nothing, fail as they do without words.
-func TestWordsForADroidThatFails(t *testing.T) {
-	for name, c := range map[string]struct {
-		start starter
-		says  string
-	}{
-		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
-		"mute":  {muteDroid, opening.ErrTime.Error()},
-		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := connect(t, c.start)
-				began := time.Now()
-				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+beBrief+`}`)
-				require.NotNil(t, answer.Error)
-				require.Contains(t, answer.Error.Message, c.says)
-				require.Less(t, time.Since(began), opening.Time+time.Second)
-			})
-		})
-	}
-}
-
-// What is offered: these, and of the modes of a system prompt append alone.
-func TestInstructionsAreOffered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(says("hi")))
-		answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
-		var result struct {
-			AgentCapabilities struct {
-				SessionCapabilities map[string]json.RawMessage
-			}
-		}
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
-			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
-		}
 	})
 }

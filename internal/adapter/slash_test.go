@@ -141,7 +141,7 @@ func TestCompactionIsBounded(t *testing.T) {
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: droid compacts the conversation. It was cancelled.\nend cancelled", "no full context window, and before the response")
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, 3, e.starts)
@@ -183,19 +183,6 @@ func TestExportedFile(t *testing.T) {
 	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
 	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
 	require.ErrorContains(t, err, "droid-s7.html exists")
-}
-
-// The status names what droid said and no table has, with how often.
-func TestStatusNamesWhatIsStrange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), fakedroid.Nonsense())
-		e := agentOn(t, f, filepath.Join(t.TempDir(), "sessions"))
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("anything"))
-		before := len(e.updates())
-		require.Equal(t, "end_turn", e.run("/status"))
-		require.Regexp(t, `- droid said what droid-acp does not know: .*event \w+ \(\d+\)`, strings.Join(e.updates()[before:], "\n"))
-	})
 }
 
 // The status names droid's version, and an id that two things have once.

@@ -16,6 +16,8 @@ import (
 
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -177,15 +179,6 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 		require.Contains(t, said("/fork "+ids[2]), "`/fork` alone copies it")
 		require.Contains(t, said("/fork ../../x"), "is not one of this thread's earlier conversations")
 		require.Equal(t, 1, f.alive())
-	})
-}
-
-func TestForkBeforeWithoutABefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
-		e := begin(t, f.start)
-		require.Equal(t, "end_turn", e.run("/fork before"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "has no conversation before")
 	})
 }
 
@@ -408,7 +401,11 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		e := agentOn(t, f, root)
 		e.beginSession()
 		to := f.store.Add("/workspace")
-		e.inside(func(s *Session) { s.followTo(to) })
+		e.inside(func(s *Session) {
+			s.heed(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}}, nil)
+			require.Equal(t, to, s.droidID)
+			require.Equal(t, e.session, s.out.Session(), "the editor keeps its id")
+		})
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
 		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
