@@ -39,16 +39,23 @@ type leaving struct {
 	output *os.File
 }
 
+// leaves is a tool that leaves a command in the background, and the file that this writes to.
+func leaves(t *testing.T) (serve fakedroid.Tool, output *os.File) {
+	t.Helper()
+	output, err := os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = output.Close(); _ = os.Remove(output.Name()) })
+	serve = touch
+	serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
+	serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + output.Name() + "\nStatus: Running in background\n\nNote: Process will continue after CLI exits."
+	return serve, output
+}
+
 func beginLeaving(t *testing.T, capabilities string) leaving {
 	t.Helper()
-	var err error
 	l := leaving{leftRun: &leftRun{}}
-	l.output, err = os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.output.Close(); _ = os.Remove(l.output.Name()) })
-	serve := touch
-	serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
-	serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + l.output.Name() + "\nStatus: Running in background\n\nNote: Process will continue after CLI exits."
+	serve, output := leaves(t)
+	l.output = output
 	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 		if p.Text == "serve" {
 			return d.Use("", "", serve)

@@ -110,25 +110,6 @@ func onDisk(t *testing.T, test func(t *testing.T, d *disk)) {
 	versions(t, func(t *testing.T, v fakedroid.Option) { test(t, newDisk(t, v)) })
 }
 
-// An open session that is loaded with another cwd gets a process there.
-func TestOpenSessionMoves(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		id := d.stored(d.old)
-		require.Nil(t, d.asks("session/load", id, d.old).Error)
-		d.isIn(id, d.old)
-		starts := d.starts
-		require.Nil(t, d.asks("session/load", id, d.old+"/.").Error)
-		require.Equal(t, starts, d.starts, "it is there")
-		require.Nil(t, d.asks("session/load", id, d.new).Error)
-		d.isIn(id, d.new)
-		require.Nil(t, d.asks("session/resume", id, d.old).Error)
-		d.isIn(id, d.old)
-		text, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
-		require.NoError(t, err)
-		require.NotContains(t, string(text), "lastCwd", "it is where it was begun")
-	})
-}
-
 // A link to the session's own directory is no other directory.
 func TestLoadByALink(t *testing.T) {
 	onDisk(t, func(t *testing.T, d *disk) {

@@ -72,31 +72,6 @@ func (e instructed) asked(n int) string {
 	return e.f.raw[n-1]
 }
 
-// The words reach a new session once: with the session where droid stores them, else with
-// the next process, which the first prompt starts. The spare serves it in either case.
-func TestSystemPromptOfANewSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		for _, more := range []string{beBrief, `,"systemPrompt":{"mode":"append","content":[{"type":"text","text":"Be brief."}]}`} {
-			e := beginInstructed(t, v)
-			e.session = e.ask("new", "", more)
-			added, n := e.last()
-			require.Contains(t, e.asked(n), `"systemPrompt":{"append":"Be brief."}`)
-			require.Empty(t, added)
-			require.Equal(t, 1, n, "it is the spare")
-			if !e.old {
-				e.stores(e.session, "Be brief.") // as droid does
-			}
-			require.Equal(t, "end_turn", e.run("one"))
-			require.Equal(t, "end_turn", e.run("two"))
-			added, n = e.last()
-			require.Equal(t, e.old, added == "Be brief.", added)
-			require.Equal(t, e.old, n == 2, "it had to begin anew")
-			require.Equal(t, 1, e.f.alive())
-			e.close()
-		}
-	})
-}
-
 // The directories of each request replace those before; a process that has them is kept.
 func TestRootsOfEachRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -134,42 +109,6 @@ func TestRootsOfEachRequest(t *testing.T) {
 			require.Equal(t, "end_turn", e.run("again"))
 			require.Equal(t, 2, e.f.alive(), "one for each session")
 		}
-	})
-}
-
-// What a load says of the words counts; one that says nothing leaves them.
-func TestSystemPromptOfALoad(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginInstructed(t, v)
-		e.session = e.ask("new", "", "")
-		require.Equal(t, "end_turn", e.run("one"))
-		e.stores(e.session, "Stored.")
-		say := func(text string) string { return fmt.Sprintf(`,"_meta":{"systemPrompt":{"append":%q}}`, text) }
-		_, n := e.last()
-		for _, step := range []struct {
-			more    string
-			started int
-			added   string
-		}{
-			{say("Be kind."), 1, "Be kind."},
-			{say("Be kind."), 0, "Be kind."},
-			{"", 0, "Be kind."},
-			{say("Be brief."), 1, "Be brief."},
-			{say("Stored."), 1, ""},
-			{say(""), 1, ""},
-			{"", 0, ""},
-		} {
-			before := n
-			e.ask("load", e.session, step.more)
-			var added string
-			added, n = e.last()
-			require.Equal(t, step.started, n-before, step)
-			require.Equal(t, step.added, added, step)
-		}
-		e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
-		e.ask("resume", e.session, say("Be kind.")+`,"additionalDirectories":["/lib"]`)
-		added, _ := e.last()
-		require.Regexp(t, `(?s)^Be kind\.\n\nThe user's workspace .*"/lib"`, added, "a session that was not open")
 	})
 }
 

@@ -182,36 +182,6 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 	})
 }
 
-// The session that a command made gets the thread's title, where droid can.
-func TestTitleIsCarried(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var renamed []any
-		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
-		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
-			renamed = append(renamed, p["title"])
-			return fakedroid.Fields{"success": true}, ""
-		}))
-		e := agentOn(t, f, root)
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("one"))
-		file(t, root, e.session, "Own name")
-		require.Equal(t, "end_turn", e.run("/compact"))
-		if strings.Contains(t.Name(), string(fakedroid.V0225)) {
-			require.Equal(t, []any{"Own name"}, renamed)
-		} else {
-			require.Empty(t, renamed)
-		}
-		file(t, root, f.made(), "")
-		require.Contains(t, string(e.call("session/list", `{}`).Result), `"Own name"`, "also where droid cannot")
-		file(t, root, f.made(), "Own name")
-		require.Equal(t, "end_turn", e.run("two"))
-		require.Equal(t, "end_turn", e.run("/rewind 1"))
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		require.Contains(t, strings.Join(f.raw, "\n"), `"forkTitle":"Own name"`)
-	})
-}
-
 // What droid made and the thread does not go on in changes nothing after a restart.
 func TestThreadThatStays(t *testing.T) {
 	for name, spoil := range map[string]func(f *fleet, e *editor){
@@ -343,34 +313,6 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		require.NotContains(t, strings.Join(e.updates(), "\n"), "another window")
 	})
-}
-
-// Who has a session open is told with the next prompt that another agent opened it, and once.
-func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
-	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
-		synctest.Test(t, func(t *testing.T) {
-			root := filepath.Join(t.TempDir(), "sessions")
-			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
-			e := open(t, f.start)
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
-			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
-			e.beginSession()
-			times := func() int {
-				return strings.Count(strings.Join(e.updates(), "\n"), "This conversation was opened in another window")
-			}
-			require.Equal(t, "end_turn", e.run("one"))
-			require.Zero(t, times(), "its own note")
-			time.Sleep(time.Second)
-			release, err := store.New(root, zap.NewNop()).MarkOpen(e.session)
-			require.NoError(t, err)
-			defer release()
-			require.Equal(t, "end_turn", e.run("two"))
-			require.Equal(t, 1, times(), client)
-			require.Equal(t, "end_turn", e.run("three"))
-			require.Equal(t, 1, times(), client)
-			e.close()
-		})
-	}
 }
 
 // Loading an open thread again goes over to what another agent made of it meanwhile.

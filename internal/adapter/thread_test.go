@@ -156,16 +156,6 @@ func repeats() fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) })
 }
 
-// repeatsLater is repeats for prompts beside which the agent looks at the disk: it has looked when the answer comes.
-func repeatsLater() fakedroid.Script {
-	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-		if err := d.Pause(time.Second); err != nil {
-			return err
-		}
-		return d.Say("", "re: "+p.Text)
-	})
-}
-
 // If the editor opens the session that droid made for a thread before the thread
 // goes on in it, it stays a session of its own.
 func TestNewSessionThatIsOpenAlready(t *testing.T) {

@@ -590,39 +590,3 @@ func TestServerWithoutItsProgram(t *testing.T) {
 		require.NotContains(t, r.messages(), `exec: "no-such-program-x"`)
 	})
 }
-
-// What is taken back in one session holds for each other one of the project, with its next prompt, in this agent
-// and in others.
-func TestTrustTakenBackElsewhere(t *testing.T) {
-	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
-		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
-		require.Nil(t, r.newSession().Error)
-		require.Equal(t, "end_turn", r.run("/trust yes"))
-		store := new(fakedroid.Sessions)
-		another := openAt(t, r.dir, func(int) (*droid.Client, error) {
-			stdout, stdin := fakedroid.Start(repeats(), fakedroid.WithVersion(v), fakedroid.WithSessions(store))
-			return droid.NewClientWithSettings(stdout, stdin, func([]byte) error { return nil }, zap.NewNop()), nil
-		}, zap.NewNop())
-		another.agent.cfg.Trust, another.agent.opener.Stat = trust.New(trust.Options{Home: r.home, File: r.file}), os.Stat
-		require.Nil(t, another.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
-		another.beginSessionIn(r.dir)
-		first := r.session
-		require.Nil(t, r.newSession().Error)
-		runsAll := func(e *editor) (all bool) {
-			require.Equal(t, "end_turn", e.run("hello"))
-			e.inside(func(s *Session) { all = s.proc.Client().Without() == nil })
-			return all
-		}
-		for _, e := range []*editor{r.editor, another} {
-			require.True(t, runsAll(e))
-			e.ask = func(permission) string { return "" }
-		}
-		second := r.session
-		r.session = first
-		require.Equal(t, "end_turn", r.run("/trust no"))
-		r.session = second
-		require.False(t, runsAll(r.editor))
-		require.False(t, runsAll(another))
-		require.Equal(t, 1, r.questions())
-	})
-}
