@@ -90,14 +90,6 @@ func TestIgnoredDefaultIsTold(t *testing.T) {
 	})
 }
 
-// valuesOf are the ids of an option's values, in order.
-func valuesOf(o protocol.ConfigOption) (ids []string) {
-	for _, v := range o.Options {
-		ids = append(ids, v.Value)
-	}
-	return ids
-}
-
 // switchesOf are the options of type boolean in a result or an update, by id, as a
 // client reads them.
 func switchesOf(t *testing.T, raw json.RawMessage) map[string]bool {

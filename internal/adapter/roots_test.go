@@ -65,13 +65,6 @@ func (e instructed) last() (added string, processes int) {
 	return e.added[len(e.added)-1], len(e.added)
 }
 
-// asked is all that a process was told.
-func (e instructed) asked(n int) string {
-	e.f.mu.Lock()
-	defer e.f.mu.Unlock()
-	return e.f.raw[n-1]
-}
-
 // The directories of each request replace those before; a process that has them is kept.
 func TestRootsOfEachRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
