@@ -80,49 +80,75 @@ func TestInitializeDoesNotWaitForDroid(t *testing.T) {
 	})
 }
 
-// TestBadInput: each gets the error that fits, and the connection works on.
+// TestBadInput: each gets the error that fits, with words that say what is right, and the connection works on.
 func TestBadInput(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		line string // with SESSION for the session's id
-		code int
-		says string
-	}{
-		{"malformed line", `{"jsonrpc":`, -32700, "not valid JSON"},
-		{"batch", `[{"jsonrpc":"2.0","id":"x","method":"initialize"}]`, -32600, "no batches"},
-		{"20 MiB line", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"a":"` + strings.Repeat("a", 20<<20) + `"}}`, -32600, "10 MiB"},
-		{"unknown method", `{"jsonrpc":"2.0","id":"x","method":"session/juggle","params":{}}`, -32601, "session/juggle"},
-		{"extension method", `{"jsonrpc":"2.0","id":"x","method":"_other/thing","params":{}}`, -32601, "_other/thing"},
-		{"missing params", `{"jsonrpc":"2.0","id":"x","method":"session/new"}`, -32602, "params are missing"},
-		{"null params", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":null}`, -32602, "params are missing"},
-		{"params of another type", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":[1]}`, -32602, ""},
-		{"no cwd", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"mcpServers":[]}}`, -32602, "cwd is missing"},
-		{"unknown session", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}}`, -32002, "nope"},
-		{"unknown session, mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"nope","modeId":"spec"}}`, -32002, "nope"},
-		{"no session id", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"prompt":[]}}`, -32602, "sessionId is missing"},
-		{"second initialize", `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"protocolVersion":1}}`, -32600, "called once"},
-		{"empty prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[]}}`, -32602, "prompt is empty"},
-		{"no prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION"}}`, -32602, "prompt"},
-		{"audio", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}}`, -32602, "audio"},
-		{"unknown mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"yolo"}}`, -32602, "yolo"},
-		{"bad MCP server", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"/w","mcpServers":[{"type":"sse","name":"a"}]}}`, -32602, "needs a url"},
-		{"unknown auth method", `{"jsonrpc":"2.0","id":"x","method":"authenticate","params":{"methodId":"magic"}}`, -32602, "magic"},
+	for line, says := range map[string]string{
+		`{"jsonrpc":`: "-32700 not valid JSON",
+		`[{"jsonrpc":"2.0","id":"x","method":"initialize"}]`:                                                        "-32600 no batches",
+		`{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"a":"` + strings.Repeat("a", 20<<20) + `"}}`: "-32600 10 MiB",
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				e := begin(t, playing(says("still here")))
-				before := len(e.received())
-				e.send(strings.ReplaceAll(tc.line, "SESSION", e.session))
-				got := e.received()
-				require.Len(t, got, before+1)
-				require.NotNil(t, got[before].Error)
-				require.Equal(t, tc.code, got[before].Error.Code)
-				require.Contains(t, got[before].Error.Message+string(got[before].Error.Data), tc.says)
-				require.Equal(t, "end_turn", e.run("go on"))
-				require.Contains(t, e.updates(), "agent: still here")
-			})
-		})
+		badInput(t, line, says)
 	}
+	const session = `{"sessionId":"SESSION",`
+	for _, c := range []struct{ method, params, says string }{
+		{"session/juggle", `{}`, "-32601 session/juggle"},
+		{"_other/thing", `{}`, "-32601 _other/thing"},
+		{"session/new", ``, "-32602 params are missing"},
+		{"session/new", `null`, "-32602 params are missing"},
+		{"session/new", `[1]`, "-32602 the params are of the JSON type array"},
+		{"session/load", `[]`, "-32602 the params are of the JSON type array"},
+		{"session/new", `{"mcpServers":[]}`, "-32602 cwd is missing"},
+		{"session/new", `{"cwd":"/w","mcpServers":[{"type":"sse","name":"a"}]}`, "-32602 needs a url"},
+		{"session/prompt", `{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}`, "-32002 nope"},
+		{"session/set_mode", `{"sessionId":"nope","modeId":"spec"}`, "-32002 nope"},
+		{"session/set_model", `{"sessionId":"nope","modelId":"y"}`, "-32002 nope"},
+		{"session/prompt", `{"prompt":[]}`, "-32602 sessionId is missing"},
+		{"session/set_model", `{"sessionId":1}`, "-32602"},
+		{"initialize", `{"protocolVersion":1}`, "-32600 called once"},
+		{"authenticate", `{"methodId":"magic"}`, "-32602 magic"},
+		{"session/prompt", session + `"prompt":[]}`, "-32602 prompt is empty"},
+		{"session/prompt", `{"sessionId":"SESSION"}`, "-32602 prompt"},
+		{"session/prompt", session + `"prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, "-32602 audio"},
+		{"session/prompt", session + `"prompt":"hi"}`, "-32602 prompt must be a list of content blocks; it is of the JSON type string"},
+		{"session/prompt", session + `"prompt":[{"type":"text","text":["hi"]}]}`, "-32602 prompt must be a list of content blocks; the text of one is of the JSON type array"},
+		{"session/set_mode", session + `"modeId":"bypassPermissions"}`, `-32602 "bypassPermissions" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
+		{"session/set_mode", session + `"modeId":null}`, `-32602 "" is no value of mode; the values are`},
+		{"session/set_mode", session + `"modeId":5}`, "-32602 modeId is of the JSON type number"},
+		{"session/set_config_option", session + `"configId":[],"value":"x"}`, "-32602 configId is of the JSON type array"},
+		{"session/set_model", session + `"modelId":"no-such-model"}`, "-32602 the values are custom:Fake-0, fake-thinker, fake-old"},
+		{"session/set_model", session + `"modelId":"fake-disabled"}`, "-32602 disabled"},
+		{"session/set_model", session + `"modelId":""}`, "-32602 modelId is missing"},
+		{"_session/steering", session + `"prompt":[]}`, "-32602 prompt is empty"},
+		{"_session/steering", `{"sessionId":"SESSION"}`, "-32602 prompt"},
+		{"_session/steering", session + `"prompt":[{"type":"text","text":"x"}],"_meta":{"steering":{"idleBehavior":"other"}}}`, "-32602 idleBehavior"},
+		{"_session/steering", `{"sessionId":"nobody","prompt":[{"type":"text","text":"x"}]}`, "-32002 nobody"},
+		{"_session/steering", `{"prompt":[{"type":"text","text":"x"}]}`, "-32602 sessionId is missing"},
+	} {
+		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":%q}`, c.method)
+		if c.params != "" {
+			line = strings.TrimSuffix(line, "}") + `,"params":` + c.params + `}`
+		}
+		badInput(t, line, c.says)
+	}
+}
+
+// badInput sends a line, in which SESSION stands for the session's id, and expects an error with this code and these words.
+func badInput(t *testing.T, line, want string) {
+	t.Run(fmt.Sprintf("%.100s", line), inBubble(func(t *testing.T) {
+		e := begin(t, playing(says("still here")))
+		before := len(e.received())
+		e.send(strings.ReplaceAll(line, "SESSION", e.session))
+		got := e.received()
+		require.Len(t, got, before+1)
+		require.NotNil(t, got[before].Error)
+		code, words, _ := strings.Cut(want, " ")
+		require.Equal(t, code, fmt.Sprint(got[before].Error.Code))
+		require.Contains(t, got[before].Error.Message+string(got[before].Error.Data), words)
+		require.NotContains(t, got[before].Error.Message, "Go ")
+		require.Equal(t, "end_turn", e.run("go on"))
+		require.Contains(t, e.updates(), "agent: still here")
+		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
+	}))
 }
 
 func TestMethodsBeforeInitialize(t *testing.T) {
@@ -398,29 +424,6 @@ func TestLenientParams(t *testing.T) {
 		} {
 			require.Nil(t, e.call("session/new", params).Error, params)
 		}
-	})
-}
-
-// Other agents' ids and wrong forms are refused with words that say what is right.
-func TestRefusedParamsSayWhatIsRight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		for _, c := range []struct{ method, params, says string }{
-			{"session/set_mode", `"modeId":"bypassPermissions"`, `"bypassPermissions" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
-			{"session/set_mode", `"modeId":null`, `"" is no value of mode; the values are`},
-			{"session/set_mode", `"modeId":5`, "modeId is of the JSON type number"},
-			{"session/set_config_option", `"configId":[],"value":"x"`, "configId is of the JSON type array"},
-			{"session/prompt", `"prompt":"hi"`, "prompt must be a list of content blocks; it is of the JSON type string"},
-			{"session/prompt", `"prompt":[{"type":"text","text":["hi"]}]`, "prompt must be a list of content blocks; the text of one is of the JSON type array"},
-		} {
-			answer := e.call(c.method, `{"sessionId":"`+e.session+`",`+c.params+`}`)
-			require.NotNil(t, answer.Error, c.params)
-			require.Equal(t, -32602, answer.Error.Code, c.params)
-			require.Contains(t, answer.Error.Message, c.says)
-			require.NotContains(t, answer.Error.Message, "Go ")
-		}
-		require.Contains(t, e.call("session/load", `[]`).Error.Message, "the params are of the JSON type array")
-		require.Equal(t, "end_turn", e.run("hello"))
 	})
 }
 

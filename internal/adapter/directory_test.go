@@ -55,7 +55,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 	d.fleet.options = append(d.fleet.options, fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
 		id := d.stored(d.old)
 		return fakedroid.Fields{"newSessionId": id}, ""
-	}), fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+	}), answering("rename_session", fakedroid.Fields{}))
 	d.serve(t, d.fleet.start)
 	return d
 }

@@ -110,7 +110,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var told bytes.Buffer
-				info := fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })
+				info := answering("get_rewind_info", fakedroid.Fields{})
 				e := begin(t, func(int) (*droid.Client, error) {
 					return tappedDroid(func(line []byte) { told.Write(line) }, says("hi"), named(method), info), nil
 				})

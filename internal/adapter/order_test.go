@@ -49,7 +49,7 @@ func TestQuirk35_CancelledFork(t *testing.T) {
 // What is wrong with a prompt whatever the session is, is said at once.
 func TestShapeOfAPromptIsCheckedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })))
+		e := begin(t, playing(says("hi"), answering("update_session_settings", fakedroid.NoAnswer{})))
 		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
 		bad := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"audio"}]`))
 		answer, ok := e.answered(bad)

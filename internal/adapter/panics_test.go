@@ -244,7 +244,7 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 // TestPanicFailsWhatWasMeantForAMode: a prompt that was sent behind a /mode does not run in the mode from before.
 func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		silent := fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })
+		silent := answering("update_session_settings", fakedroid.NoAnswer{})
 		e := begin(t, playing(says("hi"), silent))
 		mode := e.prompt("/mode spec")
 		synctest.Wait()

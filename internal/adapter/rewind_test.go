@@ -33,9 +33,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		}
 		f := newFleet(t, v, uses(edit("t1", kept), edit("t2", changed)))
 		f.options = append(f.options,
-			fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) {
-				return fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}, ""
-			}))
+			answering("get_rewind_info", fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}))
 		e := begin(t, f.start)
 		e.agent.opener.Stat = os.Stat
 		require.Equal(t, "end_turn", e.run("one"))

@@ -43,7 +43,7 @@ func (s *switches) option(method string) fakedroid.Option {
 	})
 }
 
-func answering(method string, result fakedroid.Fields) fakedroid.Option {
+func answering(method string, result any) fakedroid.Option {
 	return fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) { return result, "" })
 }
 

@@ -20,9 +20,7 @@ import (
 // listing answers droid's questions for commands and skills.
 func listing() []fakedroid.Option {
 	return []fakedroid.Option{
-		fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}, ""
-		}),
+		answering("list_commands", fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}),
 		fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"skills": []any{
 				fakedroid.Fields{"name": "demo", "description": "Demo", "userInvocable": true},
@@ -107,7 +105,7 @@ func unansweredBy(methods ...string) (options []fakedroid.Option) {
 func TestPromptAfterACancelledCommand(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
-		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		options = append(options, v, answering("cancel_mcp_auth", fakedroid.Fields{}))
 		options = append(options, fakedroid.WithSessions(new(fakedroid.Sessions)))
 		e := begin(t, playing(says("hi"), options...))
 		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
@@ -150,9 +148,7 @@ func TestCompactionIsBounded(t *testing.T) {
 
 func TestUsageIsToldWhereDroidTells(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
-		})))
+		e := begin(t, playing(says("hi"), v, answering("get_context_stats", fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"})))
 		require.Equal(t, "end_turn", e.run("hello"))
 		time.Sleep(50 * time.Millisecond)
 		require.Equal(t, "end_turn", e.run("hello again"))

@@ -315,6 +315,34 @@ func TestOpenedAgainAtOnce(t *testing.T) {
 	})
 }
 
+// Who has a session open is told with the next prompt that another agent opened it, and once.
+func TestOpenedInAnotherAgentIsToldWithTheNextPrompt(t *testing.T) {
+	for _, client := range []string{"zed", "CodeCompanion.nvim"} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeatsLater())
+			e := open(t, f.start)
+			e.agent.cfg.Store = store.New(root, zap.NewNop())
+			require.Nil(t, e.call("initialize", fmt.Sprintf(`{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"}}`, client)).Error)
+			e.beginSession()
+			times := func() int {
+				return strings.Count(strings.Join(e.updates(), "\n"), "This conversation was opened in another window")
+			}
+			require.Equal(t, "end_turn", e.run("one"))
+			require.Zero(t, times(), "its own note")
+			time.Sleep(time.Second)
+			release, err := store.New(root, zap.NewNop()).MarkOpen(e.session)
+			require.NoError(t, err)
+			defer release()
+			require.Equal(t, "end_turn", e.run("two"))
+			require.Equal(t, 1, times(), client)
+			require.Equal(t, "end_turn", e.run("three"))
+			require.Equal(t, 1, times(), client)
+			e.close()
+		})
+	}
+}
+
 // Loading an open thread again goes over to what another agent made of it meanwhile.
 func TestLoadAfterAnotherAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -378,7 +406,7 @@ func TestTitleWaitsForARewind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		f.later("droid.execute_rewind", time.Second)
-		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }))
+		f.options = append(f.options, answering("rename_session", fakedroid.Fields{"success": true}))
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
 		rewind := e.prompt("/rewind 1")
