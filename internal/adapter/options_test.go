@@ -186,7 +186,3 @@ func TestNoBooleanOption(t *testing.T) {
 		})
 	}
 }
-
-func (e *editor) setModel(id string) wireMessage {
-	return e.call("session/set_model", fmt.Sprintf(`{"sessionId":%q,"modelId":%q}`, e.session, id))
-}
