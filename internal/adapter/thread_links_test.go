@@ -101,21 +101,6 @@ func TestFollowUpOverRestarts(t *testing.T) {
 	})
 }
 
-// A value that cannot be written down counts as long as the session is open, and the user is told.
-func TestFollowUpThatIsNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
-		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), store.LinksName), 0o755))
-		e := agentOn(t, f, root)
-		e.beginSession()
-		answer := e.set("follow_up", "steer")
-		require.Nil(t, answer.Error)
-		require.Equal(t, "steer", optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-		require.Equal(t, "end_turn", e.run("one"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "it is not a file")
-	})
-}
-
 // TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
 // of its own, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
@@ -220,16 +205,18 @@ func TestThreadThatStays(t *testing.T) {
 }
 
 // Where a thread goes on cannot be written down: it goes on, and the user is told what
-// that means. Deleting it takes both sessions all the same.
+// that means. Deleting it takes both sessions all the same. An option of the thread counts as long as it is open.
 func TestUnwritableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
 		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), "droid-acp-threads.jsonl"), 0o755))
 		e := agentOn(t, f, root)
 		e.beginSession()
+		require.Equal(t, "steer", optionsOf(t, e.set("follow_up", "steer").Result)["follow_up"].CurrentValue)
 		require.Equal(t, "end_turn", e.run("one"))
+		require.Contains(t, e.told(), "it is not a file")
 		require.Equal(t, "end_turn", e.run("/compact"))
-		text := strings.Join(e.updates(), "\n")
+		text := e.told()
 		require.Contains(t, text, "This could not be written down")
 		require.Contains(t, text, "this one is then the session `"+f.made()+"`")
 		require.Equal(t, "end_turn", e.run("two"))
