@@ -16,6 +16,47 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
+// TestBackgroundCommandEndsTold: who has droid end that has left a command in the background is asked before, and told.
+func TestBackgroundCommandEndsTold(t *testing.T) {
+	for _, command := range []string{"/compact", "/rewind 1"} {
+		t.Run(command[1:], func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				serve, _ := leaves(t)
+				f := newFleet(t, v, toolFor("serve", serve))
+				e := begin(t, func(n int) (*droid.Client, error) {
+					client, err := f.start(n)
+					client.PlayChildren(func() bool { return n <= 2 })
+					return client, err
+				})
+				require.Equal(t, "end_turn", e.run("serve"))
+				goesOn := command != "/compact" && strings.Contains(t.Name(), string(fakedroid.V0225))
+				if !goesOn {
+					e.ask = func(p permission) string {
+						require.Contains(t, encoded(t, p.ToolCall.Content), "in the background ends with that")
+						return "keep"
+					}
+					require.Contains(t, e.answerTo(command), "The conversation stays as it is.")
+					require.NotContains(t, e.told(), "was ended")
+				}
+				e.ask = allowOnce
+				require.Equal(t, "end_turn", e.run(command))
+				require.Equal(t, "end_turn", e.run("hello"))
+				require.Equal(t, !goesOn, strings.Contains(e.told(), "ran in the background was ended"), e.told())
+			})
+		})
+	}
+}
+
+// toolFor uses a tool for one prompt, and answers the others.
+func toolFor(text string, tool fakedroid.Tool) fakedroid.Script {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		if p.Text == text {
+			return d.Use("", "", tool)
+		}
+		return d.Say("", "re: "+p.Text)
+	})
+}
+
 // leftRun is a command in the background of a fake droid.
 type leftRun struct {
 	ended atomic.Bool
@@ -56,12 +97,7 @@ func beginLeaving(t *testing.T, capabilities string) leaving {
 	l := leaving{leftRun: &leftRun{}}
 	serve, output := leaves(t)
 	l.output = output
-	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-		if p.Text == "serve" {
-			return d.Use("", "", serve)
-		}
-		return d.Say("", "re: "+p.Text)
-	}))
+	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), toolFor("serve", serve))
 	l.editor = beginNamed(t, "zed", capabilities, func(n int) (*droid.Client, error) {
 		client, err := f.start(n)
 		client.PlayChildren(l.Runs)

@@ -57,12 +57,13 @@ func TestFormThatIsLeftOpen(t *testing.T) {
 		tool    fakedroid.Tool
 		mode    string
 		answers func(permission) string
+		ends    []string
 	}{
-		"plan":              {"agent-shell", fakedroid.V0225, plan, "spec", func(permission) string { return show.EditOption }},
-		"why it is refused": {"zed", fakedroid.V0225, touch, "normal", refuseWithWords},
-		"the same, 0.99":    {"zed", fakedroid.V099, touch, "normal", refuseWithWords},
+		"plan":              {"agent-shell", fakedroid.V0225, plan, "spec", func(permission) string { return show.EditOption }, []string{"cancel"}},
+		"why it is refused": {"zed", fakedroid.V0225, touch, "normal", refuseWithWords, []string{"cancel", "the client goes"}},
+		"the same, 0.99":    {"zed", fakedroid.V099, touch, "normal", refuseWithWords, []string{"cancel"}},
 	} {
-		for _, end := range []string{"cancel", "the client goes"} {
+		for _, end := range form.ends {
 			t.Run(name+" "+end, inBubble(func(t *testing.T) {
 				var told strings.Builder
 				var saw []string
