@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +42,8 @@ func TestInitialize(t *testing.T) {
 				AgentCapabilities struct {
 					LoadSession        bool
 					PromptCapabilities struct{ Image, Audio, EmbeddedContext bool }
+
+					SessionCapabilities map[string]json.RawMessage
 				}
 				AuthMethods []struct{ ID, Name string }
 				AgentInfo   struct{ Name, Title, Version string }
@@ -52,6 +53,9 @@ func TestInitialize(t *testing.T) {
 			require.True(t, r.AgentCapabilities.PromptCapabilities.Image)
 			require.True(t, r.AgentCapabilities.PromptCapabilities.EmbeddedContext)
 			require.False(t, r.AgentCapabilities.PromptCapabilities.Audio)
+			for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
+				require.Equal(t, "{}", string(r.AgentCapabilities.SessionCapabilities[name]), "of the modes of a system prompt append alone")
+			}
 			require.NotEmpty(t, r.AuthMethods, "the ACP registry wants one")
 			require.Equal(t, "droid-acp", r.AgentInfo.Name)
 			require.Contains(t, r.AgentInfo.Title, "droid-acp", "not the name of Factory's own agent")
@@ -76,49 +80,75 @@ func TestInitializeDoesNotWaitForDroid(t *testing.T) {
 	})
 }
 
-// TestBadInput: each gets the error that fits, and the connection works on.
+// TestBadInput: each gets the error that fits, with words that say what is right, and the connection works on.
 func TestBadInput(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		line string // with SESSION for the session's id
-		code int
-		says string
-	}{
-		{"malformed line", `{"jsonrpc":`, -32700, "not valid JSON"},
-		{"batch", `[{"jsonrpc":"2.0","id":"x","method":"initialize"}]`, -32600, "no batches"},
-		{"20 MiB line", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"a":"` + strings.Repeat("a", 20<<20) + `"}}`, -32600, "10 MiB"},
-		{"unknown method", `{"jsonrpc":"2.0","id":"x","method":"session/juggle","params":{}}`, -32601, "session/juggle"},
-		{"extension method", `{"jsonrpc":"2.0","id":"x","method":"_other/thing","params":{}}`, -32601, "_other/thing"},
-		{"missing params", `{"jsonrpc":"2.0","id":"x","method":"session/new"}`, -32602, "params are missing"},
-		{"null params", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":null}`, -32602, "params are missing"},
-		{"params of another type", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":[1]}`, -32602, ""},
-		{"no cwd", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"mcpServers":[]}}`, -32602, "cwd is missing"},
-		{"unknown session", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}}`, -32002, "nope"},
-		{"unknown session, mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"nope","modeId":"spec"}}`, -32002, "nope"},
-		{"no session id", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"prompt":[]}}`, -32602, "sessionId is missing"},
-		{"second initialize", `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"protocolVersion":1}}`, -32600, "called once"},
-		{"empty prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[]}}`, -32602, "prompt is empty"},
-		{"no prompt", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION"}}`, -32602, "prompt"},
-		{"audio", `{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"sessionId":"SESSION","prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}}`, -32602, "audio"},
-		{"unknown mode", `{"jsonrpc":"2.0","id":"x","method":"session/set_mode","params":{"sessionId":"SESSION","modeId":"yolo"}}`, -32602, "yolo"},
-		{"bad MCP server", `{"jsonrpc":"2.0","id":"x","method":"session/new","params":{"cwd":"/w","mcpServers":[{"type":"sse","name":"a"}]}}`, -32602, "needs a url"},
-		{"unknown auth method", `{"jsonrpc":"2.0","id":"x","method":"authenticate","params":{"methodId":"magic"}}`, -32602, "magic"},
+	for line, says := range map[string]string{
+		`{"jsonrpc":`: "-32700 not valid JSON",
+		`[{"jsonrpc":"2.0","id":"x","method":"initialize"}]`:                                                        "-32600 no batches",
+		`{"jsonrpc":"2.0","id":"x","method":"session/prompt","params":{"a":"` + strings.Repeat("a", 20<<20) + `"}}`: "-32600 10 MiB",
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				e := begin(t, playing(says("still here")))
-				before := len(e.received())
-				e.send(strings.ReplaceAll(tc.line, "SESSION", e.session))
-				got := e.received()
-				require.Len(t, got, before+1)
-				require.NotNil(t, got[before].Error)
-				require.Equal(t, tc.code, got[before].Error.Code)
-				require.Contains(t, got[before].Error.Message+string(got[before].Error.Data), tc.says)
-				require.Equal(t, "end_turn", e.run("go on"))
-				require.Contains(t, e.updates(), "agent: still here")
-			})
-		})
+		badInput(t, line, says)
 	}
+	const session = `{"sessionId":"SESSION",`
+	for _, c := range []struct{ method, params, says string }{
+		{"session/juggle", `{}`, "-32601 session/juggle"},
+		{"_other/thing", `{}`, "-32601 _other/thing"},
+		{"session/new", ``, "-32602 params are missing"},
+		{"session/new", `null`, "-32602 params are missing"},
+		{"session/new", `[1]`, "-32602 the params are of the JSON type array"},
+		{"session/load", `[]`, "-32602 the params are of the JSON type array"},
+		{"session/new", `{"mcpServers":[]}`, "-32602 cwd is missing"},
+		{"session/new", `{"cwd":"/w","mcpServers":[{"type":"sse","name":"a"}]}`, "-32602 needs a url"},
+		{"session/prompt", `{"sessionId":"nope","prompt":[{"type":"text","text":"hi"}]}`, "-32002 nope"},
+		{"session/set_mode", `{"sessionId":"nope","modeId":"spec"}`, "-32002 nope"},
+		{"session/set_model", `{"sessionId":"nope","modelId":"y"}`, "-32002 nope"},
+		{"session/prompt", `{"prompt":[]}`, "-32602 sessionId is missing"},
+		{"session/set_model", `{"sessionId":1}`, "-32602"},
+		{"initialize", `{"protocolVersion":1}`, "-32600 called once"},
+		{"authenticate", `{"methodId":"magic"}`, "-32602 magic"},
+		{"session/prompt", session + `"prompt":[]}`, "-32602 prompt is empty"},
+		{"session/prompt", `{"sessionId":"SESSION"}`, "-32602 prompt"},
+		{"session/prompt", session + `"prompt":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, "-32602 audio"},
+		{"session/prompt", session + `"prompt":"hi"}`, "-32602 prompt must be a list of content blocks; it is of the JSON type string"},
+		{"session/prompt", session + `"prompt":[{"type":"text","text":["hi"]}]}`, "-32602 prompt must be a list of content blocks; the text of one is of the JSON type array"},
+		{"session/set_mode", session + `"modeId":"bypassPermissions"}`, `-32602 "bypassPermissions" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
+		{"session/set_mode", session + `"modeId":null}`, `-32602 "" is no value of mode; the values are`},
+		{"session/set_mode", session + `"modeId":5}`, "-32602 modeId is of the JSON type number"},
+		{"session/set_config_option", session + `"configId":[],"value":"x"}`, "-32602 configId is of the JSON type array"},
+		{"session/set_model", session + `"modelId":"no-such-model"}`, "-32602 the values are custom:Fake-0, fake-thinker, fake-old"},
+		{"session/set_model", session + `"modelId":"fake-disabled"}`, "-32602 disabled"},
+		{"session/set_model", session + `"modelId":""}`, "-32602 modelId is missing"},
+		{"_session/steering", session + `"prompt":[]}`, "-32602 prompt is empty"},
+		{"_session/steering", `{"sessionId":"SESSION"}`, "-32602 prompt"},
+		{"_session/steering", session + `"prompt":[{"type":"text","text":"x"}],"_meta":{"steering":{"idleBehavior":"other"}}}`, "-32602 idleBehavior"},
+		{"_session/steering", `{"sessionId":"nobody","prompt":[{"type":"text","text":"x"}]}`, "-32002 nobody"},
+		{"_session/steering", `{"prompt":[{"type":"text","text":"x"}]}`, "-32602 sessionId is missing"},
+	} {
+		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":%q}`, c.method)
+		if c.params != "" {
+			line = strings.TrimSuffix(line, "}") + `,"params":` + c.params + `}`
+		}
+		badInput(t, line, c.says)
+	}
+}
+
+// badInput sends a line, in which SESSION stands for the session's id, and expects an error with this code and these words.
+func badInput(t *testing.T, line, want string) {
+	t.Run(fmt.Sprintf("%.100s", line), inBubble(func(t *testing.T) {
+		e := begin(t, playing(says("still here")))
+		before := len(e.received())
+		e.send(strings.ReplaceAll(line, "SESSION", e.session))
+		got := e.received()
+		require.Len(t, got, before+1)
+		require.NotNil(t, got[before].Error)
+		code, words, _ := strings.Cut(want, " ")
+		require.Equal(t, code, fmt.Sprint(got[before].Error.Code))
+		require.Contains(t, got[before].Error.Message+string(got[before].Error.Data), words)
+		require.NotContains(t, got[before].Error.Message, "Go ")
+		require.Equal(t, "end_turn", e.run("go on"))
+		require.Contains(t, e.updates(), "agent: still here")
+		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
+	}))
 }
 
 func TestMethodsBeforeInitialize(t *testing.T) {
@@ -155,23 +185,37 @@ func TestCheckDirectory(t *testing.T) {
 	}
 }
 
-// TestDroidCannotStart: session/new says why and what to do, and works once
-// droid is there.
-func TestDroidCannotStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, func(n int) (*droid.Client, error) {
-			if n <= 2 { // the spare and the first session
-				return nil, errors.New("no more processes")
-			}
-			return fakeDroid(says("hi")), nil
-		})
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		require.NotNil(t, answer.Error)
-		require.Equal(t, -32603, answer.Error.Code)
-		require.Contains(t, answer.Error.Message, "droid could not be started")
-		require.Contains(t, answer.Error.Message, "no more processes")
-		require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]}`).Error)
-	})
+// TestDroidThatOpensNoSession: session/new says why, whether droid is to have words for its system prompt or not, and works once
+// droid does.
+func TestDroidThatOpensNoSession(t *testing.T) {
+	for name, c := range map[string]struct {
+		start starter
+		says  string
+	}{
+		"cannot start":      {func(int) (*droid.Client, error) { return nil, errors.New("no more processes") }, "droid could not be started: no more processes"},
+		"dies at its start": {playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }), "droid is gone before it said anything"},
+		"is mute":           {muteDroid, "droid did not open the session: droid did not answer within a minute"},
+	} {
+		for _, words := range []string{"", beBrief} {
+			t.Run(name+words, inBubble(func(t *testing.T) {
+				var works atomic.Bool
+				e := connect(t, func(n int) (*droid.Client, error) {
+					if works.Load() {
+						return fakeDroid(says("hi")), nil
+					}
+					return c.start(n)
+				})
+				began := time.Now()
+				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+words+`}`)
+				require.NotNil(t, answer.Error)
+				require.Equal(t, -32603, answer.Error.Code)
+				require.Contains(t, answer.Error.Message, c.says)
+				require.Less(t, time.Since(began), opening.Time+time.Second)
+				works.Store(true)
+				require.Nil(t, e.call("session/new", `{"cwd":"/w","mcpServers":[]`+words+`}`).Error)
+			}))
+		}
+	}
 }
 
 // Without a droid a session opens all the same, and its first prompt says what to do. A droid that is
@@ -275,15 +319,6 @@ func TestSessionsWithoutDroidEnd(t *testing.T) {
 	})
 }
 
-func TestDroidDiesAtStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, playing(func(d *fakedroid.Droid) error { return d.Die(1, "") }))
-		answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, "droid is gone before it said anything")
-	})
-}
-
 // muteDroid reads all and says nothing.
 func muteDroid(int) (*droid.Client, error) {
 	in, stdin := io.Pipe()
@@ -320,34 +355,6 @@ func TestQuirk34_HangsAtItsStart(t *testing.T) {
 		require.Nil(t, e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`).Error)
 		require.Equal(t, 20*time.Second, time.Since(began))
 		require.Equal(t, 2, e.starts)
-	})
-}
-
-// TestMuteDroidIsGivenUp: a droid that never answers does not hold the editor up
-// for ever.
-func TestMuteDroidIsGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := connect(t, muteDroid)
-		id := e.request("session/new", `{"cwd":"/w","mcpServers":[]}`)
-		time.Sleep(opening.Time + time.Second)
-		answer, ok := e.answered(id)
-		require.True(t, ok)
-		require.Contains(t, answer.Error.Message, "droid did not open the session: droid did not answer within a minute")
-	})
-}
-
-// TestQuirk14_IgnoredModeIsAnError: droid takes the request and stays as it is.
-// To have that, the test changes the mode in what the agent asks droid for.
-func TestQuirk14_IgnoredModeIsAnError(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, func(int) (*droid.Client, error) {
-			return tappedDroid(func(line []byte) {
-				copy(line, bytes.Replace(line, []byte(`"auto-high"`), []byte(`"normal"   `), 1))
-			}, says("hi"), v), nil
-		})
-		answer := e.call("session/set_mode", fmt.Sprintf(`{"sessionId":%q,"modeId":"auto-high"}`, e.session))
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message, `droid accepted the request but its mode is "normal"`)
 	})
 }
 
@@ -417,29 +424,6 @@ func TestLenientParams(t *testing.T) {
 		} {
 			require.Nil(t, e.call("session/new", params).Error, params)
 		}
-	})
-}
-
-// Other agents' ids and wrong forms are refused with words that say what is right.
-func TestRefusedParamsSayWhatIsRight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		for _, c := range []struct{ method, params, says string }{
-			{"session/set_mode", `"modeId":"bypassPermissions"`, `"bypassPermissions" is no value of mode; the values are normal, spec, auto-low, auto-medium, auto-high`},
-			{"session/set_mode", `"modeId":null`, `"" is no value of mode; the values are`},
-			{"session/set_mode", `"modeId":5`, "modeId is of the JSON type number"},
-			{"session/set_config_option", `"configId":[],"value":"x"`, "configId is of the JSON type array"},
-			{"session/prompt", `"prompt":"hi"`, "prompt must be a list of content blocks; it is of the JSON type string"},
-			{"session/prompt", `"prompt":[{"type":"text","text":["hi"]}]`, "prompt must be a list of content blocks; the text of one is of the JSON type array"},
-		} {
-			answer := e.call(c.method, `{"sessionId":"`+e.session+`",`+c.params+`}`)
-			require.NotNil(t, answer.Error, c.params)
-			require.Equal(t, -32602, answer.Error.Code, c.params)
-			require.Contains(t, answer.Error.Message, c.says)
-			require.NotContains(t, answer.Error.Message, "Go ")
-		}
-		require.Contains(t, e.call("session/load", `[]`).Error.Message, "the params are of the JSON type array")
-		require.Equal(t, "end_turn", e.run("hello"))
 	})
 }
 

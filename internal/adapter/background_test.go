@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,43 +18,43 @@ import (
 
 // TestBackgroundCommandEndsTold: who has droid end that has left a command in the background is asked before, and told.
 func TestBackgroundCommandEndsTold(t *testing.T) {
-	background := touch
-	background.Input = fakedroid.Fields{"command": "sleep 1000", "fireAndForget": true}
-	background.Result = "Background process started (PID: 554)\n"
 	for _, command := range []string{"/compact", "/rewind 1"} {
 		t.Run(command[1:], func(t *testing.T) {
 			versions(t, func(t *testing.T, v fakedroid.Option) {
-				f := newFleet(t, v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-					if p.Text == "background" {
-						return d.Use("", "", background)
-					}
-					return d.Say("", "re: "+p.Text)
-				}))
+				serve, _ := leaves(t)
+				f := newFleet(t, v, toolFor("serve", serve))
 				e := begin(t, func(n int) (*droid.Client, error) {
 					client, err := f.start(n)
 					client.PlayChildren(func() bool { return n <= 2 })
 					return client, err
 				})
-				said := func() string { return strings.Join(e.updates(), "\n") }
-				require.Equal(t, "end_turn", e.run("background"))
+				require.Equal(t, "end_turn", e.run("serve"))
 				goesOn := command != "/compact" && strings.Contains(t.Name(), string(fakedroid.V0225))
 				if !goesOn {
 					e.ask = func(p permission) string {
-						text, _ := json.Marshal(p.ToolCall.Content)
-						require.Contains(t, string(text), "in the background ends with that")
+						require.Contains(t, encoded(t, p.ToolCall.Content), "in the background ends with that")
 						return "keep"
 					}
-					require.Equal(t, "end_turn", e.run(command))
-					require.Contains(t, said(), "The conversation stays as it is.")
-					require.NotContains(t, said(), "was ended")
+					require.Contains(t, e.answerTo(command), "The conversation stays as it is.")
+					require.NotContains(t, e.told(), "was ended")
 				}
-				e.ask = func(p permission) string { return p.optionOf("allow_once") }
+				e.ask = allowOnce
 				require.Equal(t, "end_turn", e.run(command))
 				require.Equal(t, "end_turn", e.run("hello"))
-				require.Equal(t, !goesOn, strings.Contains(said(), "ran in the background was ended"), said())
+				require.Equal(t, !goesOn, strings.Contains(e.told(), "ran in the background was ended"), e.told())
 			})
 		})
 	}
+}
+
+// toolFor uses a tool for one prompt, and answers the others.
+func toolFor(text string, tool fakedroid.Tool) fakedroid.Script {
+	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		if p.Text == text {
+			return d.Use("", "", tool)
+		}
+		return d.Say("", "re: "+p.Text)
+	})
 }
 
 // leftRun is a command in the background of a fake droid.
@@ -81,22 +80,24 @@ type leaving struct {
 	output *os.File
 }
 
+// leaves is a tool that leaves a command in the background, and the file that this writes to.
+func leaves(t *testing.T) (serve fakedroid.Tool, output *os.File) {
+	t.Helper()
+	output, err := os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = output.Close(); _ = os.Remove(output.Name()) })
+	serve = touch
+	serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
+	serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + output.Name() + "\nStatus: Running in background\n\nNote: Process will continue after CLI exits."
+	return serve, output
+}
+
 func beginLeaving(t *testing.T, capabilities string) leaving {
 	t.Helper()
-	var err error
 	l := leaving{leftRun: &leftRun{}}
-	l.output, err = os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.output.Close(); _ = os.Remove(l.output.Name()) })
-	serve := touch
-	serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
-	serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + l.output.Name() + "\nStatus: Running in background\n\nNote: Process will continue after CLI exits."
-	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-		if p.Text == "serve" {
-			return d.Use("", "", serve)
-		}
-		return d.Say("", "re: "+p.Text)
-	}))
+	serve, output := leaves(t)
+	l.output = output
+	f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), toolFor("serve", serve))
 	l.editor = beginNamed(t, "zed", capabilities, func(n int) (*droid.Client, error) {
 		client, err := f.start(n)
 		client.PlayChildren(l.Runs)

@@ -216,23 +216,6 @@ func TestUserSaysWhatTheClientShows(t *testing.T) {
 	}
 }
 
-// lastContent is the content that the updates before a request show of a call.
-func (e *editor) lastContent(id string) (content string) {
-	for _, m := range e.soFar() {
-		var p struct {
-			Update struct {
-				ToolCallID string
-				Content    json.RawMessage
-			}
-		}
-		_ = json.Unmarshal(m.Params, &p)
-		if m.Method == "session/update" && p.Update.ToolCallID == id && len(p.Update.Content) > 0 {
-			content = string(p.Update.Content)
-		}
-	}
-	return content
-}
-
 // CodeCompanion sends a prompt that its user stopped once more before the next one. It is taken out where
 // it stands there whole, so that the model does not do it after all and a command is one; a user's own
 // text is never looked into.

@@ -2,17 +2,12 @@ package adapter
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
-	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -60,41 +55,6 @@ func TestCompactAsksFirst(t *testing.T) {
 		require.Contains(t, methods(e), "$/cancel_request")
 		e.onAsk = nil
 		require.Equal(t, "end_turn", e.run("hello"))
-	})
-}
-
-// A thread that was compacted is not empty when it is loaded: the summary stands above what came after.
-func TestLoadedThreadShowsItsSummary(t *testing.T) {
-	root := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		sessions := new(fakedroid.Sessions)
-		compact := fakedroid.WithAnswer("droid.compact_session", func(map[string]any) (any, string) {
-			id := sessions.Add("/workspace")
-			require.NoError(t, os.WriteFile(filepath.Join(root, id+".jsonl"),
-				[]byte(`{"type":"session_start","id":"`+id+`","cwd":"/workspace"}`+"\n"+`{"type":"compaction_state","summaryText":"They said hello."}`+"\n"), 0o600))
-			return fakedroid.Fields{"newSessionId": id, "removedCount": 4}, ""
-		})
-		e := open(t, func(int) (*droid.Client, error) {
-			return fakeDroid(says("hi"), fakedroid.WithSessions(sessions), compact), nil
-		})
-		e.agent.cfg.Store = store.New(root, zap.NewNop())
-		require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
-		e.beginSession()
-		load := func() string {
-			before := len(e.messages())
-			require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
-			return e.messages()[before:]
-		}
-		require.NotContains(t, load(), "/fork before")
-		require.Equal(t, "end_turn", e.run("hello"))
-		require.Equal(t, "end_turn", e.run("/compact"))
-		require.Contains(t, load(), "They said hello.\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes a thread of its own from the conversation before; `/sessions` lists all of them.")
-
-		page := filepath.Join(root, "page.html")
-		require.Equal(t, "end_turn", e.run("/export "+page))
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		require.Contains(t, string(text), "They said hello.")
 	})
 }
 

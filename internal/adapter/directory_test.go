@@ -57,7 +57,7 @@ func (d *disk) open(t *testing.T, v fakedroid.Option, script fakedroid.Script) *
 	d.fleet.options = append(d.fleet.options, fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
 		id := d.stored(d.old)
 		return fakedroid.Fields{"newSessionId": id}, ""
-	}), fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+	}), answering("rename_session", fakedroid.Fields{}))
 	d.serve(t, d.fleet.start)
 	return d
 }
@@ -110,25 +110,6 @@ func (d *disk) agrees(id, dir string) {
 func onDisk(t *testing.T, test func(t *testing.T, d *disk)) {
 	t.Helper()
 	versions(t, func(t *testing.T, v fakedroid.Option) { test(t, newDisk(t, v)) })
-}
-
-// An open session that is loaded with another cwd gets a process there.
-func TestOpenSessionMoves(t *testing.T) {
-	onDisk(t, func(t *testing.T, d *disk) {
-		id := d.stored(d.old)
-		require.Nil(t, d.asks("session/load", id, d.old).Error)
-		d.isIn(id, d.old)
-		starts := d.starts
-		require.Nil(t, d.asks("session/load", id, d.old+"/.").Error)
-		require.Equal(t, starts, d.starts, "it is there")
-		require.Nil(t, d.asks("session/load", id, d.new).Error)
-		d.isIn(id, d.new)
-		require.Nil(t, d.asks("session/resume", id, d.old).Error)
-		d.isIn(id, d.old)
-		text, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
-		require.NoError(t, err)
-		require.NotContains(t, string(text), "lastCwd", "it is where it was begun")
-	})
 }
 
 // A link to the session's own directory is no other directory.

@@ -8,10 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
-	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -107,7 +104,8 @@ func TestFailedPromptsEndWithText(t *testing.T) {
 func TestReasonsThatDroidGives(t *testing.T) {
 	for reason, remedy := range map[string]string{
 		"prompt_rejected": "UserPromptSubmit", "completion_persistence_failed": "room on the disk", "no_approver_available": "Load the session again",
-		"structured_output_schema_invalid": "schema", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
+		"structured_output_schema_invalid": "is none that droid takes", "structured_output_invalid": "did not answer in the form",
+		"structured_output_missing": "did not answer in the form", "error": "Send the prompt again", "of_a_newer_droid": "500 it failed",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := asProgram(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "500 it failed", "") })))
@@ -118,28 +116,65 @@ func TestReasonsThatDroidGives(t *testing.T) {
 	}
 }
 
-// An error says what droid was asked for: one about a prompt or a copy does not speak
-// of opening a session.
-func TestRefusalsSayWhatWasRefused(t *testing.T) {
-	refuse := func(method string) fakedroid.Option {
-		return fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) { return nil, "not today" })
+// refusing is a droid that refuses these methods.
+func refusing(methods ...string) (options []fakedroid.Option) {
+	for _, m := range methods {
+		options = append(options, fakedroid.WithAnswer("droid."+m, func(map[string]any) (any, string) { return nil, "not today" }))
 	}
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v, refuse("add_user_message"), refuse("fork_session"), refuse("load_session")))
-		require.Equal(t, "-32603 droid refused the prompt: not today", e.run("hello"))
-		require.Equal(t, "-32603 droid refused to copy the session: not today", ended(e.call("session/fork", sessionParamsOf(e.session))))
-		require.Equal(t, "-32603 droid refused to open the session: not today", ended(e.call("session/load", sessionParamsOf(e.session))))
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		sessions := new(fakedroid.Sessions)
-		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(sessions), refuse("fork_session")))
-		require.Equal(t, "-32603 droid refused to copy the session: not today",
-			ended(e.call("session/fork", sessionParamsOf(sessions.Add("/workspace")))))
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v, refuse("initialize_session")))
-		require.Equal(t, "-32603 droid refused to open the session: not today",
-			ended(e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)))
+	return options
+}
+
+// An error says what droid was asked for, and how far it came: one about a prompt or a copy does not speak of opening a session, and none
+// says of a droid that was started that it could not be started.
+func TestErrorsSayWhatWasAskedFor(t *testing.T) {
+	fork := func(e *editor) string { return ended(e.call("session/fork", sessionParamsOf(e.session))) }
+	load := func(e *editor) string { return ended(e.call("session/load", sessionParamsOf(e.session))) }
+	for name, tc := range map[string]struct {
+		options []fakedroid.Option
+		stored  bool // the session is not open
+		asks    func(e *editor) string
+		want    string
+	}{
+		"a prompt":      {refusing("add_user_message"), false, func(e *editor) string { return e.run("hello") }, "-32603 droid refused the prompt: not today"},
+		"a copy":        {refusing("fork_session"), false, fork, "-32603 droid refused to copy the session: not today"},
+		"a stored copy": {refusing("fork_session"), true, fork, "-32603 droid refused to copy the session: not today"},
+		"a load":        {refusing("load_session"), false, load, "-32603 droid refused to open the session: not today"},
+		"a new session": {refusing("initialize_session"), true, func(e *editor) string { return ended(e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)) },
+			"-32603 droid refused to open the session: not today"},
+		"a prompt of a new process": {refusing("load_session"), false, func(e *editor) string {
+			e.inside(func(s *Session) { s.proc.Client().Kill() })
+			synctest.Wait()
+			return e.run("hello")
+		}, "-32603 droid was started again for this session and refused to open it: not today. The next prompt tries again."},
+		"a copy that hangs": {unansweredBy("fork_session"), false, fork, "-32603 droid did not copy the session: droid did not answer within a minute. Try again."},
+		"a setting": {unansweredBy("update_session_settings"), false, func(e *editor) string { return ended(e.set("mode", "spec")) },
+			"-32603 droid did not change its mode: droid did not answer within 10 s. Try again."},
+		"a command": {refusing("load_session"), false, func(e *editor) string { return e.answerTo("/export") }, // no word for programs in what users read
+			"agent: The conversation was not exported: droid refused to tell the conversation: not today.\nend end_turn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			versions(t, func(t *testing.T, v fakedroid.Option) {
+				sessions := new(fakedroid.Sessions)
+				e := connect(t, playing(says("hi"), append(tc.options, v, fakedroid.WithSessions(sessions))...))
+				if e.session = sessions.Add("/workspace"); !tc.stored {
+					e.beginSession()
+				}
+				require.Equal(t, tc.want, tc.asks(e))
+			})
+		})
+	}
+	versions(t, func(t *testing.T, v fakedroid.Option) { // the copy is there, whatever else failed
+		stored := new(fakedroid.Sessions)
+		loads := 0
+		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored), answering("fork_session", fakedroid.Fields{"newSessionId": "the-copy"}),
+			fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+				if loads++; loads == 1 {
+					return nil, "" // as usual
+				}
+				return nil, "not today"
+			})))
+		e.session = stored.Add("/workspace")
+		require.Equal(t, "-32603 droid copied the session, but the copy the-copy was not opened: droid refused to open the session: not today. The copy is among the sessions of session/list.", fork(e))
 	})
 }
 
@@ -155,110 +190,19 @@ func endingOn(method string, options ...fakedroid.Option) starter {
 	}
 }
 
-// What becomes of the session after an error is said as it is: a session that was
-// not opened has no next prompt, and the last crash of a row starts nothing again.
+// What becomes of the session after an error is said as it is: a session that was not opened has no next prompt.
 func TestErrorsSayWhatComesNext(t *testing.T) {
-	const again = "The next prompt starts droid again"
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		stored := new(fakedroid.Sessions)
 		e := connect(t, endingOn("fork_session", v, fakedroid.WithSessions(stored)))
 		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
 		require.Contains(t, end, "-32603 droid was killed by droid-acp, because of the test")
 		require.Contains(t, end, "while it copied the session")
-		require.NotContains(t, end, again)
+		require.NotContains(t, end, "The next prompt starts droid again")
 	})
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, endingOn("load_session", v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		end := ended(e.call("session/load", sessionParamsOf(e.session)))
 		require.Regexp(t, "-32603 droid was killed by droid-acp, because of the test", end) // of the next one, which is asked as well
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, shared(v, eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Die(137, "") })))
-		for range turns.MaxCrashes - 1 {
-			require.Contains(t, e.run("go"), again)
-		}
-		end := e.run("go")
-		require.Contains(t, end, "-32603 droid is gone.")
-		require.NotContains(t, end, again)
-		require.Contains(t, end, "3 times in a row")
-		require.Contains(t, end, "load the session again")
-	})
-}
-
-// No error says of a droid that was started that it could not be started.
-func TestErrorsSayHowFarDroidCame(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) { // for a prompt
-		sessions := fakedroid.WithSessions(new(fakedroid.Sessions))
-		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })
-		e := begin(t, playing(says("hi"), v, sessions, refuse))
-		e.inside(func(s *Session) { s.proc.Client().Kill() })
-		synctest.Wait()
-		require.Equal(t, "-32603 droid was started again for this session and refused to open it: not today. The next prompt tries again.", e.run("hello"))
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) { // the copy is there, whatever else failed
-		stored := new(fakedroid.Sessions)
-		loads := 0
-		e := connect(t, playing(says("hi"), v, fakedroid.WithSessions(stored), fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
-			if loads++; loads == 1 {
-				return nil, "" // as usual
-			}
-			return nil, "not today"
-		}), fakedroid.WithAnswer("droid.fork_session", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"newSessionId": "the-copy"}, ""
-		})))
-		end := ended(e.call("session/fork", sessionParamsOf(stored.Add("/workspace"))))
-		require.Equal(t, "-32603 droid copied the session, but the copy the-copy was not opened: droid refused to open the session: not today. The copy is among the sessions of session/list.", end)
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) { // a copy
-		e := begin(t, playing(says("hi"), append(unansweredBy("fork_session"), v)...))
-		require.Equal(t, "-32603 droid did not copy the session: droid did not answer within a minute. Try again.",
-			ended(e.call("session/fork", sessionParamsOf(e.session))))
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) { // a setting
-		e := begin(t, playing(says("hi"), append(unansweredBy("update_session_settings"), v)...))
-		end := ended(e.set("mode", "spec"))
-		require.Equal(t, "-32603 droid did not change its mode: droid did not answer within 10 s. Try again.", end)
-	})
-	versions(t, func(t *testing.T, v fakedroid.Option) { // a command: no word for programs in what users read
-		refuse := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "not today" })
-		e := begin(t, playing(says("hi"), v, refuse))
-		require.Equal(t, "end_turn", e.run("/export"))
-		require.Contains(t, e.updates(), "agent: The conversation was not exported: droid refused to tell the conversation: not today.")
-	})
-}
-
-// The user's own /compact has another reason than a full context window.
-func TestCompactionSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), unansweredBy("compact_session")...))
-		id := e.prompt("/compact")
-		synctest.Wait()
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, e.updates(), "notice: droid compacts the conversation. It was cancelled.")
-	})
-}
-
-// What droid-acp did itself is not put down to others.
-func TestExitTextNamesWhoKilledIt(t *testing.T) {
-	for want, exit := range map[string]*droid.ExitError{
-		`droid was ended by signal "SIGKILL", by another program or because memory ran out: last words.`: {Code: -1, Signal: "SIGKILL", Started: true, Stderr: []string{"last words"}},
-		`droid was killed by droid-acp, because it had closed its stdout and did not end: last words.`:   {Code: -1, Signal: "SIGKILL", Started: true, KilledFor: "it had closed its stdout and did not end", Stderr: []string{"last words"}},
-		`droid was killed by droid-acp.`:       {Code: -1, Signal: "SIGKILL", Started: true, Requested: true},
-		`droid was ended by signal "SIGTERM".`: {Code: -1, Signal: "SIGTERM", Started: true},
-	} {
-		require.Equal(t, want, diagnosis.Sentence(exit))
-	}
-}
-
-// A prompt that ends with a droid which hung says so.
-func TestKilledDroidSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) { s.proc.Kill("it did not answer") })
-		synctest.Wait()
-		e.inside(func(s *Session) {
-			require.Contains(t, problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()).Message, "droid was killed by droid-acp, because it did not answer")
-		})
 	})
 }

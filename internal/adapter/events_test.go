@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,49 +10,9 @@ import (
 
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/turns"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
-	"droid-acp/internal/testing/fakedroid"
 )
-
-// TestSessionSwitchedIsFollowed: what is loaded after a restart is the session
-// that droid went on in; the editor keeps its id.
-func TestSessionSwitchedIsFollowed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		const other = "11111111-2222-4333-8444-555555555555"
-		e.inside(func(s *Session) {
-			s.heed(quirks.Other{Event: stream.SessionSwitched{From: s.out.Session(), To: other}}, nil)
-			require.Equal(t, other, s.droidID)
-			require.Equal(t, e.session, s.out.Session())
-		})
-	})
-}
-
-// TestSilenceBeginsAnew: after droid has said something the next silence is told
-// from its beginning, in a message of its own.
-func TestSilenceBeginsAnew(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			for range 2 {
-				if err := d.Pause(3 * time.Minute); err != nil {
-					return err
-				}
-				if err := d.Say("", "word "); err != nil {
-					return err
-				}
-			}
-			return nil
-		}), v))
-		id := e.prompt("go")
-		time.Sleep(7 * time.Minute)
-		require.Equal(t, "end_turn", ended(e.await(id)))
-		told := strings.Join(e.updates(), "\n")
-		require.Equal(t, 2, strings.Count(told, "which has said nothing for 1 min; 2 min"), told)
-		require.NotContains(t, told, "4 min")
-	})
-}
 
 // noPrompts is a session's queue of prompts in which nothing is done.
 func noPrompts() turns.Queue[*userPrompt] {

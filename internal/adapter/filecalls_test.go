@@ -17,19 +17,6 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// What has been saved is read where it is.
-func TestReadOfSavedText(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\n", "")
-		r.does(readOf(path), readOf(r.path("missing.txt")))
-		shadows := r.shadows()
-		require.Equal(t, "end_turn", r.run("go"))
-		require.Contains(t, r.everything(), "one")
-		require.Empty(t, shadows())
-	})
-}
-
 // A private text goes with the turn, however that ends.
 func TestPrivateTextEndsWithTheCall(t *testing.T) {
 	for name, end := range map[string]func(r *filesRoom){
@@ -66,7 +53,7 @@ func TestPrivateTextEndsWithTheCall(t *testing.T) {
 }
 
 // An edit arrives in the editor as the agent's, with the user's unsaved changes as the
-// text before it; whether he is asked for it is no matter.
+// text before it; whether he is asked for it is no matter. While he is asked, others may edit the file.
 func TestEditOfAnOpenFile(t *testing.T) {
 	for _, typed := range []string{"", "unsaved "} {
 		for _, asked := range []bool{true, false} {
@@ -77,6 +64,7 @@ func TestEditOfAnOpenFile(t *testing.T) {
 					if !asked {
 						r.mode("auto-low")
 					}
+					r.ask = func(p permission) string { r.free(path); return allowOnce(p) }
 					r.does(readOf(path), editOf(path, "two", "three"))
 					require.Equal(t, "end_turn", r.run("go"))
 					require.Equal(t, asked, r.wasAsked())
@@ -139,82 +127,62 @@ func TestLateConflictIsTold(t *testing.T) {
 	})
 }
 
-// A refused edit touches no text. What the user had not saved is saved: he was asked
-// about an edit of that text.
-func TestRefusedEdit(t *testing.T) {
-	for _, typed := range []string{"", "unsaved "} {
-		t.Run(fmt.Sprintf("%q", typed), func(t *testing.T) {
-			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-				r := room(t, v)
-				path := r.opened("a.txt", "one\ntwo\n", typed)
-				before, err := os.Stat(path)
-				require.NoError(t, err)
-				r.ask = rejectOnce
-				r.does(editOf(path, "two", "three"))
-				require.Equal(t, "end_turn", r.run("go"))
-				require.True(t, r.wasAsked())
-				r.holds(path, typed+"one\ntwo\n")
-				_, _, listed := r.files.Review(path)
-				require.False(t, listed)
-				if typed == "" {
-					after, err := os.Stat(path)
-					require.NoError(t, err)
-					require.True(t, os.SameFile(before, after))
-					require.Equal(t, before.ModTime(), after.ModTime())
-					require.NotContains(t, r.requests(), "write a.txt")
-				}
-				r.free(path)
-			})
-		})
-	}
-}
-
-// A cancel while the user is asked ends the turn at once and leaves the file as it is.
-func TestCancelWhileAsked(t *testing.T) {
+// A refused edit touches no text. What the user had not saved is saved: he was asked about an edit of that text.
+func TestRefusedEditOfUnsavedText(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 		r := room(t, v)
 		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-		r.ask = nil
+		r.ask = rejectOnce
 		r.does(editOf(path, "two", "three"))
-		id := r.prompt("go")
-		r.untilAsked()
-		began := time.Now()
-		r.cancel()
-		require.Equal(t, "cancelled", ended(r.await(id)))
-		require.Less(t, time.Since(began), time.Second)
+		require.Equal(t, "end_turn", r.run("go"))
+		require.True(t, r.wasAsked())
 		r.holds(path, "unsaved one\ntwo\n")
+		_, _, listed := r.files.Review(path)
+		require.False(t, listed)
 		r.free(path)
 	})
 }
 
-// A cancel does not wait for a slow editor, at whatever step that is slow.
-func TestCancelWithASlowEditor(t *testing.T) {
-	for _, method := range []string{testeditor.ReadMethod, testeditor.WriteMethod} {
-		t.Run(strings.TrimPrefix(method, "fs/"), func(t *testing.T) {
+// A cancel ends the turn at once and leaves the file as it is: while the user is asked, right after they have allowed the edit, when the
+// editor is slow to say what they have typed meanwhile, and at whatever step else that is slow.
+func TestCancelOfAnEdit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		slowAt string
+		asks   bool
+		slow   time.Duration // from the edit on, or from the user's yes
+		disk   string
+	}{
+		"asked":      {"", true, 0, "unsaved one\ntwo\n"},
+		"allowed":    {"", true, 2 * time.Second, "unsaved one\ntwo\n"},
+		"slow read":  {testeditor.ReadMethod, false, time.Hour, "one\ntwo\n"},
+		"slow write": {testeditor.WriteMethod, false, time.Hour, "one\ntwo\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				var slow atomic.Int64
-				r := room(t, v, func(r *filesRoom) {
-					r.o.Slow = func(m, _ string) time.Duration {
-						if m == method {
-							return time.Duration(slow.Load())
-						}
-						return 0
-					}
-				})
+				r := room(t, v, slowAt(tc.slowAt, &slow))
 				path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
-				r.mode("auto-low")
-				slow.Store(int64(time.Hour))
+				r.ask = nil
+				if tc.asks && tc.slow > 0 {
+					r.ask = func(p permission) string { slow.Store(int64(tc.slow)); return allowOnce(p) }
+				} else if !tc.asks {
+					r.mode("auto-low")
+					slow.Store(int64(tc.slow))
+				}
 				r.does(editOf(path, "two", "three"))
 				id := r.prompt("go")
+				if tc.asks {
+					r.untilAsked()
+				}
 				time.Sleep(500 * time.Millisecond)
-				require.Contains(t, strings.Join(r.requests(), ","), strings.TrimSuffix(strings.TrimPrefix(method, "fs/"), "_text_file"))
+				require.Contains(t, strings.Join(r.requests(), ","), strings.TrimSuffix(strings.TrimPrefix(tc.slowAt, "fs/"), "_text_file"))
 				began := time.Now()
 				r.cancel()
 				require.Equal(t, "cancelled", ended(r.await(id)))
 				require.Less(t, time.Since(began), time.Second)
 				slow.Store(0)
 				time.Sleep(time.Minute)
-				require.Equal(t, "one\ntwo\n", r.disk(path))
+				require.Equal(t, tc.disk, r.disk(path))
 				require.Equal(t, "unsaved one\ntwo\n", r.buffer(path))
 				r.free(path)
 			})
@@ -226,14 +194,9 @@ func TestCancelWithASlowEditor(t *testing.T) {
 // more: files as well as permissions.
 func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
 	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v, func(r *filesRoom) {
-			r.o.Slow = func(method, _ string) time.Duration {
-				if method == testeditor.ReadMethod {
-					return time.Hour
-				}
-				return 0
-			}
-		})
+		var slow atomic.Int64
+		slow.Store(int64(time.Hour))
+		r := room(t, v, slowAt(testeditor.ReadMethod, &slow))
 		path := r.opened("a.txt", "one\n", "")
 		r.ask = nil
 		r.does(readOf(path), editOf(path, "one", "two"))
@@ -251,38 +214,6 @@ func TestStatusTellsWhatTheEditorWasAsked(t *testing.T) {
 		r.cancel()
 		require.Equal(t, "cancelled", ended(r.await(id)))
 		require.Empty(t, waits())
-	})
-}
-
-// A cancel right after the user has allowed an edit, while the editor is slow to say what
-// he has typed meanwhile, still refuses it.
-func TestCancelAfterAllowing(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		var slow atomic.Bool
-		r := room(t, v, func(r *filesRoom) {
-			r.o.Slow = func(string, string) time.Duration {
-				if slow.Load() {
-					return 2 * time.Second
-				}
-				return 0
-			}
-		})
-		path := r.opened("a.txt", "one\ntwo\n", "")
-		r.ask = func(p permission) string {
-			slow.Store(true)
-			return allowOnce(p)
-		}
-		r.does(editOf(path, "two", "three"))
-		id := r.prompt("go")
-		r.untilAsked()
-		time.Sleep(time.Second)
-		began := time.Now()
-		r.cancel()
-		require.Equal(t, "cancelled", ended(r.await(id)))
-		require.Less(t, time.Since(began), time.Second)
-		slow.Store(false)
-		r.holds(path, "one\ntwo\n")
-		r.free(path)
 	})
 }
 
@@ -307,22 +238,6 @@ func TestEditThatFails(t *testing.T) {
 		require.True(t, free)
 		r.holds(path, "one\ntwo\n")
 		require.NotContains(t, r.requests(), "write a.txt")
-	})
-}
-
-// While the user is asked, others may edit the file.
-func TestFileIsFreeWhileAsked(t *testing.T) {
-	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-		r := room(t, v)
-		path := r.opened("a.txt", "one\ntwo\n", "")
-		r.ask = func(p permission) string {
-			r.free(path)
-			return allowOnce(p)
-		}
-		r.does(editOf(path, "two", "three"))
-		require.Equal(t, "end_turn", r.run("go"))
-		r.holds(path, "one\nthree\n")
-		r.reviewed(path, "one\ntwo\n")
 	})
 }
 

@@ -3,9 +3,7 @@
 package adapter
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,80 +14,47 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// The editor goes while an edit is on its way to it: the agent ends in time, and the disk
-// has droid's text.
-func TestEditorGoesDuringAnEdit(t *testing.T) {
-	for _, method := range []string{testeditor.ReadMethod, testeditor.WriteMethod} {
-		t.Run(filepath.Base(method), func(t *testing.T) {
+// The editor goes, droid or the session ends while an edit is on its way to the editor: all of it in time, and the edit arrives, or the
+// disk has droid's text.
+func TestEndDuringAnEdit(t *testing.T) {
+	closed := func(r *filesRoom) { require.Nil(r.t, r.call("session/close", r.inSession("")).Error) }
+	for name, tc := range map[string]struct {
+		slowAt string
+		takes  time.Duration
+		end    func(r *filesRoom)
+		within time.Duration
+	}{
+		"the editor goes that reads":  {testeditor.ReadMethod, time.Hour, func(r *filesRoom) { r.close() }, 10 * time.Second},
+		"the editor goes that writes": {testeditor.WriteMethod, time.Hour, func(r *filesRoom) { r.close() }, 10 * time.Second},
+		"crash":                       {testeditor.WriteMethod, time.Second, func(r *filesRoom) { r.droid().client.Kill() }, 2 * time.Second},
+		"cancel":                      {testeditor.WriteMethod, time.Second, func(r *filesRoom) { r.cancel() }, 2 * time.Second},
+		"close":                       {testeditor.WriteMethod, time.Second, closed, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-				var slow atomic.Bool
-				r := room(t, v, func(r *filesRoom) {
-					r.o.Slow = func(m, _ string) time.Duration {
-						if slow.Load() && m == method {
-							return time.Hour
-						}
-						return 0
-					}
-				})
+				var slow atomic.Int64
+				r := room(t, v, slowAt(tc.slowAt, &slow))
 				path := r.opened("a.txt", "one\ntwo\n", "")
 				r.mode("auto-low")
 				tool := editOf(path, "two", "three")
 				tool.Do = func(fakedroid.Fields) error {
-					slow.Store(true)
-					return os.WriteFile(path, []byte("one\nthree\n"), 0o644)
-				}
-				r.does(tool)
-				r.prompt("go")
-				time.Sleep(500 * time.Millisecond)
-				require.Equal(t, "one\ntwo\n", r.disk(path), "the edit is on its way")
-				began := time.Now()
-				r.close()
-				require.Less(t, time.Since(began), 10*time.Second)
-				require.Equal(t, "one\nthree\n", r.disk(path))
-			})
-		})
-	}
-}
-
-// droid or the session ends while an edit is on its way to the editor: it arrives, or the
-// disk has droid's text.
-func TestSessionEndsDuringAnEdit(t *testing.T) {
-	for name, end := range map[string]func(r *filesRoom){
-		"crash":  func(r *filesRoom) { r.droid().client.Kill() },
-		"cancel": func(r *filesRoom) { r.cancel() },
-		"close": func(r *filesRoom) {
-			began := time.Now()
-			require.Nil(r.t, r.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, r.session)).Error)
-			require.Less(r.t, time.Since(began), 2*time.Second)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
-				var slow atomic.Bool
-				r := room(t, v, func(r *filesRoom) {
-					r.o.Slow = func(m, _ string) time.Duration {
-						if slow.Load() && m == testeditor.WriteMethod {
-							return time.Second
-						}
-						return 0
-					}
-				})
-				path := r.opened("a.txt", "one\ntwo\n", "")
-				tool := editOf(path, "two", "three")
-				tool.Do = func(fakedroid.Fields) error {
-					slow.Store(true)
+					slow.Store(int64(tc.takes))
 					return os.WriteFile(path, []byte("one\nthree\n"), 0o644)
 				}
 				r.does(tool)
 				id := r.prompt("go")
 				time.Sleep(500 * time.Millisecond)
 				require.Equal(t, "one\ntwo\n", r.disk(path), "the edit is on its way")
-				end(r)
+				began := time.Now()
+				tc.end(r)
+				require.Less(t, time.Since(began), tc.within)
+				if tc.takes == time.Hour {
+					require.Equal(t, "one\nthree\n", r.disk(path))
+					return
+				}
 				r.await(id)
 				time.Sleep(10 * time.Second)
-				require.Equal(t, "one\nthree\n", r.disk(path))
-				require.Equal(t, "one\nthree\n", r.buffer(path))
-				require.False(t, r.files.Dirty(path))
+				r.holds(path, "one\nthree\n")
 				r.free(path)
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +126,18 @@ func room(t *testing.T, v fakedroid.Version, change ...func(*filesRoom)) *filesR
 	r.greets(bothMethods, "zed")
 	r.session = r.newSession()
 	return r
+}
+
+// slowAt has the editor take its time over a method, or over each; how long is set at any time.
+func slowAt(method string, takes *atomic.Int64) func(*filesRoom) {
+	return func(r *filesRoom) {
+		r.o.Slow = func(m, _ string) time.Duration {
+			if method != "" && m != method {
+				return 0
+			}
+			return time.Duration(takes.Load())
+		}
+	}
 }
 
 func (r *filesRoom) greets(capabilities, name string) {

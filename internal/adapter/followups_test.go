@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -46,28 +45,6 @@ func (s *slow) script() fakedroid.Script {
 		}
 		s.saw(d.Folded()...)
 		return d.Say("", "Done.")
-	})
-}
-
-// Of prompts sent into a running turn, the one that droid refuses ends with the
-// error, and the others run.
-func TestRefusedFollowUp(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		refuse := fakedroid.WithAnswer("droid.add_user_message", func(params map[string]any) (any, string) {
-			if params["text"] == "second" {
-				return nil, "not now"
-			}
-			return nil, ""
-		})
-		script := new(slow)
-		e := begin(t, playing(script.script(), v, refuse, fakedroid.WithPace(100*time.Millisecond)))
-		require.Nil(t, e.set("follow_up", options.Steer).Error)
-		first := e.prompt("stream first")
-		second, third := e.prompt("second"), e.prompt("third")
-		require.Contains(t, e.await(second).Error.Message, "not now")
-		require.Equal(t, "end_turn", ended(e.await(first)))
-		require.Equal(t, "end_turn", ended(e.await(third)))
-		require.Equal(t, []string{"stream first", "third"}, script.texts)
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,29 +48,60 @@ func toolOrAnswer(saw *[]string, tools ...fakedroid.Tool) fakedroid.Script {
 	})
 }
 
-// A cancel while the form is open takes it back and says nothing to the model.
-func TestCancelWhileTheUserSaysWhy(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-		e.ask = refuseWithWords
-		id := e.prompt("tool")
-		e.until("a form is open", func() bool { return strings.Contains(strings.Join(methods(e), " "), "elicitation/create") })
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, methods(e), "$/cancel_request")
-		require.Equal(t, "end_turn", e.run("next"))
-		require.Equal(t, "next", saw[len(saw)-1])
-		require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
-	})
+// A form that is open goes with its turn and with its client: droid is told "cancel", once, the model hears nothing, and the choice does
+// not come back.
+func TestFormThatIsLeftOpen(t *testing.T) {
+	for name, form := range map[string]struct {
+		client  string
+		v       fakedroid.Version
+		tool    fakedroid.Tool
+		mode    string
+		answers func(permission) string
+		ends    []string
+	}{
+		"plan":              {"agent-shell", fakedroid.V0225, plan, "spec", func(permission) string { return show.EditOption }, []string{"cancel"}},
+		"why it is refused": {"zed", fakedroid.V0225, touch, "normal", refuseWithWords, []string{"cancel", "the client goes"}},
+		"the same, 0.99":    {"zed", fakedroid.V099, touch, "normal", refuseWithWords, []string{"cancel"}},
+	} {
+		for _, end := range form.ends {
+			t.Run(name+" "+end, inBubble(func(t *testing.T) {
+				var told strings.Builder
+				var saw []string
+				e := beginNamed(t, form.client, formClient, func(int) (*droid.Client, error) {
+					return tappedDroid(func(line []byte) { told.Write(line) }, toolOrAnswer(&saw, form.tool), fakedroid.WithVersion(form.v), fakedroid.WithMode(form.mode)), nil
+				})
+				e.ask = form.answers
+				id := e.prompt("tool")
+				require.Contains(t, methods(e), "elicitation/create")
+				if end == "cancel" {
+					e.cancel()
+					require.Equal(t, "cancelled", ended(e.await(id)))
+					require.Contains(t, methods(e), "$/cancel_request")
+					require.Equal(t, "end_turn", e.run("next"))
+					require.Equal(t, "next", saw[len(saw)-1])
+					require.NotContains(t, strings.Join(e.updates(), "\n"), "user:")
+				} else {
+					e.close()
+				}
+				require.Equal(t, 1, e.count("session/request_permission"))
+				require.Equal(t, 1, strings.Count(told.String(), `"selectedOption":"cancel"`))
+				require.Equal(t, 1, strings.Count(told.String(), "selectedOption"))
+			}))
+		}
+	}
 }
 
-// A droid that dies behind the refusal, or with the words, fails the prompt once; the
-// next prompt starts it again.
-func TestDroidDiesOverTheWords(t *testing.T) {
-	for _, at := range []string{"tool", "no"} {
+// A droid that dies behind the refusal, or with the words, or does not take them, fails the prompt once; the next prompt works.
+func TestDroidFailsOverTheWords(t *testing.T) {
+	for _, at := range []string{"tool", "no", "refused"} {
 		versions(t, func(t *testing.T, v fakedroid.Option) {
-			deaths := 0
+			deaths, sent := 0, 0
+			refuse := fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
+				if sent++; sent == 2 && at == "refused" {
+					return nil, "no room"
+				}
+				return nil, ""
+			})
 			e := beginAs(t, formClient, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 				if p.Text == "tool" {
 					if err := d.Use("", "Tool. ", touch); !errors.Is(err, fakedroid.ErrRefused) || at != "tool" {
@@ -84,66 +113,19 @@ func TestDroidDiesOverTheWords(t *testing.T) {
 					return &fakedroid.Death{Code: 1}
 				}
 				return d.Say("", "Answer.")
-			}), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
+			}), v, refuse, fakedroid.WithSessions(new(fakedroid.Sessions))))
 			e.ask, e.onForm = refuseWithWords, sayWhy("no")
 			answer := e.await(e.prompt("tool"))
 			require.NotNil(t, answer.Error)
 			got := strings.Join(e.updates(), "\n")
-			require.Equal(t, at == "tool", strings.Contains(got, "What you said with your refusal did not reach the model: no"), got)
-			require.Equal(t, at == "no", strings.Contains(got, "user: no"), got)
+			if at == "refused" {
+				require.Contains(t, ended(answer), "no room")
+			} else {
+				require.Equal(t, at == "tool", strings.Contains(got, "What you said with your refusal did not reach the model: no"), got)
+				require.Equal(t, at == "no", strings.Contains(got, "user: no"), got)
+			}
 			require.Equal(t, "end_turn", e.run("again"))
-			require.Equal(t, 1, deaths)
+			require.Equal(t, at != "refused", deaths == 1)
 		})
 	}
-}
-
-// A client that goes while the form is open leaves a refusal behind.
-func TestClientGoesWhileTheUserSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told strings.Builder
-		var saw []string
-		e := beginAs(t, formClient, func(int) (*droid.Client, error) {
-			return tappedDroid(func(line []byte) { told.Write(line) }, toolOrAnswer(&saw, touch)), nil
-		})
-		e.ask = refuseWithWords
-		e.prompt("tool")
-		e.until("a form is open", func() bool { return strings.Contains(strings.Join(methods(e), " "), "elicitation/create") })
-		e.close()
-		require.NotContains(t, told.String(), "proceed")
-		require.Equal(t, 1, strings.Count(told.String(), `"selectedOption":"cancel"`)) // and an interrupt, in either order
-	})
-}
-
-// A user who takes their time keeps the prompt open.
-func TestSlowWords(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v))
-		e.ask = refuseWithWords
-		e.onForm = func(p protocol.ElicitationParams) string {
-			time.Sleep(time.Minute)
-			return sayWhy("late")(p)
-		}
-		require.Equal(t, "end_turn", e.run("tool"))
-		require.Equal(t, []string{"tool", "refused", "late"}, saw)
-	})
-}
-
-// A message that droid does not take fails the prompt, which has its one end.
-func TestWordsThatDroidRefuses(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var saw []string
-		sent := 0
-		e := beginAs(t, formClient, playing(toolOrAnswer(&saw, touch), v, fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
-			if sent++; sent == 2 {
-				return nil, "no room"
-			}
-			return nil, ""
-		})))
-		e.ask, e.onForm = refuseWithWords, sayWhy("no")
-		answer := e.await(e.prompt("tool"))
-		require.NotNil(t, answer.Error)
-		require.Contains(t, answer.Error.Message+string(answer.Error.Data), "no room")
-		require.Equal(t, "end_turn", e.run("next"))
-	})
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,59 +47,43 @@ var methodsWithSession = map[string]string{
 
 // storeEditor is an editor whose agent has a store of its own and whose droids
 // keep what they are told.
-func storeEditor(t *testing.T) (e *editor, root string, told *bytes.Buffer) {
+func storeEditor(t *testing.T) (e *editor, told *bytes.Buffer) {
 	t.Helper()
-	root, told = filepath.Join(t.TempDir(), "sessions"), new(bytes.Buffer)
-	require.NoError(t, os.MkdirAll(root, 0o755))
+	told = new(bytes.Buffer)
 	e = open(t, func(int) (*droid.Client, error) {
 		return tappedDroid(func(line []byte) { told.Write(line) }, says("hi")), nil
 	})
-	e.agent.cfg.Store = store.New(root, nil)
+	e.agent.cfg.Store = store.New(t.TempDir(), nil)
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1}`).Error)
-	return e, root, told
+	return e, told
 }
 
-// Ids that are no names of one file are refused by every method, and droid is told
-// nothing of them.
-func TestHostileSessionIDsAreRefused(t *testing.T) {
+// Ids that are no names of one file are refused by every method, and droid is told nothing of them. A well-formed one that no session has
+// is that of an unknown session, which counts as deleted already.
+func TestHostileAndUnknownSessionIDs(t *testing.T) {
 	for method, params := range methodsWithSession {
-		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e, _, told := storeEditor(t)
-				for _, id := range hostileIDs {
-					quoted, err := json.Marshal(id)
-					require.NoError(t, err)
-					answer := e.call(method, fmt.Sprintf(params, quoted))
-					require.NotNil(t, answer.Error, "%.40q", id)
-					require.Equal(t, -32602, answer.Error.Code, "%.40q: %s", id, answer.Error.Message)
-					require.Less(t, len(answer.Error.Message)+len(answer.Error.Data), 1000)
+		t.Run(method, inBubble(func(t *testing.T) {
+			e, told := storeEditor(t)
+			for _, id := range append(hostileIDs, "") {
+				quoted, err := json.Marshal(id)
+				require.NoError(t, err)
+				answer := e.call(method, fmt.Sprintf(params, quoted))
+				require.NotNil(t, answer.Error, "%.40q", id)
+				require.Equal(t, -32602, answer.Error.Code, "%.40q: %s", id, answer.Error.Message)
+				require.Less(t, len(answer.Error.Message)+len(answer.Error.Data), 1000)
+			}
+			synctest.Wait()
+			require.Empty(t, told.String(), "droid hears nothing")
+			for _, id := range []string{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "nope", "a.settings.json", "my_own.1"} {
+				answer := e.call(method, fmt.Sprintf(params, `"`+id+`"`))
+				if method == "session/delete" {
+					require.Nil(t, answer.Error, "deleted already")
+					continue
 				}
-				require.Equal(t, -32602, e.call(method, fmt.Sprintf(params, `""`)).Error.Code)
-				synctest.Wait()
-				require.Empty(t, told.String(), "droid hears nothing")
-			})
-		})
-	}
-}
-
-// A well-formed id that no session has is that of an unknown session, which counts as
-// deleted already.
-func TestUnknownSessionIDs(t *testing.T) {
-	for method, params := range methodsWithSession {
-		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e, _, _ := storeEditor(t)
-				for _, id := range []string{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", "nope", "a.settings.json", "my_own.1"} {
-					answer := e.call(method, fmt.Sprintf(params, `"`+id+`"`))
-					if method == "session/delete" {
-						require.Nil(t, answer.Error, "deleted already")
-						continue
-					}
-					require.NotNil(t, answer.Error)
-					require.Equal(t, -32002, answer.Error.Code, answer.Error.Message)
-				}
-			})
-		})
+				require.NotNil(t, answer.Error)
+				require.Equal(t, -32002, answer.Error.Code, answer.Error.Message)
+			}
+		}))
 	}
 }
 
@@ -128,7 +110,7 @@ func TestHostileIDsOfDroid(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var told bytes.Buffer
-				info := fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" })
+				info := answering("get_rewind_info", fakedroid.Fields{})
 				e := begin(t, func(int) (*droid.Client, error) {
 					return tappedDroid(func(line []byte) { told.Write(line) }, says("hi"), named(method), info), nil
 				})

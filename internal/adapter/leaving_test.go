@@ -1,19 +1,14 @@
 package adapter
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"io"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -61,64 +56,22 @@ func TestKillEndsEveryDroid(t *testing.T) {
 	})
 }
 
-// brokenOut is an editor's end that is closed after a while.
-type brokenOut struct {
-	bytes.Buffer
-	closed chan struct{}
-}
-
-func (w *brokenOut) Write(p []byte) (int, error) {
-	select {
-	case <-w.closed:
-		return 0, io.ErrClosedPipe
-	default:
-		return w.Buffer.Write(p)
-	}
-}
-
 // An editor that closes the agent's stdout hears nothing any more, even if it keeps
 // stdin open. So the running turn ends as if it had closed both.
 func TestTurnEndsWhenNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		interrupted := make(chan struct{})
-		heard := sync.OnceFunc(func() { close(interrupted) })
-		tap := func(line []byte) {
-			if bytes.Contains(line, []byte(`"droid.interrupt_session"`)) {
-				heard()
-			}
-		}
-		script := eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
-			_ = d.Say("", "Working ")
-			_ = d.Pause(time.Minute)
-			_ = d.Say("", "On and on. ")
-			return d.Silence()
+		told := new(toldLines)
+		e := begin(t, func(int) (*droid.Client, error) {
+			return tappedDroid(told.add, eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+				return inTurn(func() error { return d.Say("", "Working ") }, func() error { return d.Pause(time.Minute) },
+					func() error { return d.Say("", "On and on. ") }, d.Silence)
+			})), nil
 		})
-		agent := New(Config{
-			Locate: func() (string, error) { return "/usr/bin/droid", nil },
-			Config: opening.Config{Start: func(droid.Command) (*droid.Client, error) { return tappedDroid(tap, script), nil }},
-			Log:    zap.NewNop(),
-		})
-		in, stdin := io.Pipe()
-		defer stdin.Close()
-		out := &brokenOut{closed: make(chan struct{})}
-		served := make(chan error, 1)
-		go func() { served <- agent.Serve(context.Background(), in, out); _ = in.Close() }()
-		send := func(line string) {
-			_, err := io.WriteString(stdin, line+"\n")
-			require.NoError(t, err)
-			synctest.Wait()
-		}
-		send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
-		send(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":` + quoted(t.TempDir()) + `,"mcpServers":[]}}`)
-		var id string
-		agent.sessions.List()[0].Post(func() {})
-		synctest.Wait()
-		id = agent.sessions.List()[0].out.Session()
-		send(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":` + quoted(id) + `,"prompt":[{"type":"text","text":"go"}]}}`)
-		require.Contains(t, out.String(), "Working")
-		close(out.closed)
-		<-interrupted
-		require.NoError(t, <-served, "stdin is still open")
+		e.prompt("go")
+		require.Contains(t, e.updates(), "agent: Working ")
+		require.NoError(t, e.out.in.(io.Closer).Close())
+		<-e.served // stdin is still open
+		require.GreaterOrEqual(t, told.place(1, `"droid.interrupt_session"`), 0)
 	})
 }
 
@@ -148,15 +101,5 @@ func TestSpareDoesNotStay(t *testing.T) {
 		time.Sleep(2 * droid.SpareTime)
 		synctest.Wait()
 		require.Nil(t, clients[1].ExitError(), "a session's process is no spare")
-	})
-}
-
-// A spare that became a session's is not ended.
-func TestTakenSpareStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		time.Sleep(2 * droid.SpareTime)
-		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, 1, e.starts)
 	})
 }

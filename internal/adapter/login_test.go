@@ -122,49 +122,6 @@ func TestAuthMethods(t *testing.T) {
 	}
 }
 
-// A client with URL elicitation asks its user to open the page, for the request that
-// logs in; the answer comes when droid has one.
-func TestLoginWithURLElicitation(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		proceed := make(chan struct{})
-		var caps json.RawMessage
-		e := loginEditor(t, canOpen, func(c *fakelogin.Conversation) { caps = c.Capabilities; afterOpening(proceed)(c) }, playing(says("hi")))
-		id := e.pair()
-		dialog, p := e.shownLogin(t)
-		require.JSONEq(t, canOpen, string(caps))
-		require.Equal(t, fakelogin.Address, p.URL)
-		require.Equal(t, "url", p.Mode)
-		require.Equal(t, id, string(p.RequestID))
-		e.chooses(dialog, "accept")
-		_, answered := e.answered(id)
-		require.False(t, answered, "the user has only opened the page")
-		require.Empty(t, e.statuses())
-		close(proceed)
-		require.JSONEq(t, `{}`, string(e.await(id).Result))
-		require.Equal(t, 1, e.count("elicitation/complete"))
-		require.Equal(t, []string{"account"}, e.statuses())
-	})
-}
-
-// A client without URL elicitation has the address in the sessions that are open: as a
-// notice if it has those, else as a message.
-func TestLoginInWords(t *testing.T) {
-	for capabilities, want := range map[string]string{
-		`{}`:                         "agent: To log in to Factory, confirm the code in the browser. If no page has opened there, open " + fakelogin.Address,
-		`{"session":{"notices":{}}}`: "notice Log in to Factory: open " + fakelogin.Address,
-	} {
-		bubble(t, func(t *testing.T) {
-			e := loginEditor(t, capabilities, fakelogin.Scripts()["pending"], playing(says("hi")))
-			e.beginSession()
-			id := e.pair()
-			require.Contains(t, e.updates(), want)
-			require.Zero(t, e.count("elicitation/create"))
-			e.notify("$/cancel_request", fmt.Sprintf(`{"requestId":%s}`, id))
-			require.Equal(t, -32800, e.await(id).Error.Code)
-		})
-	}
-}
-
 // What droid answers is the answer: a refusal keeps its code and words, and tells what
 // to do.
 func TestLoginEnds(t *testing.T) {

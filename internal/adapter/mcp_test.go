@@ -55,18 +55,3 @@ func TestPromptWaitsForServers(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("again"))
 	})
 }
-
-// One that is cancelled meanwhile does not reach droid, and the next one does.
-func TestCancelWhileServersStart(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginWith(t, v, "slow")
-		prompt := e.prompt("go")
-		e.settle()
-		e.cancel()
-		require.Equal(t, "cancelled", ended(e.await(prompt)))
-		next := e.prompt("again")
-		e.hear(status("slow", "connected"))
-		require.Equal(t, "end_turn", ended(e.await(next)))
-		require.Equal(t, 1, strings.Count(e.told(), "agent: hi"))
-	})
-}

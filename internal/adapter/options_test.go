@@ -57,25 +57,6 @@ func (e *editor) current() (s stream.Settings) {
 	return s
 }
 
-func TestConfigOptionsAreOffered(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, playing(says("hi"), v))
-		answer := e.call("session/new", `{"cwd":"/workspace","mcpServers":[]}`)
-		options := optionsOf(t, answer.Result)
-		require.Equal(t, "mode", options["mode"].Category)
-		require.Equal(t, "model", options["model"].Category)
-		require.Empty(t, options["follow_up"].Category)
-		require.Equal(t, []string{"custom:Fake-0", "fake-thinker", "fake-old"}, valuesOf(options["model"]), "the user's own come first")
-		require.EqualValues(t, "Old [Deprecated]", options["model"].Options[2].Name, "once")
-		require.NotContains(t, options, "reasoning_effort", "the model has no choice")
-		require.Equal(t, "same", options["spec_model"].CurrentValue)
-		// Some clients show the name of a value alone.
-		require.EqualValues(t, "Spec: same model", options["spec_model"].Options[0].Name)
-		require.EqualValues(t, "Spec: Fake", options["spec_model"].Options[1].Name)
-		require.EqualValues(t, "Follow-ups: queue", options["follow_up"].Options[0].Name)
-	})
-}
-
 func TestDefaults(t *testing.T) {
 	for _, v := range []fakedroid.Version{fakedroid.V099, fakedroid.V0225, fakedroid.Unversioned} {
 		t.Run(string(v), func(t *testing.T) {
@@ -110,14 +91,6 @@ func TestIgnoredDefaultIsTold(t *testing.T) {
 		all := strings.Join(e.updates(), "\n")
 		require.Equal(t, 1, strings.Count(all, `droid does not offer the default model "no-such-model"`))
 	})
-}
-
-// valuesOf are the ids of an option's values, in order.
-func valuesOf(o protocol.ConfigOption) (ids []string) {
-	for _, v := range o.Options {
-		ids = append(ids, v.Value)
-	}
-	return ids
 }
 
 // switchesOf are the options of type boolean in a result or an update, by id, as a
@@ -215,46 +188,6 @@ func TestNoBooleanOption(t *testing.T) {
 			})
 		})
 	}
-}
-
-func (e *editor) setModel(id string) wireMessage {
-	return e.call("session/set_model", fmt.Sprintf(`{"sessionId":%q,"modelId":%q}`, e.session, id))
-}
-
-// What set_model refuses, and that it says what there is.
-func TestSetModelRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		for id, what := range map[string]string{
-			"no-such-model": "the values are custom:Fake-0, fake-thinker, fake-old",
-			"fake-disabled": "disabled",
-			"":              "modelId is missing",
-		} {
-			answer := e.setModel(id)
-			require.NotNil(t, answer.Error, id)
-			require.Equal(t, -32602, answer.Error.Code)
-			require.Contains(t, answer.Error.Message, what)
-		}
-		require.Equal(t, "custom:Fake-0", *e.current().ModelID, "droid was not asked")
-		require.Equal(t, -32002, e.call("session/set_model", `{"sessionId":"x","modelId":"y"}`).Error.Code)
-		require.Equal(t, -32602, e.call("session/set_model", `{"sessionId":1}`).Error.Code)
-	})
-}
-
-// Where droid tells no model there is no list, and set_model says so.
-func TestNoModelsToTell(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi")))
-		e.inside(func(s *Session) {
-			settings := s.options.Settings()
-			settings.ModelID = nil
-			s.options.Reported(settings)
-			require.Nil(t, s.options.SessionModels())
-		})
-		answer := e.setModel("fake-thinker")
-		require.Equal(t, -32602, answer.Error.Code)
-		require.True(t, strings.Contains(answer.Error.Message, "unknown configId"), answer.Error.Message)
-	})
 }
 
 // TestOptionsBehindTheResponse: what changes right behind a response that lists the options is told behind it.

@@ -49,7 +49,7 @@ func TestQuirk35_CancelledFork(t *testing.T) {
 // What is wrong with a prompt whatever the session is, is said at once.
 func TestShapeOfAPromptIsCheckedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := begin(t, playing(says("hi"), fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })))
+		e := begin(t, playing(says("hi"), answering("update_session_settings", fakedroid.NoAnswer{})))
 		mode := e.request("session/set_mode", e.inSession(`,"modeId":"spec"`))
 		bad := e.request("session/prompt", e.inSession(`,"prompt":[{"type":"audio"}]`))
 		answer, ok := e.answered(bad)
@@ -77,46 +77,57 @@ func refusesMode(refuse func() string) fakedroid.Option {
 	})
 }
 
-// A prompt that was sent behind a change to a stricter mode is not sent when that fails; one
-// that comes when the editor knows of the failure is, and so is one that loses nothing.
+// A prompt that was sent behind a change to a stricter mode, or a /mode, is not sent when that fails; one that comes when the editor knows
+// of the failure is, and so is one that loses nothing.
 func TestPromptBehindAModeThatFails(t *testing.T) {
 	for _, how := range []string{"not today", "ignore", "hang", "die"} {
-		t.Run(how, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				refuse := ""
-				slow := func(line []byte) {
-					if strings.Contains(string(line), "update_session_settings") {
-						time.Sleep(100 * time.Millisecond)
+		for _, way := range []string{"session/set_mode", "/mode"} {
+			t.Run(how+" "+way, func(t *testing.T) {
+				versions(t, func(t *testing.T, v fakedroid.Option) {
+					refuse := ""
+					slow := func(line []byte) {
+						if strings.Contains(string(line), "update_session_settings") {
+							time.Sleep(100 * time.Millisecond)
+						}
 					}
-				}
-				e := begin(t, func(int) (*droid.Client, error) {
-					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+					e := begin(t, func(int) (*droid.Client, error) {
+						return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
+					})
+					change := func(mode string) (id string) {
+						if way == "/mode" {
+							return e.prompt("/mode " + mode)
+						}
+						return e.request(way, e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
+					}
+					failed := func(id string) bool { m := e.await(id); return m.Error != nil || ended(m) == "end_turn" } // as a command it says so
+					require.Equal(t, way == "/mode", ended(e.await(change("auto-high"))) == "end_turn")
+					refuse = how
+					mode, behind, more := change("normal"), e.prompt("go"), e.prompt("/help")
+					require.True(t, failed(mode))
+					for _, id := range []string{behind, more} {
+						require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
+					}
+					require.Equal(t, "end_turn", e.run("I know it is auto-high"))
+					e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
+					free := change("auto-high")
+					require.Equal(t, "end_turn", e.run("nothing is lost"))
+					e.await(free)
+					if way == "/mode" {
+						return
+					}
+					refuse = ""
+					yolo := func(mode string) string {
+						first := change(mode)
+						unknown, behind := change("yolo"), e.prompt("go")
+						require.Nil(t, e.await(first).Error)
+						require.Equal(t, -32602, e.await(unknown).Error.Code)
+						return ended(e.await(behind))
+					}
+					require.Contains(t, yolo("auto-medium"), "The prompt was not sent, because the mode did not become", "nobody knows what yolo asks for")
+					require.Equal(t, "end_turn", yolo("normal"), "it asks for everything")
 				})
-				require.Nil(t, e.set("mode", "auto-high").Error)
-				refuse = how
-				mode := e.request("session/set_mode", e.inSession(`,"modeId":"normal"`))
-				behind, more := e.prompt("go"), e.prompt("/help")
-				require.NotNil(t, e.await(mode).Error)
-				for _, id := range []string{behind, more} {
-					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
-				}
-				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
-				free := e.request("session/set_config_option", e.inSession(`,"configId":"mode","value":"auto-high"`))
-				require.Equal(t, "end_turn", e.run("nothing is lost"))
-				e.await(free)
-
-				refuse = ""
-				yolo := func(mode string) string {
-					first := e.request("session/set_mode", e.inSession(fmt.Sprintf(`,"modeId":%q`, mode)))
-					unknown, behind := e.request("session/set_mode", e.inSession(`,"modeId":"yolo"`)), e.prompt("go")
-					require.Nil(t, e.await(first).Error)
-					require.Equal(t, -32602, e.await(unknown).Error.Code)
-					return ended(e.await(behind))
-				}
-				require.Contains(t, yolo("auto-medium"), "The prompt was not sent, because the mode did not become", "nobody knows what yolo asks for")
-				require.Equal(t, "end_turn", yolo("normal"), "it asks for everything")
 			})
-		})
+		}
 	}
 }
 
@@ -199,34 +210,6 @@ func TestPanicInAChange(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Nil(t, e.set("mode", "spec").Error)
 	})
-}
-
-// The same with /mode: what the user sends until they know that it failed was meant for the mode that it names.
-func TestPromptBehindAModeCommandThatFails(t *testing.T) {
-	for _, how := range []string{"not today", "ignore", "hang"} {
-		t.Run(how, func(t *testing.T) {
-			versions(t, func(t *testing.T, v fakedroid.Option) {
-				refuse := ""
-				slow := func(line []byte) {
-					if strings.Contains(string(line), "update_session_settings") {
-						time.Sleep(100 * time.Millisecond)
-					}
-				}
-				e := begin(t, func(int) (*droid.Client, error) {
-					return tappedDroid(slow, uses(touch), v, refusesMode(func() string { return refuse })), nil
-				})
-				require.Equal(t, "end_turn", e.run("/mode auto-high"))
-				refuse = how
-				mode, behind, more := e.prompt("/mode normal"), e.prompt("go"), e.prompt("/help")
-				require.Equal(t, "end_turn", ended(e.await(mode)))
-				for _, id := range []string{behind, more} {
-					require.Contains(t, ended(e.await(id)), `-32603 The prompt was not sent, because the mode did not become "Auto (Off)"`)
-				}
-				require.Equal(t, "end_turn", e.run("I know it is auto-high"))
-				e.inside(func(s *Session) { require.Zero(t, s.prompts.Changing()) })
-			})
-		})
-	}
 }
 
 // TestWhatStandsBehindACommand: what stands behind a command that is answered at once begins, though nothing else happens in the

@@ -135,7 +135,7 @@ func beginPair(t *testing.T, v fakedroid.Version) *pairTest {
 	told, sessions := new(toldLines), new(fakedroid.Sessions)
 	e := begin(t, func(int) (*droid.Client, error) {
 		return tappedDroid(told.add, says("hi"), fakedroid.WithVersion(v), fakedroid.WithSessions(sessions),
-			fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" })), nil
+			answering("rename_session", fakedroid.Fields{"success": true})), nil
 	})
 	require.Equal(t, "end_turn", e.run("one turn"))
 	return &pairTest{e, told}

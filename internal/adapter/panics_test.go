@@ -3,14 +3,11 @@ package adapter
 import (
 	"context"
 	"fmt"
-	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
@@ -230,73 +227,6 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 	})
 }
 
-// TestPanicInTheClientOfDroid: reading from droid, and writing to it.
-func TestPanicInTheClientOfDroid(t *testing.T) {
-	for _, side := range []string{"reading", "writing"} {
-		t.Run(side, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				start, store := asking(), fakedroid.WithSessions(new(fakedroid.Sessions))
-				e := begin(t, func(n int) (*droid.Client, error) {
-					switch n {
-					case 2:
-						return brittleDroid(side, "break", store), nil
-					case 3:
-						return fakeDroid(says("said"), store), nil
-					}
-					return start(n)
-				})
-				other := e.session
-				e.beginSession()
-				if side == "reading" {
-					require.Contains(t, e.run("break"), "droid-acp failed")
-				} // else droid has not heard it, so the next one gets it
-				require.Equal(t, "end_turn", e.run("go on"))
-				e.session = other
-				require.Equal(t, "end_turn", e.run("hello"))
-			})
-		})
-	}
-}
-
-// brittleDroid is a droid in whose streams the program panics once word passes.
-func brittleDroid(side, word string, store fakedroid.Option) *droid.Client {
-	stdout, stdin := fakedroid.Start(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", p.Text) }), store)
-	b := brittle{ReadCloser: stdout, WriteCloser: stdin, side: side, word: word}
-	return droid.NewClient(b.reader(), b.writer(), zap.NewNop())
-}
-
-type brittle struct {
-	io.ReadCloser
-	io.WriteCloser
-	side, word string
-}
-
-func (b brittle) check(side string, p []byte) {
-	if side == b.side && strings.Contains(string(p), b.word) {
-		panic("test")
-	}
-}
-
-func (b brittle) reader() io.Reader      { return brittleReader{b} }
-func (b brittle) writer() io.WriteCloser { return brittleWriter{b} }
-
-type brittleReader struct{ b brittle }
-
-func (r brittleReader) Close() error { return r.b.ReadCloser.Close() }
-func (r brittleReader) Read(p []byte) (int, error) {
-	n, err := r.b.ReadCloser.Read(p)
-	r.b.check("reading", p[:n])
-	return n, err
-}
-
-type brittleWriter struct{ b brittle }
-
-func (w brittleWriter) Close() error { return w.b.WriteCloser.Close() }
-func (w brittleWriter) Write(p []byte) (int, error) {
-	w.b.check("writing", p)
-	return w.b.WriteCloser.Write(p)
-}
-
 // TestPanicLeavesWaitingPromptsInTheQueue: those behind the one that was lost run
 // next, and are answered once.
 func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
@@ -314,7 +244,7 @@ func TestPanicLeavesWaitingPromptsInTheQueue(t *testing.T) {
 // TestPanicFailsWhatWasMeantForAMode: a prompt that was sent behind a /mode does not run in the mode from before.
 func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		silent := fakedroid.WithAnswer("droid.update_session_settings", func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" })
+		silent := answering("update_session_settings", fakedroid.NoAnswer{})
 		e := begin(t, playing(says("hi"), silent))
 		mode := e.prompt("/mode spec")
 		synctest.Wait()

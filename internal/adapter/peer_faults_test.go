@@ -2,11 +2,9 @@ package adapter
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,43 +43,4 @@ func TestRequestsWithoutAnID(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestEndBehindUnreadAnswers: the end of the input is noticed behind 7,000 requests whose
-// answers nobody reads.
-func TestEndBehindUnreadAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := connect(t, playing(says("hello")))
-		e.out.pause()
-		for i := range 7000 {
-			_, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":"x%d","method":"session/juggle"}`+"\n", i)
-			require.NoError(t, err)
-		}
-		_ = e.in.Close()
-		select {
-		case <-e.served:
-		case <-time.After(time.Minute):
-			require.Fail(t, "the agent outlives its editor")
-		}
-		e.out.resume()
-	})
-}
-
-// TestMessagesWithoutAMethodAreNotAnswered: Toad answers an update that it does not know
-// with an error whose id is null. Two peers that answer such an answer would never end.
-func TestMessagesWithoutAMethodAreNotAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := connect(t, playing(says("hello")))
-		before := len(e.received())
-		for _, line := range []string{
-			`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`,
-			`{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"}}`,
-			`{"jsonrpc":"2.0","id":77,"result":{}}`,
-			`[{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}]`,
-		} {
-			_, err := io.WriteString(e.in, line+"\n")
-			require.NoError(t, err)
-		}
-		require.Len(t, e.received(), before)
-	})
 }

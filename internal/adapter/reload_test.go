@@ -99,23 +99,30 @@ func TestLoadTellsAnewWhatTheEditorKnew(t *testing.T) {
 	}
 }
 
-// Nothing that came behind a load that fails is left without an answer.
+// Nothing that came behind a load that fails is left without an answer, also where that load was cancelled, and the session is as unknown
+// as before.
 func TestBehindALoadThatFails(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := connect(t, newFleet(t, v, repeats()).start)
-		e.session = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-		ids := []string{
-			e.request("session/resume", sessionParamsOf(e.session)),
-			e.request("session/load", sessionParamsOf(e.session)),
-			e.prompt("hello"),
-		}
-		for _, id := range ids {
-			answer := e.await(id)
-			require.NotNil(t, answer.Error)
-			require.Equal(t, -32002, answer.Error.Code, answer.Error.Message)
-		}
-		require.Contains(t, e.run("again"), "-32002")
-	})
+	for _, cancelled := range []bool{false, true} {
+		versions(t, func(t *testing.T, v fakedroid.Option) {
+			e := slowStore(t, v)
+			e.session = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+			first := e.request("session/load", sessionParamsOf(e.session))
+			ids := []string{e.request("session/resume", sessionParamsOf(e.session)), e.request("session/load", sessionParamsOf(e.session)), e.prompt("hello")}
+			time.Sleep(time.Second)
+			if cancelled {
+				e.notify("$/cancel_request", `{"requestId":`+first+`}`)
+				require.Equal(t, -32800, e.await(first).Error.Code)
+			} else {
+				ids = append(ids, first)
+			}
+			for _, id := range ids {
+				require.Contains(t, ended(e.await(id)), "-32002")
+			}
+			require.Contains(t, e.run("again"), "-32002")
+			e.settle()
+			require.Empty(t, e.agent.sessions.List())
+		})
+	}
 }
 
 // Loading the session is the way out after three crashes; a command that droid
@@ -131,7 +138,10 @@ func TestLoadAfterThreeCrashes(t *testing.T) {
 		}))
 		e := begin(t, f.start)
 		for i := range turns.MaxCrashes {
-			require.Contains(t, e.run(fmt.Sprint(i)), "-32603 droid ")
+			end, last := e.run(fmt.Sprint(i)), i == turns.MaxCrashes-1
+			require.Contains(t, end, "-32603 droid is gone.")
+			require.Equal(t, !last, strings.Contains(end, "The next prompt starts droid again"), end)
+			require.Equal(t, last, strings.Contains(end, "3 times in a row") && strings.Contains(end, "load the session again"), end)
 			require.Equal(t, "end_turn", e.run("/help"))
 		}
 		require.Contains(t, e.run("once more"), "droid died 3 times in a row")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,9 +33,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		}
 		f := newFleet(t, v, uses(edit("t1", kept), edit("t2", changed)))
 		f.options = append(f.options,
-			fakedroid.WithAnswer("droid.get_rewind_info", func(map[string]any) (any, string) {
-				return fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}, ""
-			}))
+			answering("get_rewind_info", fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}))
 		e := begin(t, f.start)
 		e.agent.opener.Stat = os.Stat
 		require.Equal(t, "end_turn", e.run("one"))
@@ -56,31 +53,6 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		e.ask = allowOnce
 		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
 		require.Contains(t, strings.Join(f.raw, "\n"), "execute_rewind")
-	})
-}
-
-// Files are restored though the prompt itself changed none: of such a prompt droid knows no files, and of a later one all from there on.
-func TestRewindRestoresWhatLaterPromptsChanged(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var asked []any
-		f := newFleet(t, v, repeats())
-		f.options = append(f.options, fakedroid.WithAnswer("droid.get_rewind_info", func(params map[string]any) (any, string) {
-			if asked = append(asked, params["messageId"]); len(asked) < 3 {
-				return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{}, "evictedFiles": []any{}}, ""
-			}
-			return fakedroid.Fields{"availableFiles": []any{}, "createdFiles": []any{fakedroid.Fields{"filePath": "/workspace/made"}}}, ""
-		}))
-		e := begin(t, f.start)
-		for _, prompt := range []string{"one", "two", "three", "four", "five"} {
-			require.Equal(t, "end_turn", e.run(prompt))
-		}
-		e.ask = allowOnce
-		require.Equal(t, "end_turn", e.run("/rewind 2 files"))
-		require.Len(t, asked, 3)
-		require.Contains(t, strings.Join(e.updates(), "\n"), "back at the point before prompt 2")
-		sent := strings.Join(f.raw, "\n")
-		require.Contains(t, sent, `"filesToDelete":[{"filePath":"/workspace/made"}]`)
-		require.Regexp(t, fmt.Sprintf(`"droid.execute_rewind",.*"messageId":"%s"`, asked[0]), sent)
 	})
 }
 
@@ -119,32 +91,4 @@ func TestPoints(t *testing.T) {
 	require.Equal(t, []rewindPoint{{"1", "one\nmore lines"}, {"3", "two"}}, points)
 	require.Contains(t, listRewindPoints(points), "1. one …\n2. two\n")
 	require.Empty(t, rewindPoints(nil))
-}
-
-// TestCancelledRewind: whenever the user cancels, the answer tells what became of conversation and files: nothing
-// where droid was not asked, and otherwise all that droid has done. The next prompt runs where that says.
-func TestCancelledRewind(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		for _, moment := range []time.Duration{0, 1, 500, 1001, 1500, 1999, 2001, 3001, 6000, 9000} {
-			moment *= time.Millisecond
-			f := newFleet(t, v, repeats())
-			for _, method := range []string{"droid.get_rewind_info", "droid.execute_rewind"} {
-				f.later(method, time.Second)
-			}
-			e := begin(t, f.start)
-			require.Equal(t, "end_turn", e.run("one"))
-			require.Equal(t, "end_turn", e.run("two"))
-			rewind := e.prompt("/rewind 2 files")
-			time.Sleep(moment)
-			e.cancel()
-			stop := ended(e.await(rewind))
-			said := strings.Join(e.updates(), "\n")
-			asked := strings.Contains(strings.Join(f.raw, "\n"), "execute_rewind")
-			require.Equal(t, asked, strings.Contains(said, "This thread is back at the point before prompt 2. 1 files were restored"), "%v: %s", moment, said)
-			require.Contains(t, []string{"cancelled", "end_turn"}, stop)
-			require.Equal(t, "end_turn", e.run("three"))
-			require.NotContains(t, strings.Join(e.updates(), "\n"), "does not use")
-			e.inside(func(s *Session) { require.Equal(t, asked, slices.Contains(f.loaded, s.droidID)) })
-		}
-	})
 }

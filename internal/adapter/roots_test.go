@@ -3,20 +3,16 @@ package adapter
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -69,38 +65,6 @@ func (e instructed) last() (added string, processes int) {
 	return e.added[len(e.added)-1], len(e.added)
 }
 
-// asked is all that a process was told.
-func (e instructed) asked(n int) string {
-	e.f.mu.Lock()
-	defer e.f.mu.Unlock()
-	return e.f.raw[n-1]
-}
-
-// The words reach a new session once: with the session where droid stores them, else with
-// the next process, which the first prompt starts. The spare serves it in either case.
-func TestSystemPromptOfANewSession(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		for _, more := range []string{beBrief, `,"systemPrompt":{"mode":"append","content":[{"type":"text","text":"Be brief."}]}`} {
-			e := beginInstructed(t, v)
-			e.session = e.ask("new", "", more)
-			added, n := e.last()
-			require.Contains(t, e.asked(n), `"systemPrompt":{"append":"Be brief."}`)
-			require.Empty(t, added)
-			require.Equal(t, 1, n, "it is the spare")
-			if !e.old {
-				e.stores(e.session, "Be brief.") // as droid does
-			}
-			require.Equal(t, "end_turn", e.run("one"))
-			require.Equal(t, "end_turn", e.run("two"))
-			added, n = e.last()
-			require.Equal(t, e.old, added == "Be brief.", added)
-			require.Equal(t, e.old, n == 2, "it had to begin anew")
-			require.Equal(t, 1, e.f.alive())
-			e.close()
-		}
-	})
-}
-
 // The directories of each request replace those before; a process that has them is kept.
 func TestRootsOfEachRequest(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
@@ -138,42 +102,6 @@ func TestRootsOfEachRequest(t *testing.T) {
 			require.Equal(t, "end_turn", e.run("again"))
 			require.Equal(t, 2, e.f.alive(), "one for each session")
 		}
-	})
-}
-
-// What a load says of the words counts; one that says nothing leaves them.
-func TestSystemPromptOfALoad(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := beginInstructed(t, v)
-		e.session = e.ask("new", "", "")
-		require.Equal(t, "end_turn", e.run("one"))
-		e.stores(e.session, "Stored.")
-		say := func(text string) string { return fmt.Sprintf(`,"_meta":{"systemPrompt":{"append":%q}}`, text) }
-		_, n := e.last()
-		for _, step := range []struct {
-			more    string
-			started int
-			added   string
-		}{
-			{say("Be kind."), 1, "Be kind."},
-			{say("Be kind."), 0, "Be kind."},
-			{"", 0, "Be kind."},
-			{say("Be brief."), 1, "Be brief."},
-			{say("Stored."), 1, ""},
-			{say(""), 1, ""},
-			{"", 0, ""},
-		} {
-			before := n
-			e.ask("load", e.session, step.more)
-			var added string
-			added, n = e.last()
-			require.Equal(t, step.started, n-before, step)
-			require.Equal(t, step.added, added, step)
-		}
-		e.call("session/close", fmt.Sprintf(`{"sessionId":%q}`, e.session))
-		e.ask("resume", e.session, say("Be kind.")+`,"additionalDirectories":["/lib"]`)
-		added, _ := e.last()
-		require.Regexp(t, `(?s)^Be kind\.\n\nThe user's workspace .*"/lib"`, added, "a session that was not open")
 	})
 }
 
@@ -245,45 +173,5 @@ func TestListTellsRoots(t *testing.T) {
 		require.Equal(t, map[string]string{with: `["/lib","/doc"]`, without: "", other: ""}, listed())
 		e.ask("load", with, "")
 		require.Empty(t, listed()[with])
-	})
-}
-
-// A droid that dies, and one that says nothing, fail as they do without words.
-func TestWordsForADroidThatFails(t *testing.T) {
-	for name, c := range map[string]struct {
-		start starter
-		says  string
-	}{
-		"dies":  {playing(func(*fakedroid.Droid) error { return errors.New("dead") }), "droid"},
-		"mute":  {muteDroid, opening.ErrTime.Error()},
-		"never": {func(int) (*droid.Client, error) { return nil, errors.New("no such program") }, "no such program"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := connect(t, c.start)
-				began := time.Now()
-				answer := e.call("session/new", `{"cwd":"/w","mcpServers":[]`+beBrief+`}`)
-				require.NotNil(t, answer.Error)
-				require.Contains(t, answer.Error.Message, c.says)
-				require.Less(t, time.Since(began), opening.Time+time.Second)
-			})
-		})
-	}
-}
-
-// What is offered: these, and of the modes of a system prompt append alone.
-func TestInstructionsAreOffered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := open(t, playing(says("hi")))
-		answer := e.call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
-		var result struct {
-			AgentCapabilities struct {
-				SessionCapabilities map[string]json.RawMessage
-			}
-		}
-		require.NoError(t, json.Unmarshal(answer.Result, &result))
-		for _, name := range []string{"additionalDirectories", "systemPrompt", "title"} {
-			require.Equal(t, "{}", string(result.AgentCapabilities.SessionCapabilities[name]), name)
-		}
 	})
 }

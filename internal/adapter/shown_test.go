@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/testing/acptest"
-	"droid-acp/internal/testing/fakedroid"
 )
 
 // hostile is what a title must not bring to the screen.
@@ -43,25 +42,6 @@ func TestTextsOfTheModelStayAsTheyAre(t *testing.T) {
 		e := begin(t, playing(says("Answer"+hostile)))
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Contains(t, e.updates(), "agent: Answer"+hostile)
-	})
-}
-
-// TestPermissionShowsWhatItRuns: from droid to the editor's buttons.
-func TestPermissionShowsWhatItRuns(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		tool := touch
-		tool.Input = fakedroid.Fields{"command": "rm -rf /" + hostile}
-		tool.Details = fakedroid.Fields{"fullCommand": "rm -rf /" + hostile, "impactLevel": "medium"}
-		e := begin(t, playing(uses(tool), v))
-		var raw json.RawMessage
-		e.onAsk = func(_, params json.RawMessage) bool { raw = params; return false }
-		require.Equal(t, "end_turn", e.run("go"))
-		var p permission
-		require.NoError(t, json.Unmarshal(raw, &p))
-		require.Contains(t, p.ToolCall.Title, `rm -rf /\x1b[2K\x1b[1A`)
-		requireSafe(t, encoded(t, p.ToolCall.Title), false)
-		require.Contains(t, *p.ToolCall.Content[0].Content.Text, `rm -rf /\x1b[2K\x1b[1A`)
-		requireSafe(t, encoded(t, *p.ToolCall.Content[0].Content.Text), true)
 	})
 }
 

@@ -43,7 +43,7 @@ func (s *switches) option(method string) fakedroid.Option {
 	})
 }
 
-func answering(method string, result fakedroid.Fields) fakedroid.Option {
+func answering(method string, result any) fakedroid.Option {
 	return fakedroid.WithAnswer("droid."+method, func(map[string]any) (any, string) { return result, "" })
 }
 
@@ -142,15 +142,14 @@ func TestMCPServerOfAnUnclearProject(t *testing.T) {
 }
 
 // TestMCPServerOfTheEditor: the editor's is the editor's.
-func TestMCPServerOfTheEditor(t *testing.T) { synctest.Test(t, testServerOfTheEditor) }
-
-func testServerOfTheEditor(t *testing.T) {
-	d := new(switches)
-	r := inProject(t, fakedroid.V0225, nil, d.option("toggle_mcp_server"))
-	r.session = r.sessionOf(r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[{"name":"tiny","command":"/bin/cat","args":[],"env":[]}]}`))
-	require.Equal(t, "end_turn", r.run("/mcp disable tiny"))
-	require.Contains(t, strings.Join(r.updates(), "\n"), "tiny comes from your editor; change it there.")
-	require.Empty(t, d.seen())
+func TestMCPServerOfTheEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(switches)
+		r := inProject(t, fakedroid.V0225, nil, d.option("toggle_mcp_server"))
+		r.session = r.sessionOf(r.call("session/new", `{"cwd":`+quoted(r.dir)+`,"mcpServers":[{"name":"tiny","command":"/bin/cat","args":[],"env":[]}]}`))
+		require.Contains(t, r.answerTo("/mcp disable tiny"), "tiny comes from your editor; change it there.")
+		require.Empty(t, d.seen())
+	})
 }
 
 // TestSkills lists them and switches one that is there.

@@ -72,7 +72,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"spec-model": {"best": "the values are"}, "follow-up": {"wait": "the values are"},
 		"mode":        {"yolo": "the values are", "auto-low now": "the values are"},
 		"effort":      {"much": "gives no choice here"},
-		"fork":        {"before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},
+		"fork":        {"before": "has no conversation before", "before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},
 		"rewind":      {"1 file": "“1 file”. It takes: number of the prompt, and \"files\"", "1 files now": "It takes: number", "one": "It takes: number", "-1": "It takes: number", "99": "from 1 to 1"},
 		"permissions": {"why": "It takes: why COMMAND", "all": "It takes: why COMMAND", "forget no such entry": "There is no such entry"},
 		"background":  {"stop": "It takes: stop NUMBER", "stop all": "It takes: stop NUMBER", "stop 7": "has the number 7"},

@@ -20,9 +20,7 @@ import (
 // listing answers droid's questions for commands and skills.
 func listing() []fakedroid.Option {
 	return []fakedroid.Option{
-		fakedroid.WithAnswer("droid.list_commands", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}, ""
-		}),
+		answering("list_commands", fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "usage", "description": "My own usage", "argumentHint": "<x>"}}}),
 		fakedroid.WithAnswer("droid.list_skills", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"skills": []any{
 				fakedroid.Fields{"name": "demo", "description": "Demo", "userInvocable": true},
@@ -107,7 +105,7 @@ func unansweredBy(methods ...string) (options []fakedroid.Option) {
 func TestPromptAfterACancelledCommand(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		options := unansweredBy("list_mcp_servers", "compact_session", "fork_session", "authenticate_mcp_server")
-		options = append(options, v, fakedroid.WithAnswer("droid.cancel_mcp_auth", func(map[string]any) (any, string) { return fakedroid.Fields{}, "" }))
+		options = append(options, v, answering("cancel_mcp_auth", fakedroid.Fields{}))
 		options = append(options, fakedroid.WithSessions(new(fakedroid.Sessions)))
 		e := begin(t, playing(says("hi"), options...))
 		for _, command := range []string{"/mcp", "/compact", "/fork", "/mcp login x"} {
@@ -141,7 +139,7 @@ func TestCompactionIsBounded(t *testing.T) {
 		synctest.Wait()
 		e.cancel()
 		require.Equal(t, "cancelled", ended(e.await(id)))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "It was cancelled.\nend cancelled", "before the response")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "notice: droid compacts the conversation. It was cancelled.\nend cancelled", "no full context window, and before the response")
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Equal(t, 3, e.starts)
@@ -150,9 +148,7 @@ func TestCompactionIsBounded(t *testing.T) {
 
 func TestUsageIsToldWhereDroidTells(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
-		e := begin(t, playing(says("hi"), v, fakedroid.WithAnswer("droid.get_context_stats", func(map[string]any) (any, string) {
-			return fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"}, ""
-		})))
+		e := begin(t, playing(says("hi"), v, answering("get_context_stats", fakedroid.Fields{"used": 14087, "limit": 250000, "accuracy": "estimated"})))
 		require.Equal(t, "end_turn", e.run("hello"))
 		time.Sleep(50 * time.Millisecond)
 		require.Equal(t, "end_turn", e.run("hello again"))
@@ -183,19 +179,6 @@ func TestExportedFile(t *testing.T) {
 	require.Contains(t, string(page), "<dt>Directory</dt><dd>"+dir+"<")
 	_, err = a.exportTo(t.Context(), new(stream.SessionInfo), exported{session: "s7", cwd: dir, file: "droid-s7.html"})
 	require.ErrorContains(t, err, "droid-s7.html exists")
-}
-
-// The status names what droid said and no table has, with how often.
-func TestStatusNamesWhatIsStrange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), fakedroid.Nonsense())
-		e := agentOn(t, f, filepath.Join(t.TempDir(), "sessions"))
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("anything"))
-		before := len(e.updates())
-		require.Equal(t, "end_turn", e.run("/status"))
-		require.Regexp(t, `- droid said what droid-acp does not know: .*event \w+ \(\d+\)`, strings.Join(e.updates()[before:], "\n"))
-	})
 }
 
 // The status names droid's version, and an id that two things have once.

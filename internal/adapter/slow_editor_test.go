@@ -109,7 +109,7 @@ func TestCancelIsHeardWhileTheEditorReadsNothing(t *testing.T) {
 // read no further than there is room on the way to the editor.
 func TestASlowEditorSlowsDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const messages = 40
+		const messages = 80
 		line := strings.Repeat("x", muchText/8)
 		said := 0
 		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {

@@ -42,21 +42,6 @@ func TestStructuredOutputRefused(t *testing.T) {
 	})
 }
 
-// TestStructuredOutputFails: each reason that droid gives has a remedy, and no output is told.
-func TestStructuredOutputFails(t *testing.T) {
-	for reason, remedy := range map[string]string{
-		"structured_output_invalid": "did not answer in the form", "structured_output_missing": "did not answer in the form",
-		"structured_output_schema_invalid": "is none that droid takes",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			e := asProgram(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Fail(reason, "It does not fit.", "") })))
-			end := ended(e.await(e.promptIn("count", countsFormat)))
-			require.Contains(t, end, "-32603 "+reason+": It does not fit.")
-			require.Contains(t, end, remedy)
-		})
-	}
-}
-
 // TestStructuredOutputIsAlone: a prompt that wants a form shares its turn with no other: it is not steered into one, and
 // nothing is steered into its own. A message that steers comes behind it, and its answer is not the output.
 func TestStructuredOutputIsAlone(t *testing.T) {

@@ -27,12 +27,7 @@ type subagentScript func(d *fakedroid.Droid, p fakedroid.Prompt, root string) er
 func withSubagents(t *testing.T, script subagentScript) *editor {
 	t.Helper()
 	root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
-	e := connect(t, func(int) (*droid.Client, error) {
-		return fakeDroid(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions), nil
-	})
-	e.agent.cfg.Store = store.New(root, zap.NewNop())
-	e.beginSession()
-	return e
+	return beginOn(t, root, playing(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return script(d, p, root) }), sessions))
 }
 
 // shownCall is what the editor has of a call.
@@ -74,6 +69,45 @@ func (e *editor) callOf(suffix string) (found shownCall) {
 		}
 	}
 	return found
+}
+
+// task is the call of the subagent itself.
+func (e *editor) task() (found shownCall) {
+	for _, c := range e.shownCalls() {
+		if c.title == "Task look" {
+			found = c
+		}
+	}
+	return found
+}
+
+// launches is a droid whose first turn launches a subagent that works in the background; behind that turn comes the rest.
+func launches(root string, rest func(d *fakedroid.Droid, s *fakedroid.Subagent) error) fakedroid.Script {
+	return func(d *fakedroid.Droid) error {
+		p, err := d.AwaitPrompt()
+		if err != nil {
+			return err
+		}
+		s := d.NewSubagent("look", root)
+		if err := d.Turn(p, func() error { return d.Task("On it. ", nil, s) }); err != nil {
+			return err
+		}
+		return rest(d, s)
+	}
+}
+
+// reportsDone has droid take up what a subagent of the background has found.
+func reportsDone(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+	return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
+}
+
+// beginOn begins a session of an agent whose store is in root.
+func beginOn(t *testing.T, root string, start starter) *editor {
+	t.Helper()
+	e := connect(t, start)
+	e.agent.cfg.Store = store.New(root, zap.NewNop())
+	e.beginSession()
+	return e
 }
 
 // noCallOpen checks that each call has its end.
@@ -189,11 +223,7 @@ func TestDroidDiesWithSubagents(t *testing.T) {
 		e.noCallOpen()
 		require.Equal(t, shownCall{"touch a", "completed", "How this ended is not known.\n"}, e.callOf(".t1"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "Subagent *look* ended with droid's process, before it was done.")
-		for _, c := range e.shownCalls() {
-			if c.title == "Task look" {
-				require.Equal(t, "- Let me see.\n- `Execute` touch a\n\nThe subagent worked in the background and ended with droid's process, before it was done.\n", c.text)
-			}
-		}
+		require.Equal(t, "- Let me see.\n- `Execute` touch a\n\nThe subagent worked in the background and ended with droid's process, before it was done.\n", e.task().text)
 		require.Equal(t, "end_turn", e.run("more"))
 	})
 }
@@ -205,7 +235,6 @@ func TestSubagentsFile(t *testing.T) {
 	whole := func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
 		return s.Write(s.Calls("", tool), s.Result(tool))
 	}
-	line := func(f fakedroid.Fields) string { text, _ := json.Marshal(f); return string(text) + "\n" }
 	for name, tc := range map[string]struct {
 		before func(s *fakedroid.Subagent, tool fakedroid.Tool) error // while its Task runs
 		after  func(s *fakedroid.Subagent, tool fakedroid.Tool) error // a second later
@@ -215,20 +244,8 @@ func TestSubagentsFile(t *testing.T) {
 		"is not there":  {nil, nil, unknown},
 		"appears late":  {nil, whole, done},
 		"has no result": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error { return s.Write(s.Calls("", tool)) }, nil, unknown},
-		"is a directory": {func(s *fakedroid.Subagent, _ fakedroid.Tool) error {
+		"cannot be used": {func(s *fakedroid.Subagent, _ fakedroid.Tool) error {
 			return inTurn(func() error { return os.Remove(s.File) }, func() error { return os.Mkdir(s.File, 0o700) })
-		}, nil, unknown},
-		"is a symbolic link": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			return inTurn(func() error { return whole(s, tool) }, func() error { return os.Rename(s.File, s.File+".other") },
-				func() error { return os.Symlink(s.File+".other", s.File) })
-		}, nil, unknown},
-		"is another session's": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			other := fakedroid.Fields{"type": "session_start", "id": "x", "callingSessionId": s.Parent}
-			return os.WriteFile(s.File, []byte(line(other)+line(s.Calls("", tool))+line(s.Result(tool))), 0o600)
-		}, nil, unknown},
-		"is no subagent's": {func(s *fakedroid.Subagent, tool fakedroid.Tool) error {
-			other := fakedroid.Fields{"type": "session_start", "id": s.ID}
-			return os.WriteFile(s.File, []byte(line(other)+line(s.Calls("", tool))+line(s.Result(tool))), 0o600)
 		}, nil, unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -299,47 +316,22 @@ func TestSubagentsFileHangs(t *testing.T) {
 func TestSubagentInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
-		e := connect(t, playing(func(d *fakedroid.Droid) error {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			s := d.NewSubagent("look", root)
-			return inTurn(
-				func() error {
-					return d.Turn(p, func() error {
-						return inTurn(func() error { return d.Task("On it. ", nil, s) }, func() error { return d.Say("", "launched") })
-					})
-				},
-				func() error { return s.Write(s.Calls("Let me see. ", create)) },
-				func() error { return d.Pause(time.Minute) },
-				func() error { return worksOn(d, s, "done") },
-				func() error {
-					return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
-				},
-			)
-		}))
+		e := connect(t, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+			return inTurn(func() error { return s.Write(s.Calls("Let me see. ", create)) }, func() error { return d.Pause(time.Minute) },
+				func() error { return worksOn(d, s, "done") }, func() error { return reportsDone(d, s) })
+		})))
 		e.agent.cfg.Store, e.agent.cfg.ParkAfter = store.New(root, zap.NewNop()), time.Second
 		e.beginSession()
-		task := func() shownCall {
-			for _, c := range e.shownCalls() {
-				if c.title == "Task look" {
-					return c
-				}
-			}
-			return shownCall{}
-		}
 		require.Equal(t, "end_turn", e.run("go"))
-		require.Equal(t, shownCall{"Task look", "completed", "The subagent works in the background.\n"}, task())
+		require.Equal(t, shownCall{"Task look", "completed", "The subagent works in the background.\n"}, e.task())
 		time.Sleep(2 * time.Second)
-		require.Equal(t, "- Let me see.\n- `Create` n.txt\n\nThe subagent works in the background.\n", task().text)
+		require.Equal(t, "- Let me see.\n- `Create` n.txt\n\nThe subagent works in the background.\n", e.task().text)
 		before := len(e.updates())
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, "- Let me see.\n- `Create` n.txt\n- Let me do that.\n- `Execute` touch a\n\nfound it\n", task().text)
+		require.Equal(t, "- Let me see.\n- `Create` n.txt\n- Let me do that.\n- `Execute` touch a\n\nfound it\n", e.task().text)
 		require.Equal(t, "completed", e.callOf(".t1").status)
 		said := e.updates()[before:]
-		require.Equal(t, "notice: \n\nSubagent *look* is done. droid goes on with that:", said[len(said)-2])
-		require.Equal(t, "agent: \n\nAll done.", said[len(said)-1])
+		require.Equal(t, []string{"notice: \n\nSubagent *look* is done. droid goes on with that:", "agent: \n\nAll done."}, said[len(said)-2:])
 		e.noCallOpen()
 	})
 }
@@ -352,59 +344,45 @@ func TestLoadWithSubagents(t *testing.T) {
 		"reported": "found it\n",
 		"gone":     "The subagent worked in the background. What became of it is not known.\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
-				e := connect(t, func(n int) (*droid.Client, error) {
-					if n > 1 {
-						return fakeDroid(says("hello"), sessions), nil
-					}
-					return fakeDroid(func(d *fakedroid.Droid) error {
-						p, err := d.AwaitPrompt()
-						if err != nil {
+		t.Run(name, inBubble(func(t *testing.T) {
+			root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
+			e := beginOn(t, root, func(n int) (*droid.Client, error) {
+				if n > 1 {
+					return fakeDroid(says("hello"), sessions), nil
+				}
+				return fakeDroid(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+					if name == "reported" {
+						if err := reportsDone(d, s); err != nil {
 							return err
 						}
-						s := d.NewSubagent("look", root)
-						return inTurn(
-							func() error { return d.Turn(p, func() error { return d.Task("On it. ", nil, s) }) },
-							func() error {
-								if name != "reported" {
-									return nil
-								}
-								return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
-							},
-							func() error { return d.Pause(5 * time.Second) },
-							func() error {
-								if name == "gone" {
-									return d.Die(137, "")
-								}
-								return s.Write(s.Calls("", touch))
-							},
-							func() error { return d.Pause(time.Hour) },
-						)
-					}, sessions), nil
-				})
-				e.agent.cfg.Store = store.New(root, zap.NewNop())
-				e.beginSession()
-				require.Equal(t, "end_turn", e.run("go"))
-				time.Sleep(3 * time.Second)
-				if name == "gone" {
-					time.Sleep(5 * time.Second)
-				}
-				e.mu.Lock()
-				e.lines = nil
-				e.mu.Unlock()
-				require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
-				time.Sleep(10 * time.Second)
-				e.noCallOpen()
-				for _, c := range e.shownCalls() {
-					require.Equal(t, shownCall{"Task look", "completed", want}, c)
-				}
-				require.Len(t, e.shownCalls(), 1)
-				require.Equal(t, name == "reported", strings.Contains(fmt.Sprint(e.updates()), "Subagent *look* is done."))
+					}
+					if err := d.Pause(5 * time.Second); err != nil {
+						return err
+					}
+					if name == "gone" {
+						return d.Die(137, "")
+					}
+					return inTurn(func() error { return s.Write(s.Calls("", touch)) }, func() error { return d.Pause(time.Hour) })
+				}), sessions), nil
 			})
-		})
+			require.Equal(t, "end_turn", e.run("go"))
+			time.Sleep(map[bool]time.Duration{true: 8 * time.Second, false: 3 * time.Second}[name == "gone"])
+			e.forgetLines()
+			require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
+			time.Sleep(10 * time.Second)
+			e.noCallOpen()
+			require.Len(t, e.shownCalls(), 1)
+			require.Equal(t, shownCall{"Task look", "completed", want}, e.task())
+			require.Equal(t, name == "reported", strings.Contains(fmt.Sprint(e.updates()), "Subagent *look* is done."))
+		}))
 	}
+}
+
+// forgetLines is for who looks at what comes from now on.
+func (e *editor) forgetLines() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = nil
 }
 
 // TestAgentDiesWithSubagents: when an agent is killed, its droid is, too. A load in another agent shows no call as open and nobody
@@ -413,104 +391,64 @@ func TestAgentDiesWithSubagents(t *testing.T) {
 	asks := func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 		return inTurn(func() error { return s.Write(s.Calls("Let me do that. ", touch)) }, func() error { _, err := d.Asks(s, touch); return err })
 	}
-	for name, tc := range map[string]struct {
-		script func(d *fakedroid.Droid, s *fakedroid.Subagent) error // within the turn
-		after  func(d *fakedroid.Droid, s *fakedroid.Subagent) error // behind it
-		want   shownCall
-	}{
-		"asks": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
-			return d.Task("On it. ", func() error { return inTurn(func() error { return asks(d, s) }, d.Silence) }, s)
-		}, nil, shownCall{"Task look", "failed", "What became of the subagent is not known.\n"}},
-		"works": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
-			return d.Task("On it. ", func() error { return inTurn(func() error { return s.Write(s.Calls("", touch)) }, d.Silence) }, s)
-		}, nil, shownCall{"Task look", "failed", "What became of the subagent is not known.\n"}},
-		"asks from the background": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error { return d.Task("On it. ", nil, s) }, asks,
-			shownCall{"Task look", "completed", "The subagent worked in the background. What became of it is not known.\n"}},
-		"works in the background": {func(d *fakedroid.Droid, s *fakedroid.Subagent) error { return d.Task("On it. ", nil, s) },
-			func(_ *fakedroid.Droid, s *fakedroid.Subagent) error { return s.Write(s.Calls("", touch)) },
-			shownCall{"Task look", "completed", "The subagent worked in the background. What became of it is not known.\n"}},
-	} {
-		t.Run(name, inBubble(func(t *testing.T) {
-			root, left, sessions := t.TempDir(), filepath.Join(t.TempDir(), "left"), fakedroid.WithSessions(new(fakedroid.Sessions))
-			e := connect(t, playing(func(d *fakedroid.Droid) error {
-				p, err := d.AwaitPrompt()
-				if err != nil {
-					return err
+	works := func(_ *fakedroid.Droid, s *fakedroid.Subagent) error { return s.Write(s.Calls("", touch)) }
+	for name, does := range map[string]func(d *fakedroid.Droid, s *fakedroid.Subagent) error{"asks": asks, "works": works} {
+		for _, background := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " in the background ", background), inBubble(func(t *testing.T) {
+				root, left, sessions := t.TempDir(), filepath.Join(t.TempDir(), "left"), fakedroid.WithSessions(new(fakedroid.Sessions))
+				script := launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+					return inTurn(func() error { return does(d, s) }, func() error { return d.Pause(time.Hour) })
+				})
+				want := shownCall{"Task look", "completed", "The subagent worked in the background. What became of it is not known.\n"}
+				if !background {
+					script = eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+						s := d.NewSubagent("look", root)
+						return d.Task("On it. ", func() error { return inTurn(func() error { return does(d, s) }, d.Silence) }, s)
+					})
+					want = shownCall{"Task look", "failed", "What became of the subagent is not known.\n"}
 				}
-				s := d.NewSubagent("look", root)
-				return inTurn(
-					func() error { return d.Turn(p, func() error { return tc.script(d, s) }) },
-					func() error {
-						if tc.after == nil {
-							return nil
-						}
-						return tc.after(d, s)
-					},
-					func() error { return d.Pause(time.Hour) },
-				)
-			}, sessions))
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
-			e.beginSession()
-			e.ask = nil
-			prompt := e.prompt("go")
-			time.Sleep(5 * time.Second)
-			require.Equal(t, strings.Contains(name, "asks"), slices.Contains(e.updates(), "ask"))
-			_, over := e.answered(prompt)
-			require.Equal(t, tc.after != nil, over)
-			require.NoError(t, os.CopyFS(left, os.DirFS(root))) // what a dead agent leaves: its notes of what is open count no more
-			e.agent.Kill()
+				e := beginOn(t, root, playing(script, sessions))
+				e.ask = nil
+				prompt := e.prompt("go")
+				time.Sleep(5 * time.Second)
+				require.Equal(t, name == "asks", slices.Contains(e.updates(), "ask"))
+				_, over := e.answered(prompt)
+				require.Equal(t, background, over)
+				require.NoError(t, os.CopyFS(left, os.DirFS(root))) // what a dead agent leaves: its notes of what is open count no more
+				e.agent.Kill()
 
-			other := connect(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "re: "+p.Text) }), sessions))
-			other.agent.cfg.Store = store.New(left, zap.NewNop())
-			other.session = e.session
-			require.Nil(t, other.call("session/load", other.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
-			time.Sleep(time.Minute)
-			other.noCallOpen()
-			calls := other.shownCalls()
-			require.Len(t, calls, 1)
-			for _, c := range calls {
-				require.Equal(t, tc.want, c)
-			}
-			require.NotContains(t, other.updates(), "ask")
-			require.Equal(t, "end_turn", other.run("hello"))
-			require.NotContains(t, strings.Join(other.updates(), "\n"), "works in the background")
-		}))
+				other := connect(t, playing(repeats(), sessions))
+				other.agent.cfg.Store = store.New(left, zap.NewNop())
+				other.session = e.session
+				require.Nil(t, other.call("session/load", sessionParamsOf(e.session)).Error)
+				time.Sleep(time.Minute)
+				other.noCallOpen()
+				require.Len(t, other.shownCalls(), 1)
+				require.Equal(t, want, other.task())
+				require.NotContains(t, other.updates(), "ask")
+				require.Equal(t, "end_turn", other.run("hello"))
+				require.NotContains(t, other.told(), "works in the background")
+			}))
+		}
 	}
 }
 
 // A call that is open when the session is loaded does not stand in what is told anew, so nothing more is told of it.
 func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		root, sessions := t.TempDir(), fakedroid.WithSessions(new(fakedroid.Sessions))
-		e := connect(t, playing(func(d *fakedroid.Droid) error {
-			p, err := d.AwaitPrompt()
-			if err != nil {
-				return err
-			}
-			s := d.NewSubagent("look", root)
+		root := t.TempDir()
+		e := beginOn(t, root, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 			id := ""
-			return inTurn(
-				func() error { return d.Turn(p, func() error { return d.Task("On it. ", nil, s) }) },
-				func() error { return s.Write(s.Calls("", touch)) },
-				func() (err error) { id, err = d.Asks(s, touch); return err },
-				func() error { _, err := d.Answered(id, touch); return err },
-				func() error { return d.Pause(10 * time.Second) },
-				func() error { return s.Write(s.Result(touch), s.Answer("found it")) },
-				func() error {
-					return d.Report(s, "completed", "found it", func() error { return d.Say("", "All done.") })
-				},
-			)
-		}, sessions))
-		e.agent.cfg.Store = store.New(root, zap.NewNop())
-		e.beginSession()
+			return inTurn(func() error { return s.Write(s.Calls("", touch)) }, func() (err error) { id, err = d.Asks(s, touch); return err },
+				func() error { _, err := d.Answered(id, touch); return err }, func() error { return d.Pause(10 * time.Second) },
+				func() error { return s.Write(s.Result(touch), s.Answer("found it")) }, func() error { return reportsDone(d, s) })
+		}), fakedroid.WithSessions(new(fakedroid.Sessions))))
 		require.Equal(t, "end_turn", e.run("go"))
 		time.Sleep(3 * time.Second)
 		require.Equal(t, "in_progress", e.callOf(".t1").status)
-		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+		require.Nil(t, e.call("session/load", sessionParamsOf(e.session)).Error)
 		e.noCallOpen()
-		e.mu.Lock()
-		e.lines = nil
-		e.mu.Unlock()
+		e.forgetLines()
 		time.Sleep(time.Minute)
 		require.Empty(t, e.callOf(".t1"))
 		require.Contains(t, e.updates(), "agent: \n\nAll done.")
@@ -521,16 +459,10 @@ func TestLoadWhileASubagentsCallRuns(t *testing.T) {
 func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 	for name, asks := range map[string]bool{"asked": true, "not asked": false} {
 		t.Run(name, inBubble(func(t *testing.T) {
-			output, err := os.CreateTemp("", "droid-bg-*.out") // digits, as droid has them
-			require.NoError(t, err)
-			defer func() { _ = output.Close(); _ = os.Remove(output.Name()) }()
-			serve := touch
-			serve.ID = "serve"
-			serve.Input = fakedroid.Fields{"command": "npm run dev", "fireAndForget": true}
-			serve.Result = "Background process started (PID: 554)\nCommand: npm run dev\nOutput: " + output.Name() + "\nStatus: Running in background\n\nNote: It goes on."
+			serve, _ := leaves(t)
 			left := &leftRun{}
 			root := t.TempDir()
-			e := connect(t, func(int) (*droid.Client, error) {
+			e := beginOn(t, root, func(int) (*droid.Client, error) {
 				client := fakeDroid(fakedroid.EachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
 					s := d.NewSubagent("look", root)
 					return d.Task("On it. ", func() error {
@@ -548,9 +480,6 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 				client.PlayLeft(func(id int) (droid.Left, error) { return left, nil })
 				return client, nil
 			})
-			e.agent.cfg.Store = store.New(root, zap.NewNop())
-			e.beginSession()
-			e.ask = allowOnce
 			require.Equal(t, "end_turn", e.run("serve"))
 			time.Sleep(time.Minute)
 			e.noCallOpen()
@@ -569,38 +498,22 @@ func TestSubagentLeavesACommandInTheBackground(t *testing.T) {
 func TestPromptWhileASubagentInTheBackgroundAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		root := t.TempDir()
-		e := connect(t, playing(func(d *fakedroid.Droid) error {
-			p, err := d.AwaitPrompt()
-			if err != nil {
+		e := beginOn(t, root, playing(launches(root, func(d *fakedroid.Droid, s *fakedroid.Subagent) error {
+			id := ""
+			return inTurn(func() error { return s.Write(s.Calls("", touch)) }, func() (err error) { id, err = d.Asks(s, touch); return err }, func() error {
+				p, err := d.AwaitPrompt()
+				if err == nil {
+					err = d.Turn(p, func() error { return d.Say("", "re: "+p.Text) })
+				}
 				return err
-			}
-			s := d.NewSubagent("look", root)
-			if err := d.Turn(p, func() error { return d.Task("On it. ", nil, s) }); err != nil {
-				return err
-			}
-			if err := s.Write(s.Calls("", touch)); err != nil {
-				return err
-			}
-			id, err := d.Asks(s, touch)
-			if err != nil {
-				return err
-			}
-			if p, err = d.AwaitPrompt(); err == nil {
-				err = d.Turn(p, func() error { return d.Say("", "re: "+p.Text) })
-			}
-			if err == nil {
-				err = answeredFor(d, s, id, touch)
-			}
-			return err
-		}))
-		e.agent.cfg.Store = store.New(root, zap.NewNop())
-		e.beginSession()
+			}, func() error { return answeredFor(d, s, id, touch) })
+		})))
 		answer := make(chan string, 1)
 		e.onAsk = func(id, _ json.RawMessage) bool { answer <- string(id); return true }
 		require.Equal(t, "end_turn", e.run("go"))
 		id := <-answer
 		require.Equal(t, "end_turn", e.run("hello"))
-		require.NotContains(t, strings.Join(e.updates(), "\n"), "waits for your answer")
+		require.NotContains(t, e.told(), "waits for your answer")
 		e.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"cancelled"}}}`)
 		time.Sleep(time.Minute)
 		require.Equal(t, "failed", e.callOf(".t1").status)

@@ -16,6 +16,8 @@ import (
 
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/quirks"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -99,21 +101,6 @@ func TestFollowUpOverRestarts(t *testing.T) {
 	})
 }
 
-// A value that cannot be written down counts as long as the session is open, and the user is told.
-func TestFollowUpThatIsNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
-		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), store.LinksName), 0o755))
-		e := agentOn(t, f, root)
-		e.beginSession()
-		answer := e.set("follow_up", "steer")
-		require.Nil(t, answer.Error)
-		require.Equal(t, "steer", optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-		require.Equal(t, "end_turn", e.run("one"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "it is not a file")
-	})
-}
-
 // TestForksOfAThread: a fork by any id copies the newest conversation and is a thread
 // of its own, whether the thread is open or not.
 func TestForksOfAThread(t *testing.T) {
@@ -180,45 +167,6 @@ func TestForkOfAnEarlierConversation(t *testing.T) {
 	})
 }
 
-func TestForkBeforeWithoutABefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
-		e := begin(t, f.start)
-		require.Equal(t, "end_turn", e.run("/fork before"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "has no conversation before")
-	})
-}
-
-// The session that a command made gets the thread's title, where droid can.
-func TestTitleIsCarried(t *testing.T) {
-	versions(t, func(t *testing.T, v fakedroid.Option) {
-		var renamed []any
-		f, root := newFleet(t, v, repeats()), filepath.Join(t.TempDir(), "sessions")
-		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(p map[string]any) (any, string) {
-			renamed = append(renamed, p["title"])
-			return fakedroid.Fields{"success": true}, ""
-		}))
-		e := agentOn(t, f, root)
-		e.beginSession()
-		require.Equal(t, "end_turn", e.run("one"))
-		file(t, root, e.session, "Own name")
-		require.Equal(t, "end_turn", e.run("/compact"))
-		if strings.Contains(t.Name(), string(fakedroid.V0225)) {
-			require.Equal(t, []any{"Own name"}, renamed)
-		} else {
-			require.Empty(t, renamed)
-		}
-		file(t, root, f.made(), "")
-		require.Contains(t, string(e.call("session/list", `{}`).Result), `"Own name"`, "also where droid cannot")
-		file(t, root, f.made(), "Own name")
-		require.Equal(t, "end_turn", e.run("two"))
-		require.Equal(t, "end_turn", e.run("/rewind 1"))
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		require.Contains(t, strings.Join(f.raw, "\n"), `"forkTitle":"Own name"`)
-	})
-}
-
 // What droid made and the thread does not go on in changes nothing after a restart.
 func TestThreadThatStays(t *testing.T) {
 	for name, spoil := range map[string]func(f *fleet, e *editor){
@@ -257,16 +205,18 @@ func TestThreadThatStays(t *testing.T) {
 }
 
 // Where a thread goes on cannot be written down: it goes on, and the user is told what
-// that means. Deleting it takes both sessions all the same.
+// that means. Deleting it takes both sessions all the same. An option of the thread counts as long as it is open.
 func TestUnwritableLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
 		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(root), "droid-acp-threads.jsonl"), 0o755))
 		e := agentOn(t, f, root)
 		e.beginSession()
+		require.Equal(t, "steer", optionsOf(t, e.set("follow_up", "steer").Result)["follow_up"].CurrentValue)
 		require.Equal(t, "end_turn", e.run("one"))
+		require.Contains(t, e.told(), "it is not a file")
 		require.Equal(t, "end_turn", e.run("/compact"))
-		text := strings.Join(e.updates(), "\n")
+		text := e.told()
 		require.Contains(t, text, "This could not be written down")
 		require.Contains(t, text, "this one is then the session `"+f.made()+"`")
 		require.Equal(t, "end_turn", e.run("two"))
@@ -413,7 +363,11 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		e := agentOn(t, f, root)
 		e.beginSession()
 		to := f.store.Add("/workspace")
-		e.inside(func(s *Session) { s.followTo(to) })
+		e.inside(func(s *Session) {
+			s.heed(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}}, nil)
+			require.Equal(t, to, s.droidID)
+			require.Equal(t, e.session, s.out.Session(), "the editor keeps its id")
+		})
 		synctest.Wait()
 		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
 		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
@@ -444,7 +398,7 @@ func TestTitleWaitsForARewind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
 		f.later("droid.execute_rewind", time.Second)
-		f.options = append(f.options, fakedroid.WithAnswer("droid.rename_session", func(map[string]any) (any, string) { return fakedroid.Fields{"success": true}, "" }))
+		f.options = append(f.options, answering("rename_session", fakedroid.Fields{"success": true}))
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
 		rewind := e.prompt("/rewind 1")

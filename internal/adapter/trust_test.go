@@ -175,7 +175,7 @@ func TestMCPSaysWhatIsLeftOut(t *testing.T) {
 			})
 			r := inProject(t, fakedroid.V0225, map[string]string{
 				".factory/mcp.json": `{"mcpServers":{"s":{"command":"evil"},"late":{"command":"evil"},"works":{"command":"evil"}}}`}, servers,
-				fakedroid.WithAnswer("droid.list_mcp_tools", func(map[string]any) (any, string) { return fakedroid.Fields{"tools": []any{}}, "" }))
+				answering("list_mcp_tools", fakedroid.Fields{"tools": []any{}}))
 			left := "left out; `/trust yes` lets it run"
 			if mode == trust.Never {
 				r.keeper = trust.New(trust.Options{Home: r.home, File: r.file, Mode: trust.Never})
@@ -478,15 +478,6 @@ func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 	})
 }
 
-// A policy for MCP servers that the user has themself stays as it is.
-func TestUsersPolicyStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer, "~/.factory/settings.json": `{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
-		require.Nil(t, r.newSession().Error)
-		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":["x"],"enabled":true}`, "and none of the project's")
-	})
-}
-
 func TestTrustCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
@@ -524,41 +515,6 @@ func TestProgramsOfAProject(t *testing.T) {
 		}
 		require.Equal(t, "end_turn", r.run("deploy"))
 	})
-}
-
-// TestWhatATrustQuestionHoldsUp: what was asked behind a prompt that droid was not asked for waits as the table of
-// the turn machine says (awaits), and nothing else does.
-func TestWhatATrustQuestionHoldsUp(t *testing.T) {
-	for method, c := range map[string]struct {
-		params string
-		waits  bool
-	}{
-		"session/set_mode":          {`,"modeId":"spec"`, false},
-		"session/set_config_option": {`,"configId":"model","value":"fake-thinker"`, true},
-		"session/set_title":         {`,"title":"New"`, true},
-		"session/load":              {`,"cwd":"/workspace","mcpServers":[]`, false}, // refused: the session works on a prompt
-		"session/fork":              {`,"cwd":"/workspace","mcpServers":[]`, false}, // as well
-		"_droid/export":             {``, false},                                    // as well
-		"_droid/state":              {``, false},
-	} {
-		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
-				require.Nil(t, r.newSession().Error)
-				r.onAsk = func(json.RawMessage, json.RawMessage) bool { return true }
-				prompt := r.prompt("hello")
-				r.settle()
-				require.Equal(t, 1, r.questions())
-				id := r.request(method, r.inSession(c.params))
-				time.Sleep(time.Minute)
-				_, ok := r.answered(id)
-				require.Equal(t, !c.waits, ok)
-				r.cancel()
-				require.Equal(t, "cancelled", ended(r.await(prompt)))
-				r.await(id)
-			})
-		})
-	}
 }
 
 // What a droid does nothing with neither asks nor starts another droid.
@@ -600,38 +556,22 @@ func TestServerWithoutItsProgram(t *testing.T) {
 	})
 }
 
-// What is taken back in one session holds for each other one of the project, with its next prompt, in this agent
-// and in others.
-func TestTrustTakenBackElsewhere(t *testing.T) {
+// What is taken back in one session holds for each other one of the project, with its next prompt.
+func TestTrustTakenBackInAnotherSession(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("/trust yes"))
-		store := new(fakedroid.Sessions)
-		another := openAt(t, r.dir, func(int) (*droid.Client, error) {
-			stdout, stdin := fakedroid.Start(repeats(), fakedroid.WithVersion(v), fakedroid.WithSessions(store))
-			return droid.NewClientWithSettings(stdout, stdin, func([]byte) error { return nil }, zap.NewNop()), nil
-		}, zap.NewNop())
-		another.agent.cfg.Trust, another.agent.opener.Stat = trust.New(trust.Options{Home: r.home, File: r.file}), os.Stat
-		require.Nil(t, another.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
-		another.beginSessionIn(r.dir)
 		first := r.session
 		require.Nil(t, r.newSession().Error)
-		runsAll := func(e *editor) (all bool) {
-			require.Equal(t, "end_turn", e.run("hello"))
-			e.inside(func(s *Session) { all = s.proc.Client().Without() == nil })
-			return all
-		}
-		for _, e := range []*editor{r.editor, another} {
-			require.True(t, runsAll(e))
-			e.ask = func(permission) string { return "" }
-		}
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.NotContains(t, r.last(), "mcpPolicy")
 		second := r.session
 		r.session = first
 		require.Equal(t, "end_turn", r.run("/trust no"))
-		r.session = second
-		require.False(t, runsAll(r.editor))
-		require.False(t, runsAll(another))
+		r.session, r.ask = second, func(permission) string { return "" }
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Contains(t, r.last(), "mcpPolicy")
 		require.Equal(t, 1, r.questions())
 	})
 }

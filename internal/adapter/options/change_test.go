@@ -119,7 +119,7 @@ func TestManyValuesAreCutShort(t *testing.T) {
 	require.Contains(t, UnknownValue("model", "x", append(values, protocol.OptionValue{Value: "last"})).Error(), "v, …")
 }
 
-// TestSettled: an option is set when droid says so, for each option.
+// TestSettled: an option is set when droid says so, for each option (quirk 14).
 func TestSettled(t *testing.T) {
 	all := stream.Settings{
 		ModelID: of("m"), ReasoningEffort: of("e"), AutonomyMode: of("spec"),
@@ -184,6 +184,14 @@ func TestListOfOptions(t *testing.T) {
 		{Value: "", Name: "Effort: none"},
 	}, o.Option("reasoning_effort").Options)
 
+	require.Equal(t, []string{"mode", "model", ""}, []string{o.Option("mode").Category, o.Option("model").Category, o.Option("follow_up").Category})
+	// Some clients show the name of a value alone.
+	require.EqualValues(t, "Spec: same model", o.Option("spec_model").Options[0].Name)
+	require.EqualValues(t, "Spec: Own", o.Option("spec_model").Options[1].Name)
+	require.EqualValues(t, "Follow-ups: queue", o.Option("follow_up").Options[0].Name)
+	o.Offered([]stream.Model{{ID: "thinker", DisplayName: "Old [Deprecated]", Deprecated: true}})
+	require.EqualValues(t, "Old [Deprecated]", o.Option("model").Options[0].Name, "once")
+
 	o.Offered(nil)
 	require.NotNil(t, o.Option("model").Options, "no models say nothing")
 	settings := o.settings
@@ -229,6 +237,7 @@ func TestBlindModel(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	o := New("", false, false)
 	require.Nil(t, o.Modes(), "droid has told nothing")
+	require.Nil(t, o.SessionModels())
 	require.Equal(t, []protocol.Update{o.ListUpdate()}, o.Updates())
 	require.Len(t, o.ListUpdate().ConfigOptions, 1)
 
