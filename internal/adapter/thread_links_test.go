@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,24 @@ func agentOn(t *testing.T, f *fleet, root string) *editor {
 	e.agent.cfg.Store = store.New(root, zap.NewNop())
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
 	return e
+}
+
+// threadIDs are the ids of the thread that a session belongs to.
+func (e *editor) threadIDs(id string) []string {
+	e.t.Helper()
+	ids, err := e.agent.cfg.Store.Thread(id)
+	require.NoError(e.t, err)
+	return ids
+}
+
+// unreadable is a file that nobody can read: a symbolic link to itself.
+func unreadable(t *testing.T, path string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a right there")
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.Symlink(filepath.Base(path), path))
 }
 
 // file writes what droid would have of a session.
@@ -130,8 +149,8 @@ func TestForksOfAThread(t *testing.T) {
 				answer := e.call("session/fork", sessionParamsOf(ids[0]))
 				forked := e.sessionOf(answer)
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-				require.Equal(t, []string{forked}, e.agent.cfg.Store.Thread(forked))
-				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
+				require.Equal(t, []string{forked}, e.threadIDs(forked))
+				require.Equal(t, ids, e.threadIDs(ids[0]))
 				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked}), "kept for a load")
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
@@ -250,7 +269,7 @@ func TestThreadThatStays(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("one"))
 				spoil(f, e)
 				synctest.Wait()
-				require.Equal(t, []string{e.session}, e.agent.cfg.Store.Thread(e.session))
+				require.Equal(t, []string{e.session}, e.threadIDs(e.session))
 			})
 		})
 	}
@@ -275,6 +294,28 @@ func TestUnwritableLinks(t *testing.T) {
 		file(t, root, f.made(), "B")
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
 		require.Empty(t, listedIDs(e))
+	})
+}
+
+// Where it cannot be read in which session a thread goes on, nothing is opened or deleted in place of that session, and
+// the error names the file.
+func TestUnreadableLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		id := f.store.Add("/workspace")
+		file(t, root, id, "A")
+		e := agentOn(t, f, root)
+		links := filepath.Join(filepath.Dir(root), store.LinksName)
+		unreadable(t, links)
+		for _, method := range []string{"session/load", "session/resume", "session/fork", "session/delete"} {
+			answer := e.call(method, sessionParamsOf(id))
+			require.NotNil(t, answer.Error, method)
+			require.Contains(t, answer.Error.Message, links)
+			require.Contains(t, answer.Error.Message, "see that you may read that")
+		}
+		require.FileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+		require.NoError(t, os.Remove(links))
+		require.Nil(t, e.call("session/delete", sessionParamsOf(id)).Error)
 	})
 }
 
@@ -410,11 +451,11 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		to := f.store.Add("/workspace")
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
+		require.Equal(t, []string{e.session, to}, e.threadIDs(e.session))
 		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(to), "it is there already")
+		require.Equal(t, []string{e.session, to}, e.threadIDs(to), "it is there already")
 	})
 }
 

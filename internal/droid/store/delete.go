@@ -69,13 +69,12 @@ var errOpenElsewhere = errors.New("it is open in another window or program of yo
 
 // free is an error when somebody holds a session, or may hold it.
 func (s *Store) free(id string) error {
-	held, err := s.isOpen(id)
-	if err != nil {
-		return fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s and try again",
-			err, filepath.Join(filepath.Dir(s.root), openName))
-	}
+	held, err := s.IsOpen(id)
 	if held {
 		return errOpenElsewhere
+	}
+	if err != nil {
+		return fmt.Errorf("%w and try again", err)
 	}
 	return nil
 }

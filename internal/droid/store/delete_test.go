@@ -372,7 +372,7 @@ func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	release, err := s.MarkOpen("mine")
 	require.NoError(t, err)
 	require.Len(t, filesIn(t, dir), 2)
-	require.True(t, s.IsOpen("kept"))
+	require.True(t, isOpen(t, s.Store, "kept"))
 	release()
 	kept()
 	require.Empty(t, filesIn(t, dir))
@@ -390,13 +390,13 @@ func TestHoldAtOnce(t *testing.T) {
 					t.Errorf("holding: %v", err)
 					return
 				}
-				if !s.IsOpen("mine") {
-					t.Error("it is held and nobody sees it")
+				if held, err := s.IsOpen("mine"); err != nil || !held {
+					t.Error("it is held and nobody sees it", err)
 				}
 				release()
 			}
 		})
 	}
 	all.Wait()
-	require.False(t, s.IsOpen("mine"))
+	require.False(t, isOpen(t, s.Store, "mine"))
 }

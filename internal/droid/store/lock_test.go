@@ -74,7 +74,7 @@ func TestNone(t *testing.T) {
 	release, err := s.MarkOpen("a")
 	require.NoError(t, err)
 	release()
-	require.False(t, s.IsOpen("a"))
+	require.False(t, isOpen(t, s, "a"))
 	_, err = s.Find("a")
 	require.ErrorIs(t, err, errNone)
 	require.Empty(t, s.Title("a"))

@@ -73,20 +73,18 @@ func (s *Store) noLocks(dir string, err error) {
 	})
 }
 
-// IsOpen reports whether any process is known to hold the session, this one included.
-func (s *Store) IsOpen(id string) bool {
-	held, err := s.isOpen(id)
-	return held && err == nil
-}
-
-// isOpen reports whether a process holds the session; the error says that it cannot be told. It
-// removes the file that a process left when it died.
-func (s *Store) isOpen(id string) (held bool, err error) {
+// IsOpen reports whether any process holds the session, this one included; the error says that it
+// cannot be told, and what to do. It removes the file that a process left when it died.
+func (s *Store) IsOpen(id string) (held bool, err error) {
 	path, err := s.markPath(id)
 	if err != nil {
 		return false, nil // nobody can hold it
 	}
-	return s.locks.Shared(path)
+	if held, err = s.locks.Shared(path); err != nil {
+		return false, fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s",
+			err, filepath.Dir(path))
+	}
+	return held, nil
 }
 
 func (s *Store) markPath(id string) (string, error) {
