@@ -373,6 +373,96 @@ func TestLoadIsCancelledWhileOthersAreSought(t *testing.T) {
 	})
 }
 
+// A session that another agent's droid loads is not deleted: the files would move away under that droid. Where the load
+// fails, or the session is closed, it can be deleted.
+func TestDeleteWhileAnotherAgentLoads(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			slow := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+			answer := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+				return fakedroid.Later{After: 2 * time.Second, Then: func(map[string]any) (any, string) {
+					if fails {
+						return nil, "no"
+					}
+					return nil, ""
+				}}, ""
+			})
+			slow.options = append(slow.options, answer)
+			id := slow.store.Add("/workspace")
+			file(t, root, id, "A")
+			one, other := agentOn(t, slow, root), agentOn(t, newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), root)
+			load := one.request("session/load", sessionParamsOf(id))
+			time.Sleep(time.Second)
+			deletes := func() string {
+				if refused := other.call("session/delete", sessionParamsOf(id)).Error; refused != nil {
+					return refused.Message
+				}
+				return ""
+			}
+			require.Contains(t, deletes(), "it is open in another window or program of yours; close it there first")
+			require.FileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+			require.Equal(t, fails, one.await(load).Error != nil)
+			if !fails {
+				require.Contains(t, deletes(), "it is open in another window")
+				require.Nil(t, one.call("session/close", sessionParamsOf(id)).Error)
+			}
+			time.Sleep(time.Minute) // droid leaves
+			require.Empty(t, deletes())
+			require.NoFileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+		})
+	}
+}
+
+// An agent that has a session open deletes it while another one, which has loaded it, still looks whether the first one
+// leaves: the other one keeps it, and is told nothing, since it is alone then.
+func TestDeleteWhileAnotherAgentLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		other.options = append(other.options, fakedroid.WithSessions(&one.store))
+		first, second := agentOn(t, one, root), agentOn(t, other, root)
+		first.beginSession()
+		require.Equal(t, "end_turn", first.run("one"))
+		file(t, root, first.session, "A")
+		second.session = first.session
+		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		time.Sleep(leavingTime / 2)
+		answer := first.call("session/delete", sessionParamsOf(first.session))
+		require.NotNil(t, answer.Error, "the other agent has it open")
+		require.Contains(t, answer.Error.Message, "it is open in another window or program of yours; close it there first")
+		require.FileExists(t, filepath.Join(root, "-workspace", first.session+".jsonl"))
+		time.Sleep(time.Hour)
+		require.Equal(t, "end_turn", second.run("two"))
+		require.NotContains(t, strings.Join(second.updates(), "\n"), "another window")
+		require.Nil(t, second.call("session/delete", sessionParamsOf(first.session)).Error)
+		require.NoFileExists(t, filepath.Join(root, "-workspace", first.session+".jsonl"))
+	})
+}
+
+// Where it could not be noted that a session is open, the next prompt notes it. The user is told once of another window.
+func TestMarkIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		e := agentOn(t, f, root)
+		marks := filepath.Join(filepath.Dir(root), "droid-acp-open")
+		require.NoError(t, os.MkdirAll(filepath.Dir(marks), 0o700))
+		require.NoError(t, os.WriteFile(marks, nil, 0o600)) // no directory
+		id := f.store.Add("/workspace")
+		file(t, root, id, "A")
+		e.session = id
+		require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+		e.settle()
+		require.NoError(t, os.Remove(marks))
+		require.Equal(t, "end_turn", e.run("one"))
+		e.settle()
+		held, err := store.New(root, zap.NewNop()).IsOpen(id)
+		require.NoError(t, err)
+		require.True(t, held)
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "another window")
+	})
+}
+
 // An agent that still leaves when its editor is there again is no other window.
 func TestOpenedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

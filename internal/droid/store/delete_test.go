@@ -360,6 +360,28 @@ func TestDeleteOfAnOpenSession(t *testing.T) {
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
+// A session that a droid is about to load is not deleted either. That is no news for who has it open.
+func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
+	s := newStore(t)
+	path := s.session("mine", abs("/w"), 1)
+	other := New(s.root, s.log)
+	open, err := s.MarkOpen("mine")
+	require.NoError(t, err)
+	at := s.Marked("mine")
+	loading, err := other.MarkLoading("mine")
+	require.NoError(t, err)
+	require.Equal(t, at, s.Marked("mine"))
+	open()
+	require.False(t, isOpen(t, other, "mine"), "its own note is not in its way")
+	require.ErrorIs(t, s.Free("mine"), ErrOpenElsewhere)
+	require.ErrorIs(t, s.Delete("mine"), ErrOpenElsewhere)
+	require.FileExists(t, path)
+	loading()
+	require.NoError(t, s.Delete("mine"))
+	require.NoFileExists(t, path)
+	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
+}
+
 // What processes that were killed have left does not gather.
 func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	s := newStore(t)
