@@ -270,6 +270,9 @@ func TestThreadThatStays(t *testing.T) {
 				spoil(f, e)
 				synctest.Wait()
 				require.Equal(t, []string{e.session}, e.threadIDs(e.session))
+				loading, err := filepath.Glob(filepath.Join(filepath.Dir(root), "droid-acp-open", "*~"))
+				require.NoError(t, err)
+				require.Empty(t, loading)
 			})
 		})
 	}
