@@ -12,12 +12,13 @@ import (
 // the file is changed, as droid does it when a user changes the directory, and the process
 // is started there, since it reads the project of its own directory too.
 
-// openStored has a process load droid's session with so many messages, or make it where no droid has yet.
-func (s *Session) openStored(messages int) opening.Open {
+// openStored has a process load droid's session with so many messages, or make it where no droid has yet. held is what
+// markLoading said.
+func (s *Session) openStored(messages int, held error) opening.Open {
 	if s.proc.Unmade() {
 		return s.agent.opener.Make(s.droidID, s.cwd, *s.instructed.Load())
 	}
-	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Mine: s.lock.Is(s.droidID)}
+	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
 
 // useDirectory has the session work in the directory that a load asks for. If the

@@ -148,6 +148,17 @@ func TestOtherDirectoryIsRefused(t *testing.T) {
 		release()
 
 		id = d.stored(d.old)
+		mark := filepath.Join(filepath.Dir(d.root), "droid-acp-open", id)
+		unreadable(t, mark)
+		answer = d.asks("session/load", id, d.new)
+		require.NotNil(t, answer.Error, "another window may have it open")
+		require.Contains(t, answer.Error.Message, "cannot be told whether another window")
+		require.NoError(t, os.Remove(mark))
+		text, err := os.ReadFile(filepath.Join(d.root, "-old", id+".jsonl"))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "lastCwd")
+
+		id = d.stored(d.old)
 		require.Nil(t, d.asks("session/load", id, d.old).Error)
 		d.fleet.store.Directory = func(string) string { return d.old } // whatever the file says
 		answer = d.asks("session/load", id, d.new)

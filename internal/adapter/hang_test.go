@@ -37,7 +37,7 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"Release":              func(d *disk, _ string) { d.prompt("/status") },
 	"WriteFile":            func(d *disk, _ string) { d.prompt("/export") },
 	"Store.List":           func(d *disk, _ string) { d.request("session/list", `{}`) },
-	"Store.Thread":         loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored,
+	"Store.Thread":         loadsStored, "Store.FollowUp": loadsStored, "Store.Find": loadsStored, "Store.SetCWD": loadsStored, "Store.IsOpen": loadsStored, "Store.MarkOpen": loadsStored, "Store.Free": loadsStored, "Store.MarkLoading": loadsStored,
 	"Store.Marked":    func(d *disk, _ string) { d.prompt("hello") },
 	"editorfs.Untold": loadsStored,
 	"Store.SystemPrompt": func(d *disk, stored string) {

@@ -101,8 +101,9 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 // launch starts a droid that makes the session or loads it. If the process before still retires, it
 // is idle, so it is killed; it is gone before the new one loads the session.
 func (s *Session) launch(t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
+	held := s.markLoading(t)
 	retiring := s.proc.Retiring()
-	open := s.openStored(historyLimit)
+	open := s.openStored(historyLimit, held)
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
 	t.Beside(func(ctx context.Context) {
@@ -116,6 +117,9 @@ func (s *Session) launch(t *owner.Task, historyLimit int) (client *droid.Client,
 		}
 		client, info, err = s.agent.opener.Launch(ctx, cwd, servers, words, open)
 	})
+	if err != nil {
+		s.notLoading()
+	}
 	return client, info, err
 }
 

@@ -404,7 +404,7 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		if call.client.TakesRuntime() {
 			servers = nil // it has them
 		}
-		load := s.openStored(limit)
+		load := s.openStored(limit, s.markLoading(t))
 		t.Beside(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
@@ -427,6 +427,7 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		_, info, err := s.awaitDroid(s.Context, t, limit)
 		return info, err
 	}
+	s.notLoading()
 	return nil, problem.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
 }
 

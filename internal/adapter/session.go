@@ -53,7 +53,8 @@ type Session struct {
 	fileCalls  fileCalls         // what goes through the editor's files
 	line       *waiting.Waits    // what waits in it, see waits.go
 	ended      bool
-	lock       store.Lock // keeps other agents from deleting the session
+	lock       store.Lock  // keeps other agents from deleting the session
+	loading    loadingMark // does so from before droid loads it until it is locked
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -189,8 +190,10 @@ func (s *Session) end() {
 	s.Settle()
 	s.prompts.Finish()
 	s.WaitBeside()
-	if release := s.lock.Begin(""); release != nil {
-		s.agent.atEnd("release", files.ReleaseTime, release)
+	for _, lock := range []*store.Lock{&s.lock, &s.loading.Lock} {
+		if release := lock.Begin(""); release != nil {
+			s.agent.atEnd("release", files.ReleaseTime, release)
+		}
 	}
 }
 

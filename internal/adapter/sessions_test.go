@@ -71,7 +71,9 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 			require.Nil(t, e.await(deleted).Error)
 			require.NoFileExists(t, path)
 			e.settle()
-			require.False(t, e.agent.cfg.Store.IsOpen(e.session))
+			held, err := e.agent.cfg.Store.IsOpen(e.session)
+			require.NoError(t, err)
+			require.False(t, held)
 		})
 	}
 }

@@ -218,17 +218,16 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string)
 func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *acp.RequestError) {
 	release = func() {}
 	_, err := a.opener.Find(ctx, id)
-	held := false
 	if err == nil {
-		held, err = a.opener.IsOpen(ctx, id)
+		err = a.opener.Free(ctx, id)
 	}
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
 		return nil, release, problem.UnknownSession(id)
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrOpenElsewhere):
 		return nil, release, problem.NotDone(problem.Naming, err)
-	case held:
+	case err != nil:
 		return nil, release, problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if unmark, err := a.opener.MarkOpen(ctx, id); err == nil { // else others do not see it

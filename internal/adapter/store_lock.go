@@ -8,6 +8,7 @@ import (
 
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 )
@@ -20,9 +21,56 @@ const (
 	apart           = " droid does not keep the two together: each goes on without what is said in the other. Close one of them."
 )
 
+// loadingMark is the session that droid is to load, as the store has it noted until that session is locked.
+type loadingMark struct {
+	store.Lock
+	held error // why another agent had it open, or may have had, before it was noted
+}
+
+// markLoading notes in the store that droid is about to load the session, so that other agents do not delete it
+// meanwhile, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
+// nil for a session that is open here already.
+func (s *Session) markLoading(t *owner.Task) (held error) {
+	id := s.droidID
+	switch {
+	case s.ended, s.proc.Unmade(), s.lock.Is(id): // what is not made yet has no file
+		return nil
+	case s.loading.Is(id):
+		return s.loading.held
+	}
+	s.unlock(s.loading.Begin(id))
+	s.loading.held = nil
+	var release func()
+	var err error
+	t.Beside(func(ctx context.Context) {
+		held = s.agent.opener.Free(ctx, id)
+		release, err = s.agent.opener.MarkLoading(ctx, id)
+	})
+	if s.loading.Is(id) {
+		s.loading.held = held
+	}
+	if err == nil {
+		s.unlock(s.loading.Held(id, release, time.Time{}))
+	} else {
+		s.loading.Failed(id)
+		s.notMarked(err)
+	}
+	return held
+}
+
+// notLoading ends what markLoading began.
+func (s *Session) notLoading() { s.unlock(s.loading.Begin("")) }
+
+// notMarked logs why the store does not tell other agents of this session.
+func (s *Session) notMarked(err error) {
+	if !s.ended {
+		s.log.Warn("other agents do not see that this session is open", zap.Error(err))
+	}
+}
+
 // lockStored notes in the store that droid has its session open, beside the owner, so that
 // other agents do not delete it. It is locked while this session is open here, with a process
-// or without.
+// or without. Where that fails the next prompt tries it again.
 func (s *Session) lockStored() {
 	id := s.droidID
 	if s.ended || s.lock.Is(id) {
@@ -33,7 +81,8 @@ func (s *Session) lockStored() {
 		s.tellUntold(t)
 		others := false
 		t.Beside(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
-		if s.lock.Looked(id, others); others {
+		told, _ := s.lock.Others() // when it could not be locked
+		if s.lock.Looked(id, others); others && !told {
 			s.tellSoon(openElsewhere)
 		}
 		var release func()
@@ -44,11 +93,14 @@ func (s *Session) lockStored() {
 				marked, _ = s.agent.opener.Marked(ctx, id) // else the user is told once too often
 			}
 		})
-		switch {
-		case err == nil:
-			s.unlock(s.lock.Held(id, release, marked))
-		case !s.ended:
-			s.log.Warn("other agents do not see that this session is open", zap.Error(err))
+		if err != nil {
+			s.lock.Failed(id)
+			s.notMarked(err)
+			return
+		}
+		s.unlock(s.lock.Held(id, release, marked))
+		if s.lock.Holds(s.droidID) {
+			s.notLoading()
 		}
 	})
 }
@@ -75,6 +127,9 @@ func isOpenElsewhere(ctx context.Context, opener *opening.Opener, id string) boo
 // is made beside each prompt that begins. That agent's user is told by itself (isOpenElsewhere).
 func (s *Session) lookForOthers() {
 	id := s.droidID
+	if s.proc.Client() != nil {
+		s.lockStored() // where it could not be locked
+	}
 	s.Go(func(t *owner.Task) {
 		var marked time.Time
 		var err error

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,24 @@ func agentOn(t *testing.T, f *fleet, root string) *editor {
 	e.agent.cfg.Store = store.New(root, zap.NewNop())
 	require.Nil(t, e.call("initialize", `{"protocolVersion":1,`+asZed+`}`).Error)
 	return e
+}
+
+// threadIDs are the ids of the thread that a session belongs to.
+func (e *editor) threadIDs(id string) []string {
+	e.t.Helper()
+	ids, err := e.agent.cfg.Store.Thread(id)
+	require.NoError(e.t, err)
+	return ids
+}
+
+// unreadable is a file that nobody can read: a symbolic link to itself.
+func unreadable(t *testing.T, path string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a right there")
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.Symlink(filepath.Base(path), path))
 }
 
 // file writes what droid would have of a session.
@@ -117,8 +136,8 @@ func TestForksOfAThread(t *testing.T) {
 				answer := e.call("session/fork", sessionParamsOf(ids[0]))
 				forked := e.sessionOf(answer)
 				require.Equal(t, options.Steer, optionsOf(t, answer.Result)["follow_up"].CurrentValue)
-				require.Equal(t, []string{forked}, e.agent.cfg.Store.Thread(forked))
-				require.Equal(t, ids, e.agent.cfg.Store.Thread(ids[0]))
+				require.Equal(t, []string{forked}, e.threadIDs(forked))
+				require.Equal(t, ids, e.threadIDs(ids[0]))
 				require.Equal(t, options.Steer, e.agent.cfg.Store.FollowUp([]string{forked}), "kept for a load")
 				require.Nil(t, e.call("session/load", sessionParamsOf(forked)).Error)
 				require.Equal(t, []string{"user: after rew", "agent: re: after rew"}, e.of(forked)[:2])
@@ -198,7 +217,10 @@ func TestThreadThatStays(t *testing.T) {
 				require.Equal(t, "end_turn", e.run("one"))
 				spoil(f, e)
 				synctest.Wait()
-				require.Equal(t, []string{e.session}, e.agent.cfg.Store.Thread(e.session))
+				require.Equal(t, []string{e.session}, e.threadIDs(e.session))
+				loading, err := filepath.Glob(filepath.Join(filepath.Dir(root), "droid-acp-open", "*~"))
+				require.NoError(t, err)
+				require.Empty(t, loading)
 			})
 		})
 	}
@@ -225,6 +247,28 @@ func TestUnwritableLinks(t *testing.T) {
 		file(t, root, f.made(), "B")
 		require.Nil(t, e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, e.session)).Error)
 		require.Empty(t, listedIDs(e))
+	})
+}
+
+// Where it cannot be read in which session a thread goes on, nothing is opened or deleted in place of that session, and
+// the error names the file.
+func TestUnreadableLinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		id := f.store.Add("/workspace")
+		file(t, root, id, "A")
+		e := agentOn(t, f, root)
+		links := filepath.Join(filepath.Dir(root), store.LinksName)
+		unreadable(t, links)
+		for _, method := range []string{"session/load", "session/resume", "session/fork", "session/delete"} {
+			answer := e.call(method, sessionParamsOf(id))
+			require.NotNil(t, answer.Error, method)
+			require.Contains(t, answer.Error.Message, links)
+			require.Contains(t, answer.Error.Message, "see that you may read that")
+		}
+		require.FileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+		require.NoError(t, os.Remove(links))
+		require.Nil(t, e.call("session/delete", sessionParamsOf(id)).Error)
 	})
 }
 
@@ -279,6 +323,96 @@ func TestLoadIsCancelledWhileOthersAreSought(t *testing.T) {
 		require.Equal(t, "end_turn", ended(second.await(behind)))
 		require.NotEmpty(t, second.lastMode(), "the editor is told as of any session")
 		second.close()
+	})
+}
+
+// A session that another agent's droid loads is not deleted: the files would move away under that droid. Where the load
+// fails, or the session is closed, it can be deleted.
+func TestDeleteWhileAnotherAgentLoads(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "sessions")
+			slow := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+			answer := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+				return fakedroid.Later{After: 2 * time.Second, Then: func(map[string]any) (any, string) {
+					if fails {
+						return nil, "no"
+					}
+					return nil, ""
+				}}, ""
+			})
+			slow.options = append(slow.options, answer)
+			id := slow.store.Add("/workspace")
+			file(t, root, id, "A")
+			one, other := agentOn(t, slow, root), agentOn(t, newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), root)
+			load := one.request("session/load", sessionParamsOf(id))
+			time.Sleep(time.Second)
+			deletes := func() string {
+				if refused := other.call("session/delete", sessionParamsOf(id)).Error; refused != nil {
+					return refused.Message
+				}
+				return ""
+			}
+			require.Contains(t, deletes(), "it is open in another window or program of yours; close it there first")
+			require.FileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+			require.Equal(t, fails, one.await(load).Error != nil)
+			if !fails {
+				require.Contains(t, deletes(), "it is open in another window")
+				require.Nil(t, one.call("session/close", sessionParamsOf(id)).Error)
+			}
+			time.Sleep(time.Minute) // droid leaves
+			require.Empty(t, deletes())
+			require.NoFileExists(t, filepath.Join(root, "-workspace", id+".jsonl"))
+		})
+	}
+}
+
+// An agent that has a session open deletes it while another one, which has loaded it, still looks whether the first one
+// leaves: the other one keeps it, and is told nothing, since it is alone then.
+func TestDeleteWhileAnotherAgentLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := filepath.Join(t.TempDir(), "sessions")
+		one, other := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		other.options = append(other.options, fakedroid.WithSessions(&one.store))
+		first, second := agentOn(t, one, root), agentOn(t, other, root)
+		first.beginSession()
+		require.Equal(t, "end_turn", first.run("one"))
+		file(t, root, first.session, "A")
+		second.session = first.session
+		require.Nil(t, second.call("session/load", sessionParamsOf(first.session)).Error)
+		time.Sleep(leavingTime / 2)
+		answer := first.call("session/delete", sessionParamsOf(first.session))
+		require.NotNil(t, answer.Error, "the other agent has it open")
+		require.Contains(t, answer.Error.Message, "it is open in another window or program of yours; close it there first")
+		require.FileExists(t, filepath.Join(root, "-workspace", first.session+".jsonl"))
+		time.Sleep(time.Hour)
+		require.Equal(t, "end_turn", second.run("two"))
+		require.NotContains(t, strings.Join(second.updates(), "\n"), "another window")
+		require.Nil(t, second.call("session/delete", sessionParamsOf(first.session)).Error)
+		require.NoFileExists(t, filepath.Join(root, "-workspace", first.session+".jsonl"))
+	})
+}
+
+// Where it could not be noted that a session is open, the next prompt notes it. The user is told once of another window.
+func TestMarkIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, root := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats()), filepath.Join(t.TempDir(), "sessions")
+		e := agentOn(t, f, root)
+		marks := filepath.Join(filepath.Dir(root), "droid-acp-open")
+		require.NoError(t, os.MkdirAll(filepath.Dir(marks), 0o700))
+		require.NoError(t, os.WriteFile(marks, nil, 0o600)) // no directory
+		id := f.store.Add("/workspace")
+		file(t, root, id, "A")
+		e.session = id
+		require.Nil(t, e.call("session/load", sessionParamsOf(id)).Error)
+		e.settle()
+		require.NoError(t, os.Remove(marks))
+		require.Equal(t, "end_turn", e.run("one"))
+		e.settle()
+		held, err := store.New(root, zap.NewNop()).IsOpen(id)
+		require.NoError(t, err)
+		require.True(t, held)
+		require.NotContains(t, strings.Join(e.updates(), "\n"), "another window")
 	})
 }
 
@@ -369,11 +503,11 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 			require.Equal(t, e.session, s.out.Session(), "the editor keeps its id")
 		})
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(e.session))
+		require.Equal(t, []string{e.session, to}, e.threadIDs(e.session))
 		require.NoError(t, e.agent.cfg.Store.Link(store.Link{From: to, To: to, Kind: store.LinkStays}))
 		e.inside(func(s *Session) { s.followTo(to) })
 		synctest.Wait()
-		require.Equal(t, []string{e.session, to}, e.agent.cfg.Store.Thread(to), "it is there already")
+		require.Equal(t, []string{e.session, to}, e.threadIDs(to), "it is there already")
 	})
 }
 

@@ -517,7 +517,7 @@ func (w *world) finish() {
 				title.unsure = true // the other window may have gone on in another session
 			}
 		}
-		ids := w.wins[0].agent.cfg.Store.Thread(session)
+		ids := w.wins[0].threadIDs(session)
 		if got := w.wins[0].agent.cfg.Store.Title(ids[len(ids)-1]); !title.unsure && title.win != nil && got != title.want {
 			w.breaks("a title is lost: %s has %q in place of %q", session, got, title.want)
 		}

@@ -38,7 +38,13 @@ func (o *Opener) Find(ctx context.Context, id string) (store.Session, error) {
 
 // IsOpen reports whether another agent has a session open.
 func (o *Opener) IsOpen(ctx context.Context, id string) (bool, error) {
-	return ofSession(ctx, o, "Store.IsOpen", id, sure(o.cfg.Store.IsOpen))
+	return ofSession(ctx, o, "Store.IsOpen", id, o.cfg.Store.IsOpen)
+}
+
+// Free is an error when an agent has a session open or loads it (store.ErrOpenElsewhere), or may do so.
+func (o *Opener) Free(ctx context.Context, id string) error {
+	_, err := ofSession(ctx, o, "Store.Free", id, func(id string) (struct{}, error) { return struct{}{}, o.cfg.Store.Free(id) })
+	return err
 }
 
 // Marked is when an agent noted last that it has a session open.
@@ -63,9 +69,19 @@ func (o *Opener) NotOwn(ctx context.Context, cwd, server string) (why string, er
 	return files.Within(ctx, o.calls, "Trust.NotOwn", cwd, func(cwd string) (string, error) { return o.cfg.Trust.NotOwn(cwd, server) })
 }
 
-// MarkOpen notes in the store that this agent has a session open. When ctx ends while the note is being made, it is
-// still waited for a moment: who deletes the session next would find it. A note that comes later yet is taken back.
+// MarkOpen notes in the store that this agent has a session open.
 func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ error) {
+	return o.mark(ctx, "Store.MarkOpen", id, o.cfg.Store.MarkOpen)
+}
+
+// MarkLoading notes in the store that this agent is about to have droid load a session.
+func (o *Opener) MarkLoading(ctx context.Context, id string) (release func(), _ error) {
+	return o.mark(ctx, "Store.MarkLoading", id, o.cfg.Store.MarkLoading)
+}
+
+// mark makes a note in the store, within a bound. When ctx ends meanwhile, it is still waited for a moment: who deletes
+// the session next would find it. A note that comes later yet is taken back.
+func (o *Opener) mark(ctx context.Context, call files.Call, id string, make func(id string) (func(), error)) (release func(), _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -78,8 +94,8 @@ func (o *Opener) MarkOpen(ctx context.Context, id string) (release func(), _ err
 		release func()
 		keep    func() bool
 	}
-	made, err := files.WithinAtEnd(waiting, o.calls, "Store.MarkOpen", "session "+id, func(string) (n note, err error) {
-		if n.release, err = o.cfg.Store.MarkOpen(id); err == nil {
+	made, err := files.WithinAtEnd(waiting, o.calls, call, "session "+id, func(string) (n note, err error) {
+		if n.release, err = make(id); err == nil {
 			n.keep = context.AfterFunc(left, n.release)
 		}
 		return n, err
@@ -141,7 +157,7 @@ type Open struct {
 	ID       string                  // of the stored session
 	Messages int                     // how many of its messages droid is asked for, see droid.LoadParams
 	CWD      string                  // where the session works from then on; "" for where it did
-	Mine     bool                    // this agent has noted that it is open
+	Held     error                   // why another agent has it open, or may have; nil where this one alone has it
 	Copy     *Copied                 // has droid copy it, and go on with the copy if there is a CWD; nil for no copy
 }
 
@@ -180,7 +196,7 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 	if open.CWD == "" {
 		return client.Load(ctx, p)
 	}
-	if err := o.place(ctx, p.SessionID, open.CWD, open.Mine); err != nil {
+	if err := o.place(ctx, p.SessionID, open.CWD, open.Held); err != nil {
 		return nil, err
 	}
 	info, err := client.Load(ctx, p)
@@ -192,22 +208,16 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 
 // place has droid go on with a stored session in cwd. It reads files, and writes the
 // session's file if droid would go on elsewhere.
-func (o *Opener) place(ctx context.Context, id, cwd string, mine bool) error {
+func (o *Opener) place(ctx context.Context, id, cwd string, held error) error {
 	found, err := o.Find(ctx, id)
 	switch {
 	case errors.Is(err, files.ErrHangs):
 		return err
 	case err != nil || found.CWD == "" || o.sameDirectory(ctx, found.CWD, cwd):
 		return nil // droid says what is wrong with it
-	}
-	held := false
-	if !mine {
-		held, err = o.IsOpen(ctx, id)
-	}
-	if err != nil {
-		return err
-	}
-	if held {
+	case held != nil && !errors.Is(held, store.ErrOpenElsewhere):
+		return held
+	case held != nil:
 		return elsewhere(cwd, found.CWD, "it is open in another window or program of yours. Close it there first.")
 	}
 	if _, err := files.Within(ctx, o.calls, "Store.SetCWD", "session "+id, files.Done(func() error { return o.cfg.Store.SetCWD(id, cwd) })); err != nil {

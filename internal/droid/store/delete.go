@@ -29,7 +29,7 @@ var companions = []string{".settings.json", ".settings.json.bak"}
 //
 // An id that the store does not have, or could not have, is no error, nor is
 // one that another process deletes at the same time. If some process holds one of the
-// sessions (Hold), none is deleted: 0.99 would begin a new file without a beginning
+// sessions, or loads it (Free), none is deleted: 0.99 would begin a new file without a beginning
 // under the same name, 0.225 would lose what comes after. A droid that nobody
 // holds a session for, such as one in a terminal, is not noticed: it keeps no file
 // open (0.99 to 0.225).
@@ -41,7 +41,7 @@ func (s *Store) Delete(ids ...string) error {
 		}
 		from, err := s.conversations(id)
 		if err == nil && len(from) > 0 {
-			err = s.free(id)
+			err = s.Free(id)
 		}
 		if err != nil {
 			return fmt.Errorf("deleting session %s: %w", id, err)
@@ -63,21 +63,6 @@ func (s *Store) Delete(ids ...string) error {
 type stored struct {
 	id   string
 	dirs []directory
-}
-
-var errOpenElsewhere = errors.New("it is open in another window or program of yours; close it there first")
-
-// free is an error when somebody holds a session, or may hold it.
-func (s *Store) free(id string) error {
-	held, err := s.isOpen(id)
-	if err != nil {
-		return fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s and try again",
-			err, filepath.Join(filepath.Dir(s.root), openName))
-	}
-	if held {
-		return errOpenElsewhere
-	}
-	return nil
 }
 
 // conversations are the directories that have a file of this id. A directory that

@@ -360,6 +360,28 @@ func TestDeleteOfAnOpenSession(t *testing.T) {
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
+// A session that a droid is about to load is not deleted either. That is no news for who has it open.
+func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
+	s := newStore(t)
+	path := s.session("mine", abs("/w"), 1)
+	other := New(s.root, s.log)
+	open, err := s.MarkOpen("mine")
+	require.NoError(t, err)
+	at := s.Marked("mine")
+	loading, err := other.MarkLoading("mine")
+	require.NoError(t, err)
+	require.Equal(t, at, s.Marked("mine"))
+	open()
+	require.False(t, isOpen(t, other, "mine"), "its own note is not in its way")
+	require.ErrorIs(t, s.Free("mine"), ErrOpenElsewhere)
+	require.ErrorIs(t, s.Delete("mine"), ErrOpenElsewhere)
+	require.FileExists(t, path)
+	loading()
+	require.NoError(t, s.Delete("mine"))
+	require.NoFileExists(t, path)
+	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
+}
+
 // What processes that were killed have left does not gather.
 func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	s := newStore(t)
@@ -372,7 +394,7 @@ func TestHoldSweepsWhatIsLeft(t *testing.T) {
 	release, err := s.MarkOpen("mine")
 	require.NoError(t, err)
 	require.Len(t, filesIn(t, dir), 2)
-	require.True(t, s.IsOpen("kept"))
+	require.True(t, isOpen(t, s.Store, "kept"))
 	release()
 	kept()
 	require.Empty(t, filesIn(t, dir))
@@ -390,13 +412,13 @@ func TestHoldAtOnce(t *testing.T) {
 					t.Errorf("holding: %v", err)
 					return
 				}
-				if !s.IsOpen("mine") {
-					t.Error("it is held and nobody sees it")
+				if held, err := s.IsOpen("mine"); err != nil || !held {
+					t.Error("it is held and nobody sees it", err)
 				}
 				release()
 			}
 		})
 	}
 	all.Wait()
-	require.False(t, s.IsOpen("mine"))
+	require.False(t, isOpen(t, s.Store, "mine"))
 }

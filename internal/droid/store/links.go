@@ -38,16 +38,31 @@ var errLinksBusy = errors.New("another program has kept it locked for 2 seconds"
 
 func (s *Store) linksPath() string { return filepath.Join(filepath.Dir(s.root), LinksName) }
 
-// links are the links that the file has. A file that cannot be read has none.
+// links are readLinks, none where they cannot be read: for what does no harm without them.
 func (s *Store) links() *linkSet {
-	if s.err != nil {
-		return newLinkSet()
-	}
-	data, err := tail(s.linksPath(), linksRead)
+	set, err := s.readLinks()
 	if err != nil {
 		s.log.Warn("threads that went on in other sessions are not known", zap.Error(err))
+		return newLinkSet()
 	}
-	return parseLinks(data)
+	return set
+}
+
+// readLinks are the links that the file has. What does not exist, or is no file, has none.
+func (s *Store) readLinks() (*linkSet, error) {
+	if s.err != nil {
+		return newLinkSet(), nil
+	}
+	data, err := tail(s.linksPath(), linksRead)
+	if err != nil && !errors.Is(err, files.ErrNotRegular) {
+		return nil, goesOnUnknown(err)
+	}
+	return parseLinks(data), nil
+}
+
+// goesOnUnknown is why nobody can tell in which session a thread goes on; err names a file.
+func goesOnUnknown(err error) error {
+	return fmt.Errorf("it cannot be read in which session this conversation goes on: %w; see that you may read that, and that the disk works", err)
 }
 
 // tail returns the last lines of a file, at most max bytes of it. A file that does

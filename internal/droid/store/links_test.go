@@ -44,7 +44,7 @@ func TestLinkFile(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d"}, s.Thread("a"))
 	require.Error(t, s.Link(Link{From: "a", To: "../b"}))
 	require.Error(t, Unknown(os.ErrInvalid).Link(Link{From: "a", To: "b"}))
-	require.Equal(t, []string{"a"}, Unknown(os.ErrInvalid).Thread("a"))
+	require.Equal(t, []string{"a"}, threadOf(t, Unknown(os.ErrInvalid), "a"))
 	require.NoError(t, None().Link(Link{From: "a", To: "b"}))
 	require.Equal(t, []string{"../a"}, s.Thread("../a"))
 }

@@ -35,6 +35,29 @@ func TestLock(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "c again": 1, "late": 1}, released)
 }
 
+// TestLockThatFailed: what could not be held is tried again, and it is still known that others had it open.
+func TestLockThatFailed(t *testing.T) {
+	var l Lock
+	_ = l.Begin("a")
+	l.Looked("a", true)
+	l.Failed("b")
+	require.True(t, l.Is("a"))
+	l.Failed("a")
+	require.False(t, l.Is("a"))
+	require.Nil(t, l.Begin("a"))
+	require.True(t, l.Is("a"))
+	others, known := l.Others()
+	require.True(t, others)
+	require.False(t, known, "they are looked for again")
+	require.False(t, l.Holds("a"))
+	require.Nil(t, l.Held("a", func() {}, time.Time{}))
+	l.Failed("a")
+	require.True(t, l.Holds("a"))
+	_ = l.Begin("b")
+	others, _ = l.Others()
+	require.False(t, others)
+}
+
 // TestJoined: who has a session open sees that another process opened it later, once for each.
 func TestJoined(t *testing.T) {
 	synctest.Test(t, testJoined)
@@ -74,7 +97,7 @@ func TestNone(t *testing.T) {
 	release, err := s.MarkOpen("a")
 	require.NoError(t, err)
 	release()
-	require.False(t, s.IsOpen("a"))
+	require.False(t, isOpen(t, s, "a"))
 	_, err = s.Find("a")
 	require.ErrorIs(t, err, errNone)
 	require.Empty(t, s.Title("a"))

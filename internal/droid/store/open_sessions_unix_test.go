@@ -27,7 +27,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 		release, err := s.MarkOpen("mine")
 		require.NoError(t, err)
 		require.Empty(t, filesIn(t, dir), "what cannot be locked is no hold")
-		require.False(t, s.IsOpen("mine"))
+		require.False(t, isOpen(t, s.Store, "mine"))
 		release()
 	}
 	s.goesOn("a", "b", 1)
@@ -36,7 +36,10 @@ func TestStoreWithoutLocks(t *testing.T) {
 	require.Len(t, logs.All(), 1)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600))
-	require.False(t, s.IsOpen("mine"))
+	held, err := s.IsOpen("mine")
+	require.ErrorContains(t, err, "cannot be told")
+	require.ErrorContains(t, err, dir)
+	require.False(t, held)
 	require.ErrorContains(t, s.Delete("mine"), "cannot be told")
 	require.FileExists(t, path)
 	require.NoError(t, os.Remove(filepath.Join(dir, "mine")))
@@ -53,6 +56,45 @@ func TestLinksThatCannotBeRead(t *testing.T) {
 	to, err := os.Readlink(s.linksPath())
 	require.NoError(t, err)
 	require.Equal(t, LinksName, to)
+}
+
+// Where it cannot be read in which session a thread goes on, that is no answer: the error names the file and says what
+// to do. A list has each session for itself.
+func TestThreadWhoseLinksCannotBeRead(t *testing.T) {
+	s := newStore(t)
+	s.session("a", abs("/w"), 1)
+	s.session("b", abs("/w"), 2)
+	s.goesOn("a", "b", 1)
+	require.NoError(t, os.Rename(s.linksPath(), s.linksPath()+".kept"))
+	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: nobody can read it
+	ids, err := s.Store.Thread("a")
+	require.Nil(t, ids)
+	require.ErrorContains(t, err, s.linksPath())
+	require.ErrorContains(t, err, "too many levels")
+	require.ErrorContains(t, err, "see that you may read")
+	_, err = threadsOf(t, s.Store).IDs(t.Context(), "a")
+	require.ErrorContains(t, err, s.linksPath())
+	require.Len(t, s.list("", 0), 2)
+	require.NoError(t, os.Rename(s.linksPath()+".kept", s.linksPath()))
+	require.Equal(t, []string{"a", "b"}, s.Thread("a"))
+
+	require.NoError(t, os.Rename(s.root, s.root+".away"))
+	require.NoError(t, os.Symlink(filepath.Base(s.root), s.root))
+	_, err = s.Store.Thread("a")
+	require.ErrorContains(t, err, "reading droid's sessions", "droid's own UI may have compacted it")
+}
+
+// A mark that cannot be looked at does not say that nobody has the session open.
+func TestMarkThatCannotBeLookedAt(t *testing.T) {
+	s := newStore(t)
+	path := s.session("mine", abs("/w"), 1)
+	mark := filepath.Join(filepath.Dir(s.root), openName, "mine")
+	require.NoError(t, os.Mkdir(filepath.Dir(mark), 0o700))
+	require.NoError(t, os.Symlink("mine", mark))
+	_, err := s.IsOpen("mine")
+	require.ErrorContains(t, err, "cannot be told")
+	require.ErrorContains(t, s.Delete("mine"), "cannot be told")
+	require.FileExists(t, path)
 }
 
 // What cannot be looked at is not called missing without saying why.

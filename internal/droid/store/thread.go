@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
 	"droid-acp/internal/droid/stream"
 )
 
@@ -20,16 +18,21 @@ import (
 // the thread began with, those that came after it, and the newest. There is at least
 // the id itself, which need not be in the store. Sessions that the store no longer
 // has are among the ids, since an editor may know the thread by them, but the last
-// one is in the store if any of those after id is.
-func (s *Store) Thread(id string) []string {
+// one is in the store if any of those after id is. The error says that it cannot be told, and
+// what to do: who went on without would work on a conversation from before.
+func (s *Store) Thread(id string) ([]string, error) {
 	if s.err != nil || !stream.ValidSessionID(id) {
-		return []string{id}
+		return []string{id}, nil
 	}
 	files, _, err := s.candidates(context.Background(), new(skips))
 	if err != nil {
-		s.log.Warn("what was compacted in droid's own UI is not known", zap.Error(err))
+		return nil, goesOnUnknown(err)
 	}
-	return newFamily(s.links(), files).thread(id)
+	links, err := s.readLinks()
+	if err != nil {
+		return nil, err
+	}
+	return newFamily(links, files).thread(id), nil
 }
 
 // Title is what List calls the thread whose newest session this is, "" when it has no

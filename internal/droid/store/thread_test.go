@@ -211,7 +211,7 @@ func TestDeleteOfAThread(t *testing.T) {
 
 	release, err := s.MarkOpen("b")
 	require.NoError(t, err)
-	require.ErrorIs(t, s.Delete(s.Thread("a")...), errOpenElsewhere)
+	require.ErrorIs(t, s.Delete(s.Thread("a")...), ErrOpenElsewhere)
 	require.Equal(t, before, filesIn(t, s.root))
 	release()
 

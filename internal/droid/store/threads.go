@@ -25,7 +25,7 @@ func NewThreads(store func() *Store, calls *files.Calls, log *zap.Logger) *Threa
 
 // IDs are the ids of the thread that a session belongs to, the oldest first.
 func (t *Threads) IDs(ctx context.Context, id string) ([]string, error) {
-	return files.Within(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id), nil })
+	return files.Within(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id) })
 }
 
 // FollowUp is what becomes of a second prompt in the thread with these ids, as its user set

@@ -109,6 +109,26 @@ func newStore(t testing.TB) testStore {
 	return testStore{New(root, zap.New(core)), t, logs}
 }
 
+// Thread is Store.Thread where the files can be read.
+func (s testStore) Thread(id string) []string {
+	s.t.Helper()
+	return threadOf(s.t, s.Store, id)
+}
+
+func threadOf(t testing.TB, s *Store, id string) []string {
+	t.Helper()
+	ids, err := s.Thread(id)
+	require.NoError(t, err)
+	return ids
+}
+
+func isOpen(t testing.TB, s *Store, id string) bool {
+	t.Helper()
+	held, err := s.IsOpen(id)
+	require.NoError(t, err)
+	return held
+}
+
 // write writes a file of the store with this time.
 func (s testStore) write(dir, name, content string, updated time.Time) string {
 	s.t.Helper()

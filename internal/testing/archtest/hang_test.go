@@ -18,7 +18,7 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
 // longer than a bound, and the first argument that is a text names it.
-var bounders = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|.*\.calls\.AtEnd|.*\.atEnd)$`)
+var bounders = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|o\.mark|.*\.calls\.AtEnd|.*\.atEnd)$`)
 
 // bounded are the packages whose calls go through a bounder.
 var bounded = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
