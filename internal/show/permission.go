@@ -141,7 +141,7 @@ func planNames(tools []stream.PermissionToolUse) []string {
 // tellPlans shows several plans to a user who could pick one only blindly.
 func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 	for _, tool := range ev.Tools {
-		v.tell(messageText(tool))
+		v.tell(permissionText(tool, true))
 	}
 	v.tell("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }

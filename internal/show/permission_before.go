@@ -24,7 +24,7 @@ import (
 // is one, else before all that is decided, which stands last, and whole.
 func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
 	asked = call
-	diffs := onlyDiffs(call.Content)
+	diffs, others := parted(call.Content)
 	before := call
 	before.SessionUpdate, before.Content = "tool_call_update", diffs
 	if always != "" && (v.client.RequestContent || v.client.CallContent) {
@@ -46,10 +46,14 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 		text = []string{contentText(v.cwd, diffs)}
 	case v.client.CallContent:
 		text = nil
-	case v.client.NoDiffs, len(ev.Tools) > 1:
+	case v.client.NoDiffs, len(ev.Tools) > 1, v.client.OneDiff && len(diffs) > 0 && len(call.Content) > 1:
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
-		text = append(text, messageText(ev.Tools[0]))
+		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
+			text = append(text, riskText(command.Details)) // it is the title
+		} else {
+			text = append(text, contentText(v.cwd, others))
+		}
 		if !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
 			text = append(text, contentText(v.cwd, diffs)) // of a new file some show nothing
 		}
@@ -66,25 +70,16 @@ func paragraphs(texts ...string) (all string) {
 	return all
 }
 
-func onlyDiffs(content []protocol.ToolContent) (diffs []protocol.ToolContent) {
+// parted are the diffs of content, and all else.
+func parted(content []protocol.ToolContent) (diffs, others []protocol.ToolContent) {
 	for _, c := range content {
 		if c.Type == "diff" {
 			diffs = append(diffs, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return diffs
-}
-
-// messageText is what no title says of a tool that waits for permission, for a client
-// that may show diffs. A command is the title of its call, so only its risk is left.
-func messageText(tool stream.PermissionToolUse) string {
-	switch {
-	case changesFiles(tool):
-		return ""
-	case tool.Confirmation == "exec" && tool.Details.FullCommand != "":
-		return riskText(tool.Details)
-	}
-	return permissionText(tool, false)
+	return diffs, others
 }
 
 // contentText is the content of a call as one text.

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,6 +73,32 @@ func TestShownBeforeARequest(t *testing.T) {
 			ev := askedAbout(newFileAsked())
 			d := newHarness(tc.client)
 			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
+		})
+	}
+	many := ""
+	for i := range maxChanges + 1 {
+		many += fmt.Sprintf("*** Add File: %d\n+x\n", i)
+	}
+	for name, tc := range map[string]struct{ patch, want string }{
+		"a file goes that no diff shows":        {"*** Delete File: a.bin", "notice new-1: Deletes a.bin"},
+		"a file is renamed that no diff shows":  {"*** Update File: a.bin\n*** Move to: b.bin", "notice new-1: Renames a.bin to b.bin"},
+		"more than a diff shows":                {"*** Add File: n.txt\n+" + strings.Repeat("x", maxDiff+1), "notice new-1: n.txt is large (1.0 MB); its change is too long to be shown whole. The new text begins:"},
+		"more changes than are shown":           {many, "1 more changes are too many to be shown here: 100"},
+		"a file goes, and one comes":            {"*** Delete File: a.bin\n*** Add File: n.txt\n+x", "notice new-1: Deletes a.bin\n\n**n.txt**\n\n```diff\n+x\n```"},
+		"a patch that nobody knows how to read": {"*** odd", "notice new-1: ```diff\n*** Begin Patch\n*** odd\n*** End Patch\n```"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := "*** Begin Patch\n" + strings.TrimSpace(tc.patch) + "\n*** End Patch"
+			tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "e", Name: "ApplyPatch", Input: input(t, map[string]any{"input": patch})}, Confirmation: "apply_patch",
+				Details: stream.PermissionDetails{PatchContent: patch}}
+			for _, oneDiff := range []bool{false, true} {
+				d := newHarness(traits(func(c *protocol.ClientTraits) { c.OneDiff = oneDiff }))
+				d.disk["/workspace/a.bin"] = "\xff"
+				d.event(started("e", "ApplyPatch", string(tool.ToolUse.Input)))
+				ev := askedAbout(tool)
+				shown := short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before)
+				require.Contains(t, shown[len(shown)-1], tc.want)
+			}
 		})
 	}
 }
