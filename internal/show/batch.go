@@ -19,7 +19,7 @@ func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, af
 	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
 	var own []protocol.ToolCall
 	for _, tool := range ev.Tools {
-		one, keep := v.permissionCall(tool)
+		one, keep := v.permissionCall(tool, false)
 		title := FirstLine(string(one.Title))
 		titles = append(titles, title)
 		shown.Content = append(shown.Content, protocol.TextContent("**"+title+"**"))

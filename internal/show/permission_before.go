@@ -121,15 +121,12 @@ func signed(sign, text string) string {
 	return b.String()
 }
 
-// askedText is permissionText, but for a command that the client shows already because it
-// is in the input of the call.
-func (v *View) askedText(tool stream.PermissionToolUse, shown bool) string {
-	d, input := tool.Details, tool.ToolUse.Input
-	if v.client.OwnCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
-		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
-		return strings.TrimSpace(riskText(d))
-	}
-	return permissionText(tool, shown)
+// showsCommand reports whether the client shows the command of a request, all of it, because it is in the
+// input of the call.
+func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
+	command, input := tool.Details.FullCommand, tool.ToolUse.Input
+	return v.client.OwnCommand && tool.Confirmation == "exec" && command != "" && command == parseToolInput(input).Command &&
+		command == visible.Text(command) && len(input) <= maxRaw
 }
 
 // permissionTitle says what a request is about, as far as a line can: many clients

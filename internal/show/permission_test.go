@@ -120,6 +120,15 @@ func TestCommandThatTheClientShows(t *testing.T) {
 		long.ToolUse.Input = json.RawMessage(`{"command":"` + long.Details.FullCommand + `"}`)
 		require.Equal(t, shown, strings.Contains(content(long), "xxx"), "an input that is too long is not passed on")
 	}
+	hidden := commandAsked()
+	hidden.Details.FullCommand, hidden.ToolUse.Input = "make \u202e", json.RawMessage(`{"command":"make \u202e"}`)
+	require.Equal(t, "```sh\nmake \\u202e\n```\n\nRisk: medium", content(hidden), "the client shows it as it is")
+	lines := commandAsked()
+	lines.Details.FullCommand, lines.ToolUse.Input = "echo\nrm x", json.RawMessage(`{"command":"echo\nrm x"}`)
+	require.Equal(t, "Risk: medium", content(lines))
+	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, Setting{Mode: stream.ModeNormal}).Next()
+	require.Equal(t, "**echo …**|```sh\necho\nrm x\n```\n\nRisk: medium|**make**|```sh\nmake\n```\n\nRisk: medium", texts(step.Choice.ToolCall.Content),
+		"a request for several has no input")
 }
 
 // A request for several tools has an entry of its own. When it is answered, that ends,

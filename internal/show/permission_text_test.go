@@ -116,7 +116,7 @@ func TestAskedChangesWithoutTexts(t *testing.T) {
 	tool := asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** odd","files":[
 		{"filePath":"a.txt","operation":"update","oldContent":"one\n"},{"filePath":"b.txt","operation":"create","newContent":"x"}]}`)
 	require.Empty(t, askedChanges(tool, nil, s.cwd))
-	shown, _ := s.permissionCall(tool)
+	shown, _ := s.permissionCall(tool, true)
 	require.Equal(t, "```diff\n*** odd\n```", texts(shown.Content))
 }
 
