@@ -28,7 +28,7 @@ func (l *changeList) add(more ...change) {
 	}
 	for _, c := range more {
 		if before := l.whole(c.path); before != nil && !c.part {
-			*before = whole(c.path, before.old, c.new)
+			*before = before.to(c.new)
 			continue
 		}
 		l.at[c.path] = append(l.at[c.path], len(l.list))

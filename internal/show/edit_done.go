@@ -27,7 +27,7 @@ func (v *View) done(changes []change, result json.RawMessage) (made, without []c
 		case lines != nil && len(changes) == 1:
 			return []change{*lines}, nil
 		case !c.part && !same(now, c.old):
-			made = append(made, whole(c.path, c.old, now))
+			made = append(made, c.to(now))
 		case !c.part && len(changes) > 1:
 			without = append(without, c)
 		default:

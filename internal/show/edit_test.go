@@ -266,6 +266,40 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 			require.Len(t, changeLocations(changes), 2)
 		}
 	}
+	// Nor is a text that is put over it shown as that of a new file, also in the end.
+	const text = "The text for a.bin:\n\n```\nx\n```"
+	moved := filepath.Join(s.cwd, "c.txt")
+	for _, tc := range []struct {
+		tool    string
+		input   map[string]any
+		details stream.PermissionDetails
+		want    string
+	}{
+		{"Create", map[string]any{"file_path": "a.bin", "content": "x\n"}, stream.PermissionDetails{Type: "create", FilePath: "a.bin", Content: textOf("x\n")}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"},
+			stream.PermissionDetails{Type: "apply_patch", FilePath: "a.bin", OldContent: textOf(""), NewContent: textOf("x\n")}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "a.bin", Operation: "create", NewContent: textOf("x\n")}}}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "a.bin", Operation: "create", OldContent: textOf("z\n"), NewContent: textOf("x\n")}}}, "diff"},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+z\n*** Update File: a.bin\n-z\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Delete File: a.bin\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: c.txt\n*** Move to: a.bin\n-y\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, "diff|" + text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: c.txt\n*** Move to: a.bin\n-y\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "c.txt", MoveTo: "a.bin", Operation: "update", OldContent: textOf("y\n"), NewContent: textOf("x\n")}}}, "diff|" + text},
+	} {
+		raw := input(t, tc.input)
+		s.disk[moved] = "y\n"
+		s.event(started("t", tc.tool, string(raw)), ran("t"))
+		tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "t", Name: tc.tool, Input: raw}, Confirmation: tc.details.Type, Details: tc.details}
+		ev := askedAbout(tool)
+		step, _ := s.Permission(ev, s.texts(s.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Next()
+		require.Equal(t, tc.want, texts(step.Choice.ToolCall.Content), "%s", raw)
+		delete(s.disk, moved)
+		out := s.Event(s.moment(), ended("t", tc.tool, "done"), s.texts(s.Needs(ended("t", tc.tool, "done"))...))
+		require.Equal(t, tc.want, texts(out[len(out)-1].(protocol.ToolCall).Content), "%s", raw)
+	}
 }
 
 // droid 0.99 adds the first of two files and calls that a success.

@@ -72,6 +72,7 @@ func TestShownBeforeARequest(t *testing.T) {
 			require.Empty(t, p.After)
 			ev := askedAbout(newFileAsked())
 			d := newHarness(tc.client)
+			d.event(started("e", "Create", string(newFileAsked().ToolUse.Input)))
 			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
 		})
 	}
@@ -240,7 +241,7 @@ func TestLinesOfADroid(t *testing.T) {
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
-	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
+	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), Setting{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
 	require.Equal(t, "x\n", *out[0].(protocol.ToolCall).Content[0].NewText)
 

@@ -105,7 +105,7 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 	require.Equal(t, []change{
 		whole("/w/a", textOf("x"), nil),
 		whole("/w/b", textOf("x"), nil),
-		whole("/w/c", nil, textOf("y")),
+		over("/w/c", nil, false, textOf("y")), // nobody has looked whether there is one
 	}, got)
 }
 
