@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
+	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"
 )
 
@@ -98,25 +100,31 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 
 // diffText is a diff for clients that show none.
 func diffText(cwd string, c protocol.ToolContent) string {
-	before, after := changedLines(orEmpty(c.OldText), *c.NewText)
-	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
+	diff := signedLines(orEmpty(c.OldText), *c.NewText)
+	shown := beginning(diff)
+	text := "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", shown)
+	if left := strings.Count(diff, "\n") - strings.Count(shown, "\n"); left > 0 {
+		text += fmt.Sprintf("\n\n%d more lines of this diff are not shown.", left)
+	}
+	return text
 }
 
-// signedLines are the lines of two texts with the signs of a diff. The lines that both
-// begin with, and those that both end with, stand once.
+// signedLines are the lines that change, and three around them, with the signs of a diff; of equal texts all
+// lines. A sign stands for those in between.
 func signedLines(before, after string) string {
-	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	begin, end := common(a, b)
-	join := func(lines []string) string { return strings.Join(lines, "") }
-	return signed(" ", join(a[:begin])) + signed("-", join(a[begin:len(a)-end])) +
-		signed("+", join(b[begin:len(b)-end])) + signed(" ", join(a[len(a)-end:]))
-}
-
-// signed puts a sign before each line.
-func signed(sign, text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	for _, l := range udiff.Lines(before, after) {
+		switch {
+		case l.Kind == udiff.Hunk && b.Len() > 0:
+			b.WriteString("…\n")
+		case l.Kind != udiff.Hunk && l.Kind != udiff.Remark:
+			b.WriteString(l.Text + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		for line := range strings.Lines(after) {
+			b.WriteString(" " + strings.TrimSuffix(line, "\n") + "\n")
+		}
 	}
 	return b.String()
 }
