@@ -62,11 +62,11 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 // notChanged names the files that a call left as they were, and why.
 func notChanged(cwd string, changes []change, result json.RawMessage) string {
 	failed := failedFiles(cwd, result)
-	return "Not changed by droid: " + fileNames(cwd, changes, func(path string) string {
+	return "Not changed by droid: " + fileNames(cwd, changes, func(path, name string) string {
 		if why := failed[path]; why != "" {
-			return " (" + why + ")"
+			return verbatim(name) + " (" + verbatim(why) + ")"
 		}
-		return ""
+		return verbatim(name)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -312,6 +313,19 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
 	require.Equal(t, "x\n", *update.Content[0].NewText)
 	require.Len(t, update.Locations, 1)
+
+	for want, c := range map[string]change{
+		"Deletes `__a__`":                      whole("/w/__a__", nil, nil),
+		"Renames `__a__` to b":                 {path: "/w/b", from: "/w/__a__", part: true},
+		"Deletes `__a__` (1.0 MB)":             whole("/w/__a__", textOf(strings.Repeat("x", maxDiff+1)), nil),
+		"The text for `__a__`:\n\n```\nx\n```": over("/w/__a__", nil, false, textOf("x")),
+	} {
+		require.Equal(t, want, texts(c.content("/w")))
+	}
+	list := slices.Repeat([]change{{path: "/w/b", part: true}}, maxChanges)
+	require.Contains(t, texts(diffs("/w", append(list, whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)))), "|2 more changes are too many to be shown here: `__a__`, c")
+	require.Equal(t, "Not changed by droid: `__a__` (`no <b>`), c", notChanged("/w", []change{whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)},
+		endedWith(t, `{"files":[{"file_path":"__a__","error":"no <b>"}]}`).Content))
 
 	// 0.225 goes on with the other files, and calls that a success too.
 	e = &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}

@@ -102,7 +102,7 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 func diffText(cwd string, c protocol.ToolContent) string {
 	diff := signedLines(orEmpty(c.OldText), *c.NewText)
 	shown := beginning(diff)
-	text := "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", shown)
+	text := "**" + verbatim(paths.Relative(cwd, c.Path)) + "**\n\n" + markdown.Fenced("diff", shown)
 	if left := strings.Count(diff, "\n") - strings.Count(shown, "\n"); left > 0 {
 		text += fmt.Sprintf("\n\n%d more lines of this diff are not shown.", left)
 	}

@@ -27,6 +27,8 @@ func TestDiffAsText(t *testing.T) {
 		diffText("/w", protocol.DiffContent("/w/a/b.go", textOf("one\ntwo"), textOf("one\n2"))))
 	require.Equal(t, "**a**\n\n```diff\n 2\n 3\n 4\n+5\n```",
 		diffText("/w", protocol.DiffContent("/w/a", textOf("1\n2\n3\n4\n"), textOf("1\n2\n3\n4\n5\n"))), "three lines around")
+	require.Equal(t, "**`a/[x](https:/evil/y).go`**\n\n```diff\n+x\n```",
+		diffText("/w", protocol.DiffContent("/w/a/[x](https:/evil/y).go", nil, textOf("x"))), "no link")
 	same := strings.Repeat("same line\n", 3000)
 	require.Equal(t, "**a**\n\n```diff\n-a\n+b\n same line\n same line\n same line\n…\n same line\n same line\n same line\n-end\n+evil\n```",
 		diffText("/w", protocol.DiffContent("/w/a", textOf("a\n"+same+"end\n"), textOf("b\n"+same+"evil\n"))), "far behind")

@@ -147,6 +147,13 @@ func TestRequestForSeveralTools(t *testing.T) {
 	require.Equal(t, "**make**|```sh\nmake\n```\n\nRisk: medium|**Create n.txt**|diff", texts(step.Choice.ToolCall.Content))
 	require.Equal(t, []protocol.Location{{Path: "/workspace/n.txt", Line: 1}}, step.Choice.ToolCall.Locations)
 	require.Equal(t, []string{"tool_call_update ask-r completed Asked about 2 actions: make; Create n.txt = make\n\nCreate n.txt", "tool_call_update e = diff"}, short(p.After))
+
+	one, two := newFileAsked(), newFileAsked()
+	one.ToolUse.Input, two.ToolUse.Input = json.RawMessage(`{"file_path":"pkg/__init__.py","content":"x\n"}`), json.RawMessage(`{"file_path":"b.py","content":"x\n"}`)
+	p = newHarness(named).Permission(askedAbout(one, two), nil, Setting{Mode: stream.ModeNormal})
+	step, _ = p.Next()
+	require.Regexp(t, `\*\*`+"`Create pkg/__init__.py`"+`\*\*\|.*\|\*\*Create b.py\*\*`, strings.ReplaceAll(texts(step.Choice.ToolCall.Content), "\n", ""))
+	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
 }
 
 // What the sandbox holds back has a title of its own, while it is asked about.

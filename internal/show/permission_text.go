@@ -118,7 +118,7 @@ func riskText(d stream.PermissionDetails) string {
 	}
 	text := "\n\nRisk: " + d.ImpactLevel
 	if d.RiskLevelReason != "" {
-		text += " (" + strings.Join(strings.Fields(d.RiskLevelReason), " ") + ")" // the model's words
+		text += " (" + verbatim(strings.Join(strings.Fields(d.RiskLevelReason), " ")) + ")" // the model's words
 	}
 	return text
 }
