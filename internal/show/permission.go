@@ -122,7 +122,7 @@ func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown 
 	}
 	text := permissionText(tool, len(changes) > 0)
 	if alone && v.showsCommand(tool) {
-		text = strings.TrimSpace(riskText(tool.Details))
+		text = strings.TrimSpace(besideCommand(tool))
 	}
 	if text != "" {
 		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))

@@ -52,7 +52,7 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
 		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
-			text = append(text, riskText(command.Details)) // it is the title
+			text = append(text, besideCommand(command)) // it is the title
 		} else {
 			text = append(text, contentText(v.cwd, others))
 		}

@@ -124,6 +124,11 @@ func TestCommandThatTheClientShows(t *testing.T) {
 	hidden := commandAsked()
 	hidden.Details.FullCommand, hidden.ToolUse.Input = "make \u202e", json.RawMessage(`{"command":"make \u202e"}`)
 	require.Equal(t, "```sh\nmake \\u202e\n```\n\nRisk: medium", content(hidden), "the client shows it as it is")
+	behind := commandAsked()
+	behind.ToolUse.Input = json.RawMessage(`{"command":"make","fireAndForget":true}`)
+	require.Equal(t, "It goes on in the background when the turn has ended.\n\nRisk: medium", content(behind))
+	require.Equal(t, []string{"tool_call_update c pending make", "notice new-1: " + always + "\n\nIt goes on in the background when the turn has ended.\n\nRisk: medium"},
+		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, Setting{Mode: stream.ModeNormal}).Before))
 	lines := commandAsked()
 	lines.Details.FullCommand, lines.ToolUse.Input = "echo\nrm x", json.RawMessage(`{"command":"echo\nrm x"}`)
 	require.Equal(t, "Risk: medium", content(lines))

@@ -54,7 +54,7 @@ func confirmationText(tool stream.PermissionToolUse) string {
 	case confirmSpec:
 		return planText(tool)
 	case "exec":
-		return commandText(d)
+		return commandText(tool)
 	case "mcp_tool":
 		return mcpText(tool)
 	case "sandbox_violation":
@@ -94,11 +94,20 @@ func planText(tool stream.PermissionToolUse) string {
 	return text
 }
 
-func commandText(d stream.PermissionDetails) string {
-	if d.FullCommand == "" {
+func commandText(tool stream.PermissionToolUse) string {
+	if tool.Details.FullCommand == "" {
 		return ""
 	}
-	return markdown.Fenced("sh", d.FullCommand) + riskText(d)
+	return markdown.Fenced("sh", tool.Details.FullCommand) + besideCommand(tool)
+}
+
+// besideCommand is what the user is told of a command that is asked about.
+func besideCommand(tool stream.PermissionToolUse) string {
+	text := riskText(tool.Details)
+	if LeavesRunning(tool.ToolUse.Name, tool.ToolUse.Input) {
+		text = "\n\nIt goes on in the background when the turn has ended." + text
+	}
+	return text
 }
 
 // mcpText is the tool of an MCP server with all that it would get.

@@ -23,6 +23,8 @@ func TestPermissionText(t *testing.T) {
 	for name, tc := range map[string]struct{ tool, input, details, want string }{
 		"command": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm -r x","command":"rm","impactLevel":"high","riskLevelReason":"deletes\n\nRisk: low"}`,
 			"```sh\nrm -r x\n```\n\nRisk: high (deletes Risk: low)"},
+		"command in the background": {"Execute", `{"command":"serve","fireAndForget":true}`, `{"type":"exec","fullCommand":"serve","impactLevel":"low"}`,
+			"```sh\nserve\n```\n\nIt goes on in the background when the turn has ended.\n\nRisk: low"},
 		"reason with a link": {"Execute", `{}`, `{"type":"exec","fullCommand":"x","impactLevel":"low","riskLevelReason":"[approved](http://x)"}`,
 			"```sh\nx\n```\n\nRisk: low (`[approved](http://x)`)"},
 		"command that is not there": {"Execute", `{"command":"rm"}`, `{"type":"exec","fullCommand":7,"impactLevel":"low"}`,
