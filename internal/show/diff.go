@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 // changeList are changes, those of the same whole file as one.
@@ -74,10 +75,10 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 func (c change) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
 
 func (c change) content(cwd string) []protocol.ToolContent {
-	name := verbatim(paths.Relative(cwd, c.path))
+	name := verbatim(fileName(cwd, c.path))
 	switch {
 	case c.from != "":
-		return []protocol.ToolContent{protocol.TextContent("Renames " + verbatim(paths.Relative(cwd, c.from)) + " to " + name)}
+		return []protocol.ToolContent{protocol.TextContent("Renames " + verbatim(fileName(cwd, c.from)) + " to " + name)}
 	case c.new == nil && c.old == nil:
 		return []protocol.ToolContent{protocol.TextContent("Deletes " + name)}
 	case c.new == nil && len(*c.old) > maxDiff:
@@ -163,6 +164,9 @@ func changedFiles(changes []change) (files []protocol.Location) {
 	return files
 }
 
+// fileName is what a file is called, for readers.
+func fileName(cwd, path string) string { return visible.Exact(paths.Relative(cwd, path)) }
+
 // fileNames names the files that change, the first of them where they are many,
 // each in the words of named, if there are such.
 func fileNames(cwd string, changes []change, named func(path, name string) string) string {
@@ -171,7 +175,7 @@ func fileNames(cwd string, changes []change, named func(path, name string) strin
 		if i == maxNames {
 			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(changedFiles(changes))-i)
 		}
-		name := filepath.ToSlash(paths.Relative(cwd, l.Path))
+		name := filepath.ToSlash(fileName(cwd, l.Path))
 		if named != nil {
 			name = named(l.Path, name)
 		}

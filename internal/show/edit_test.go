@@ -316,6 +316,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 
 	for want, c := range map[string]change{
 		"Deletes `__a__`":                      whole("/w/__a__", nil, nil),
+		"Deletes `a\\u00a0b`":                  whole("/w/a\u00a0b", nil, nil),
 		"Renames `__a__` to b":                 {path: "/w/b", from: "/w/__a__", part: true},
 		"Deletes `__a__` (1.0 MB)":             whole("/w/__a__", textOf(strings.Repeat("x", maxDiff+1)), nil),
 		"The text for `__a__`:\n\n```\nx\n```": over("/w/__a__", nil, false, textOf("x")),

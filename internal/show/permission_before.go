@@ -14,7 +14,6 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
-	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
 	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"
@@ -102,7 +101,7 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 func diffText(cwd string, c protocol.ToolContent) string {
 	diff := signedLines(orEmpty(c.OldText), *c.NewText)
 	shown := beginning(diff)
-	text := "**" + verbatim(paths.Relative(cwd, c.Path)) + "**\n\n" + markdown.Fenced("diff", shown)
+	text := "**" + verbatim(fileName(cwd, c.Path)) + "**\n\n" + markdown.Fenced("diff", shown)
 	if left := strings.Count(diff, "\n") - strings.Count(shown, "\n"); left > 0 {
 		text += fmt.Sprintf("\n\n%d more lines of this diff are not shown.", left)
 	}
@@ -134,7 +133,7 @@ func signedLines(before, after string) string {
 func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 	command, input := tool.Details.FullCommand, tool.ToolUse.Input
 	return v.client.OwnCommand && tool.Confirmation == "exec" && command != "" && command == parseToolInput(input).Command &&
-		command == visible.Text(command) && len(input) <= maxRaw
+		command == visible.Exact(command) && len(input) <= maxRaw
 }
 
 // permissionTitle says what a request is about, as far as a line can: many clients
@@ -142,7 +141,7 @@ func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	switch d := tool.Details; {
 	case tool.Confirmation == "exec" && d.FullCommand != "":
-		return d.FullCommand // droid's word on what will run
+		return visible.Exact(d.FullCommand) // droid's word on what will run
 	case tool.Confirmation == confirmSpec && d.Title != "":
 		return boundedTitle("Approve plan: " + d.Title)
 	case tool.Confirmation == "sandbox_violation" && d.Target != "":

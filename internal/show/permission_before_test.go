@@ -29,6 +29,7 @@ func TestDiffAsText(t *testing.T) {
 		diffText("/w", protocol.DiffContent("/w/a", textOf("1\n2\n3\n4\n"), textOf("1\n2\n3\n4\n5\n"))), "three lines around")
 	require.Equal(t, "**`a/[x](https:/evil/y).go`**\n\n```diff\n+x\n```",
 		diffText("/w", protocol.DiffContent("/w/a/[x](https:/evil/y).go", nil, textOf("x"))), "no link")
+	require.Contains(t, diffText("/w", protocol.DiffContent("/w/a\u00a0b", nil, textOf("\u00a0x"))), "**`a\\u00a0b`**\n\n```diff\n+\u00a0x\n", "that is what will be written")
 	same := strings.Repeat("same line\n", 3000)
 	require.Equal(t, "**a**\n\n```diff\n-a\n+b\n same line\n same line\n same line\n…\n same line\n same line\n same line\n-end\n+evil\n```",
 		diffText("/w", protocol.DiffContent("/w/a", textOf("a\n"+same+"end\n"), textOf("b\n"+same+"evil\n"))), "far behind")

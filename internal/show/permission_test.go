@@ -121,6 +121,9 @@ func TestCommandThatTheClientShows(t *testing.T) {
 		long.ToolUse.Input = json.RawMessage(`{"command":"` + long.Details.FullCommand + `"}`)
 		require.Equal(t, shown, strings.Contains(content(long), "xxx"), "an input that is too long is not passed on")
 	}
+	spaced := commandAsked()
+	spaced.Details.FullCommand, spaced.ToolUse.Input = "make\u00a0x", json.RawMessage("{\"command\":\"make\u00a0x\"}")
+	require.Contains(t, content(spaced), `make\u00a0x`)
 	hidden := commandAsked()
 	hidden.Details.FullCommand, hidden.ToolUse.Input = "make \u202e", json.RawMessage(`{"command":"make \u202e"}`)
 	require.Equal(t, "```sh\nmake \\u202e\n```\n\nRisk: medium", content(hidden), "the client shows it as it is")
@@ -175,7 +178,8 @@ func TestPermissionTitles(t *testing.T) {
 	mcp := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{ "a": 1 }`)}, Confirmation: "mcp_tool"}
 	empty := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{}`)}, Confirmation: "mcp_tool"}
 	plan := stream.PermissionToolUse{Confirmation: confirmSpec, Details: stream.PermissionDetails{Title: "Go"}}
-	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), "other": newFileAsked(), "other (a: 1)": mcp, "Approve plan: Go": plan} {
+	spaced := stream.PermissionToolUse{Confirmation: "exec", Details: stream.PermissionDetails{FullCommand: "make\u2800x"}}
+	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), `make\u2800x`: spaced, "other": newFileAsked(), "other (a: 1)": mcp, "Approve plan: Go": plan} {
 		require.Equal(t, want, permissionTitle(tool, "other"))
 	}
 	require.Equal(t, "other", permissionTitle(empty, "other"))

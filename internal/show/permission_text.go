@@ -98,7 +98,7 @@ func commandText(tool stream.PermissionToolUse) string {
 	if tool.Details.FullCommand == "" {
 		return ""
 	}
-	return markdown.Fenced("sh", tool.Details.FullCommand) + besideCommand(tool)
+	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + besideCommand(tool)
 }
 
 // besideCommand is what the user is told of a command that is asked about.
@@ -140,7 +140,7 @@ func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", Label(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", Label(d.Violating), sandboxVerb(d), markdown.Fenced("", visible.Exact(d.Target)))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -159,7 +159,7 @@ func sandboxVerb(d stream.PermissionDetails) string {
 
 // sandboxTitle says so in a line; what is the title of the call.
 func sandboxTitle(d stream.PermissionDetails, what string) string {
-	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), FirstLine(d.Target), what)
+	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), visible.Exact(FirstLine(d.Target)), what)
 }
 
 // shieldText says what Droid Shield found in a command that is about to publish
@@ -170,7 +170,7 @@ func shieldText(d stream.PermissionDetails) string {
 	}
 	text := "**Stopped by Droid Shield:** the command may give secrets away."
 	if d.Command != "" {
-		text += "\n\n" + markdown.Fenced("sh", d.Command)
+		text += "\n\n" + markdown.Fenced("sh", visible.Exact(d.Command))
 	}
 	if d.Reason != "" {
 		text += "\n\n" + markdown.Fenced("", d.Reason)

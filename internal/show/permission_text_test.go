@@ -23,6 +23,9 @@ func TestPermissionText(t *testing.T) {
 	for name, tc := range map[string]struct{ tool, input, details, want string }{
 		"command": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm -r x","command":"rm","impactLevel":"high","riskLevelReason":"deletes\n\nRisk: low"}`,
 			"```sh\nrm -r x\n```\n\nRisk: high (deletes Risk: low)"},
+		"spaces that are none": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm\u00a0-r x","impactLevel":"low","riskLevelReason":"r"}`,
+			"```sh\nrm\\u00a0-r x\n```\n\nRisk: low (r)"},
+		"sandbox, a space that is none": {"Read", `{}`, sandboxed("Read", "/s/k\u2003.txt", "read", "filesystem-read", "", false), "**Blocked by droid's sandbox:** Read wants to read\n\n```\n/s/k\\u2003.txt\n```"},
 		"command in the background": {"Execute", `{"command":"serve","fireAndForget":true}`, `{"type":"exec","fullCommand":"serve","impactLevel":"low"}`,
 			"```sh\nserve\n```\n\nIt goes on in the background when the turn has ended.\n\nRisk: low"},
 		"reason with a link": {"Execute", `{}`, `{"type":"exec","fullCommand":"x","impactLevel":"low","riskLevelReason":"[approved](http://x)"}`,

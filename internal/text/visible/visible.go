@@ -23,6 +23,22 @@ func Text(s string) string {
 	return escape(strings.ReplaceAll(s, "\r\n", "\n"), human)
 }
 
+// Exact is Text for what a machine takes as it stands, as a command or a path: signs that only look like a space
+// are escaped there, too.
+func Exact(s string) string {
+	var b strings.Builder
+	for _, r := range Text(s) {
+		if r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || r == emptyBraille) {
+			b.WriteString(human(r, 0))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const emptyBraille = '\u2800'
+
 // Line makes text safe and puts it in one line, for titles and names. Where it
 // had several lines, a sign shows where they ended.
 func Line(s string) string {

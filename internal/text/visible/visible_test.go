@@ -54,6 +54,19 @@ func TestText(t *testing.T) {
 	}
 }
 
+// In a command or a path a space that only looks like one is another sign, and one that is empty hides.
+func TestExact(t *testing.T) {
+	for in, want := range map[string]string{
+		"rm -rf x\n\ty ä":                      "rm -rf x\n\ty ä",
+		"rm\u00a0-rf \u2003\u202f\u3000\u2800": `rm\u00a0-rf \u2003\u202f\u3000\u2800`,
+		"a\u202e\r\n":                          `a\u202e` + "\n",
+	} {
+		require.Equal(t, want, Exact(in))
+		require.Equal(t, want, Exact(want), "again it is the same")
+		require.Equal(t, want, Text(Exact(in)))
+	}
+}
+
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":               "plain",
