@@ -110,6 +110,25 @@ func TestTextMeetsSnapshot(t *testing.T) {
 	})
 }
 
+// A turn of droid's own that was cut off is over with its idle: a later retry voids none of its words.
+func TestRetryAfterAnOwnTurnThatWasCutOff(t *testing.T) {
+	for name, begins := range map[string]bool{"before the prompt": false, "the prompt waits": true} {
+		t.Run(name, func(t *testing.T) {
+			k := newTalk(t, v225).push(streaming, delta("own", "hi"))
+			if begins {
+				k.begin("p1")
+			}
+			k.push(idle)
+			if !begins {
+				k.begin("p1")
+			}
+			k.push(streaming, user("p1", "u1"), stream.LLMRetry{Attempt: 1})
+			require.NotContains(t, k.lines, "text retracted own")
+			require.Contains(t, k.lines, `turn started, prompt "p1", message u1`)
+		})
+	}
+}
+
 // A session may go on for days: of a message that is done nothing is kept.
 func TestTextOfADoneMessageIsForgotten(t *testing.T) {
 	for name, end := range map[string]func(k *talk){

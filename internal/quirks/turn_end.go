@@ -53,6 +53,7 @@ func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
 	case t == nil || !t.stirred:
+		n.live = nil // of a turn of droid's own, which is over
 	case n.besides(t, trace): // see two_turns_at_once.go
 	case t.completed != nil || t.interrupted:
 		n.finish()

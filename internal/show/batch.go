@@ -8,21 +8,21 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/text/visible"
 )
 
 // showBatch shows several tools that droid asks about at once (quirk 18). ACP asks about one
 // call, so the request gets an entry of its own: in the entry of one of them the others
 // would stand, too. after ends that entry, and gives the calls the diffs that it had.
 func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
-	titles := make([]string, 0, len(ev.Tools))
+	var titles, named []string
 	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
 	var own []protocol.ToolCall
 	for _, tool := range ev.Tools {
-		one, keep := v.permissionCall(tool)
+		one, keep := v.permissionCall(tool, false)
 		title := FirstLine(string(one.Title))
 		titles = append(titles, title)
-		shown.Content = append(shown.Content, protocol.TextContent("**"+title+"**"))
+		named = append(named, verbatim(title))
+		shown.Content = append(shown.Content, protocol.TextContent("**"+verbatim(title)+"**"))
 		shown.Content = append(shown.Content, one.Content...)
 		shown.Locations = append(shown.Locations, one.Locations...)
 		if keep {
@@ -33,6 +33,6 @@ func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, af
 	shown.Title = protocol.Line(fmt.Sprintf("%d actions: %s", len(titles), strings.Join(titles, "; ")))
 	v.send(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: shown.ToolCallID, Title: shown.Title, Kind: shown.Kind, Status: shown.Status})
 	end := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID, Status: protocol.StatusCompleted,
-		Title: "Asked about " + shown.Title, Content: []protocol.ToolContent{protocol.TextContent(visible.Text(strings.Join(titles, "\n\n")))}}
+		Title: "Asked about " + shown.Title, Content: []protocol.ToolContent{protocol.TextContent(strings.Join(named, "\n\n"))}}
 	return shown, append([]protocol.ToolCall{end}, own...)
 }

@@ -8,6 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/paths"
+	"droid-acp/internal/text/visible"
 )
 
 // changeList are changes, those of the same whole file as one.
@@ -28,7 +29,7 @@ func (l *changeList) add(more ...change) {
 	}
 	for _, c := range more {
 		if before := l.whole(c.path); before != nil && !c.part {
-			*before = whole(c.path, before.old, c.new)
+			*before = before.to(c.new)
 			continue
 		}
 		l.at[c.path] = append(l.at[c.path], len(l.list))
@@ -63,7 +64,7 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 	for i, c := range changes {
 		if size += c.size(); i > 0 && (i >= maxChanges || size > maxShown) {
 			return append(out, protocol.TextContent(fmt.Sprintf("%d more changes are too many to be shown here: %s",
-				len(changes)-i, fileNames(cwd, changes[i:], nil))))
+				len(changes)-i, fileNames(cwd, changes[i:], func(_, name string) string { return verbatim(name) }))))
 		}
 		out = append(out, c.content(cwd)...)
 	}
@@ -74,10 +75,10 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 func (c change) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
 
 func (c change) content(cwd string) []protocol.ToolContent {
-	name := paths.Relative(cwd, c.path)
+	name := verbatim(fileName(cwd, c.path))
 	switch {
 	case c.from != "":
-		return []protocol.ToolContent{protocol.TextContent("Renames " + paths.Relative(cwd, c.from) + " to " + name)}
+		return []protocol.ToolContent{protocol.TextContent("Renames " + verbatim(fileName(cwd, c.from)) + " to " + name)}
 	case c.new == nil && c.old == nil:
 		return []protocol.ToolContent{protocol.TextContent("Deletes " + name)}
 	case c.new == nil && len(*c.old) > maxDiff:
@@ -163,17 +164,20 @@ func changedFiles(changes []change) (files []protocol.Location) {
 	return files
 }
 
+// fileName is what a file is called, for readers.
+func fileName(cwd, path string) string { return visible.Exact(paths.Relative(cwd, path)) }
+
 // fileNames names the files that change, the first of them where they are many,
-// each with a note.
-func fileNames(cwd string, changes []change, note func(path string) string) string {
+// each in the words of named, if there are such.
+func fileNames(cwd string, changes []change, named func(path, name string) string) string {
 	var names []string
 	for i, l := range changedFiles(changes) {
 		if i == maxNames {
 			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(changedFiles(changes))-i)
 		}
-		name := filepath.ToSlash(paths.Relative(cwd, l.Path))
-		if note != nil {
-			name += note(l.Path)
+		name := filepath.ToSlash(fileName(cwd, l.Path))
+		if named != nil {
+			name = named(l.Path, name)
 		}
 		names = append(names, name)
 	}

@@ -167,6 +167,19 @@ func whole(path string, oldText, newText *string) change {
 	return change{path: path, old: oldText, new: newText, line: firstDifference(orEmpty(oldText), orEmpty(newText))}
 }
 
+// over is a change of a whole file; known says whether its old text is.
+func over(path string, oldText *string, known bool, newText *string) change {
+	c := whole(path, oldText, newText)
+	c.overUnknown = !known
+	return c
+}
+
+// to is the change of a whole file to another text.
+func (c change) to(newText *string) change {
+	c.new, c.line = newText, firstDifference(orEmpty(c.old), orEmpty(newText))
+	return c
+}
+
 func orEmpty(text *string) string {
 	if text == nil {
 		return ""

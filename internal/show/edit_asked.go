@@ -13,7 +13,7 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 	path := paths.Absolute(cwd, d.FilePath)
 	switch {
 	case tool.Confirmation == "create" && d.Content != nil:
-		return []change{whole(path, before(planned, path, nil), d.Content)}
+		return []change{before(planned, path, nil).to(d.Content)}
 	case len(d.Files) > 0:
 		var out changeList
 		for _, f := range d.Files {
@@ -27,7 +27,7 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 	case outdated(planned, path, d.OldContent):
 		return planned.list
 	case d.NewContent != nil && tool.Confirmation == "apply_patch":
-		return replaced(planned.list, whole(path, before(planned, path, d.OldContent), d.NewContent))
+		return replaced(planned.list, before(planned, path, d.OldContent).to(d.NewContent))
 	case d.NewContent != nil:
 		return []change{whole(path, d.OldContent, d.NewContent)}
 	}
@@ -62,22 +62,22 @@ func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []cha
 	}
 	old := before(planned, path, f.OldContent)
 	if f.MoveTo == "" {
-		return []change{whole(path, old, f.NewContent)}
+		return []change{old.to(f.NewContent)}
 	}
-	return []change{whole(path, old, nil), whole(to, before(planned, to, nil), f.NewContent)}
+	return []change{old.to(nil), before(planned, to, nil).to(f.NewContent)}
 }
 
-// before is the text of a file before a call. For a file that the call creates droid
-// leaves it out, or says "", also where the call overwrites a file (0.99 to 0.225). Then
-// the text that was read when the call was planned is right.
-func before(planned *changeList, path string, told *string) *string {
+// before is the change of a file whose new text is still to be put in. For a file that the call creates droid
+// leaves the old one out, or says "", also where the call overwrites a file (0.99 to 0.225). Then what was
+// read when the call was planned is right, and where it could not be read, nobody knows.
+func before(planned *changeList, path string, told *string) change {
 	if told != nil && *told != "" {
-		return told
+		return whole(path, told, nil)
 	}
 	if c := planned.whole(path); c != nil {
-		return c.old
+		return *c
 	}
-	return nil
+	return over(path, nil, false, nil)
 }
 
 // replaced are the planned changes with what droid tells of one file in place of

@@ -27,7 +27,7 @@ func (v *View) done(changes []change, result json.RawMessage) (made, without []c
 		case lines != nil && len(changes) == 1:
 			return []change{*lines}, nil
 		case !c.part && !same(now, c.old):
-			made = append(made, whole(c.path, c.old, now))
+			made = append(made, c.to(now))
 		case !c.part && len(changes) > 1:
 			without = append(without, c)
 		default:
@@ -62,11 +62,11 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 // notChanged names the files that a call left as they were, and why.
 func notChanged(cwd string, changes []change, result json.RawMessage) string {
 	failed := failedFiles(cwd, result)
-	return "Not changed by droid: " + fileNames(cwd, changes, func(path string) string {
+	return "Not changed by droid: " + fileNames(cwd, changes, func(path, name string) string {
 		if why := failed[path]; why != "" {
-			return " (" + why + ")"
+			return verbatim(name) + " (" + verbatim(why) + ")"
 		}
-		return ""
+		return verbatim(name)
 	})
 }
 

@@ -34,10 +34,8 @@ func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 		return v.patchChanges(in.Input)
 	case in.FilePath == "":
 	case name == "Create" && in.Content != nil:
-		old, _ := v.readText(path)
-		c := whole(path, old, in.Content)
-		c.overUnknown = v.past
-		return []change{c}
+		old, known := v.readText(path)
+		return []change{over(path, old, known, in.Content)}
 	case name == "Edit" && (in.OldStr != "" || in.NewStr != ""):
 		return v.replacements(path, []replacement{in.replacement})
 	case name == "MultiEdit":
@@ -97,26 +95,27 @@ func (v *View) patchChanges(text string) []change {
 		old, known := read(path)
 		switch f.Op {
 		case patch.Add:
-			out.add(whole(path, old, &f.Text))
+			out.add(over(path, old, known, &f.Text))
 		case patch.Delete:
-			out.add(whole(path, old, nil))
+			out.add(over(path, old, known, nil))
 		case patch.Update:
-			replaced, _ := read(paths.Absolute(v.cwd, f.MoveTo))
-			out.add(v.updated(path, old, known, f, replaced)...)
+			to := paths.Absolute(v.cwd, f.MoveTo)
+			replaced, readable := read(to)
+			out.add(v.updated(path, old, known, f, over(to, replaced, readable, nil))...)
 		}
 	}
 	return out.list
 }
 
 // updated are the changes of a file that a patch updates, and of the one whose
-// name it gets.
-func (v *View) updated(path string, old *string, known bool, f patch.File, replaced *string) []change {
+// name it gets, as replaced has it.
+func (v *View) updated(path string, old *string, known bool, f patch.File, replaced change) []change {
 	if known && old != nil {
 		if text, err := f.Apply(*old); err == nil {
 			if f.MoveTo == "" {
 				return []change{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, nil), whole(paths.Absolute(v.cwd, f.MoveTo), replaced, &text)}
+			return []change{whole(path, old, nil), replaced.to(&text)}
 		}
 	}
 	var out []change
@@ -124,7 +123,7 @@ func (v *View) updated(path string, old *string, known bool, f patch.File, repla
 		out = append(out, change{path: path, old: new(strings.Join(h.Old, "\n")), new: new(strings.Join(h.New, "\n")), part: true})
 	}
 	if f.MoveTo != "" {
-		out = append(out, change{path: paths.Absolute(v.cwd, f.MoveTo), from: path, part: true})
+		out = append(out, change{path: replaced.path, from: path, part: true})
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -266,6 +267,40 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 			require.Len(t, changeLocations(changes), 2)
 		}
 	}
+	// Nor is a text that is put over it shown as that of a new file, also in the end.
+	const text = "The text for a.bin:\n\n```\nx\n```"
+	moved := filepath.Join(s.cwd, "c.txt")
+	for _, tc := range []struct {
+		tool    string
+		input   map[string]any
+		details stream.PermissionDetails
+		want    string
+	}{
+		{"Create", map[string]any{"file_path": "a.bin", "content": "x\n"}, stream.PermissionDetails{Type: "create", FilePath: "a.bin", Content: textOf("x\n")}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"},
+			stream.PermissionDetails{Type: "apply_patch", FilePath: "a.bin", OldContent: textOf(""), NewContent: textOf("x\n")}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "a.bin", Operation: "create", NewContent: textOf("x\n")}}}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "a.bin", Operation: "create", OldContent: textOf("z\n"), NewContent: textOf("x\n")}}}, "diff"},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Add File: a.bin\n+z\n*** Update File: a.bin\n-z\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Delete File: a.bin\n*** Add File: a.bin\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: c.txt\n*** Move to: a.bin\n-y\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch"}, "diff|" + text},
+		{"ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: c.txt\n*** Move to: a.bin\n-y\n+x\n*** End Patch"}, stream.PermissionDetails{Type: "apply_patch",
+			Files: []stream.PermissionFile{{FilePath: "c.txt", MoveTo: "a.bin", Operation: "update", OldContent: textOf("y\n"), NewContent: textOf("x\n")}}}, "diff|" + text},
+	} {
+		raw := input(t, tc.input)
+		s.disk[moved] = "y\n"
+		s.event(started("t", tc.tool, string(raw)), ran("t"))
+		tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "t", Name: tc.tool, Input: raw}, Confirmation: tc.details.Type, Details: tc.details}
+		ev := askedAbout(tool)
+		step, _ := s.Permission(ev, s.texts(s.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Next()
+		require.Equal(t, tc.want, texts(step.Choice.ToolCall.Content), "%s", raw)
+		delete(s.disk, moved)
+		out := s.Event(s.moment(), ended("t", tc.tool, "done"), s.texts(s.Needs(ended("t", tc.tool, "done"))...))
+		require.Equal(t, tc.want, texts(out[len(out)-1].(protocol.ToolCall).Content), "%s", raw)
+	}
 }
 
 // droid 0.99 adds the first of two files and calls that a success.
@@ -278,6 +313,20 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt", texts(update.Content))
 	require.Equal(t, "x\n", *update.Content[0].NewText)
 	require.Len(t, update.Locations, 1)
+
+	for want, c := range map[string]change{
+		"Deletes `__a__`":                      whole("/w/__a__", nil, nil),
+		"Deletes `a\\u00a0b`":                  whole("/w/a\u00a0b", nil, nil),
+		"Renames `__a__` to b":                 {path: "/w/b", from: "/w/__a__", part: true},
+		"Deletes `__a__` (1.0 MB)":             whole("/w/__a__", textOf(strings.Repeat("x", maxDiff+1)), nil),
+		"The text for `__a__`:\n\n```\nx\n```": over("/w/__a__", nil, false, textOf("x")),
+	} {
+		require.Equal(t, want, texts(c.content("/w")))
+	}
+	list := slices.Repeat([]change{{path: "/w/b", part: true}}, maxChanges)
+	require.Contains(t, texts(diffs("/w", append(list, whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)))), "|2 more changes are too many to be shown here: `__a__`, c")
+	require.Equal(t, "Not changed by droid: `__a__` (`no <b>`), c", notChanged("/w", []change{whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)},
+		endedWith(t, `{"files":[{"file_path":"__a__","error":"no <b>"}]}`).Content))
 
 	// 0.225 goes on with the other files, and calls that a success too.
 	e = &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}

@@ -101,7 +101,7 @@ func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, afte
 		return v.showBatch(ev)
 	}
 	tool := ev.Tools[0]
-	shown, _ = v.permissionCall(tool)
+	shown, _ = v.permissionCall(tool, true)
 	if tool.Confirmation == "sandbox_violation" {
 		after = []protocol.ToolCall{{SessionUpdate: "tool_call_update", ToolCallID: shown.ToolCallID, Kind: shown.Kind,
 			Title: protocol.Line(Title(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd))}}
@@ -110,8 +110,8 @@ func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, afte
 }
 
 // permissionCall describes one tool that waits for permission, with all the user needs
-// to decide. keep is as toolView.asked has it.
-func (v *View) permissionCall(tool stream.PermissionToolUse) (shown protocol.ToolCall, keep bool) {
+// to decide. alone is that the request is about no other. keep is as toolView.asked has it.
+func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown protocol.ToolCall, keep bool) {
 	view := v.call(tool.ToolUse.ID)
 	shown = v.describe(view, tool.ToolUse.Name, tool.ToolUse.Input)
 	shown.Status = protocol.StatusPending
@@ -120,7 +120,11 @@ func (v *View) permissionCall(tool stream.PermissionToolUse) (shown protocol.Too
 		shown.Content = diffs(v.cwd, changes)
 		shown.Locations = changeLocations(changes)
 	}
-	if text := v.askedText(tool, len(changes) > 0); text != "" {
+	text := permissionText(tool, len(changes) > 0)
+	if alone && v.showsCommand(tool) {
+		text = strings.TrimSpace(besideCommand(tool))
+	}
+	if text != "" {
 		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))
 	}
 	shown.Title = protocol.Line(permissionTitle(tool, string(shown.Title)))
@@ -141,7 +145,7 @@ func planNames(tools []stream.PermissionToolUse) []string {
 // tellPlans shows several plans to a user who could pick one only blindly.
 func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 	for _, tool := range ev.Tools {
-		v.tell(messageText(tool))
+		v.tell(permissionText(tool, true))
 	}
 	v.tell("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }

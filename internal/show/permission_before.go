@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,8 +14,8 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/markdown"
-	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
+	"droid-acp/internal/text/udiff"
 	"droid-acp/internal/text/visible"
 )
 
@@ -24,7 +25,7 @@ import (
 // is one, else before all that is decided, which stands last, and whole.
 func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
 	asked = call
-	diffs := onlyDiffs(call.Content)
+	diffs, others := parted(call.Content)
 	before := call
 	before.SessionUpdate, before.Content = "tool_call_update", diffs
 	if always != "" && (v.client.RequestContent || v.client.CallContent) {
@@ -46,10 +47,14 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 		text = []string{contentText(v.cwd, diffs)}
 	case v.client.CallContent:
 		text = nil
-	case v.client.NoDiffs, len(ev.Tools) > 1:
+	case v.client.NoDiffs, len(ev.Tools) > 1, v.client.OneDiff && len(diffs) > 0 && len(call.Content) > 1:
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
-		text = append(text, messageText(ev.Tools[0]))
+		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
+			text = append(text, besideCommand(command)) // it is the title
+		} else {
+			text = append(text, contentText(v.cwd, others))
+		}
 		if !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
 			text = append(text, contentText(v.cwd, diffs)) // of a new file some show nothing
 		}
@@ -66,25 +71,16 @@ func paragraphs(texts ...string) (all string) {
 	return all
 }
 
-func onlyDiffs(content []protocol.ToolContent) (diffs []protocol.ToolContent) {
+// parted are the diffs of content, and all else.
+func parted(content []protocol.ToolContent) (diffs, others []protocol.ToolContent) {
 	for _, c := range content {
 		if c.Type == "diff" {
 			diffs = append(diffs, c)
+		} else {
+			others = append(others, c)
 		}
 	}
-	return diffs
-}
-
-// messageText is what no title says of a tool that waits for permission, for a client
-// that may show diffs. A command is the title of its call, so only its risk is left.
-func messageText(tool stream.PermissionToolUse) string {
-	switch {
-	case changesFiles(tool):
-		return ""
-	case tool.Confirmation == "exec" && tool.Details.FullCommand != "":
-		return riskText(tool.Details)
-	}
-	return permissionText(tool, false)
+	return diffs, others
 }
 
 // contentText is the content of a call as one text.
@@ -103,38 +99,41 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 
 // diffText is a diff for clients that show none.
 func diffText(cwd string, c protocol.ToolContent) string {
-	before, after := changedLines(orEmpty(c.OldText), *c.NewText)
-	return "**" + paths.Relative(cwd, c.Path) + "**\n\n" + markdown.Fenced("diff", signedLines(beginning(before), beginning(after)))
+	diff := signedLines(orEmpty(c.OldText), *c.NewText)
+	shown := beginning(diff)
+	text := "**" + verbatim(fileName(cwd, c.Path)) + "**\n\n" + markdown.Fenced("diff", shown)
+	if left := strings.Count(diff, "\n") - strings.Count(shown, "\n"); left > 0 {
+		text += fmt.Sprintf("\n\n%d more lines of this diff are not shown.", left)
+	}
+	return text
 }
 
-// signedLines are the lines of two texts with the signs of a diff. The lines that both
-// begin with, and those that both end with, stand once.
+// signedLines are the lines that change, and three around them, with the signs of a diff; of equal texts all
+// lines. A sign stands for those in between.
 func signedLines(before, after string) string {
-	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	begin, end := common(a, b)
-	join := func(lines []string) string { return strings.Join(lines, "") }
-	return signed(" ", join(a[:begin])) + signed("-", join(a[begin:len(a)-end])) +
-		signed("+", join(b[begin:len(b)-end])) + signed(" ", join(a[len(a)-end:]))
-}
-
-// signed puts a sign before each line.
-func signed(sign, text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(sign + strings.TrimSuffix(line, "\n") + "\n")
+	for _, l := range udiff.Lines(before, after) {
+		switch {
+		case l.Kind == udiff.Hunk && b.Len() > 0:
+			b.WriteString("…\n")
+		case l.Kind != udiff.Hunk && l.Kind != udiff.Remark:
+			b.WriteString(l.Text + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		for line := range strings.Lines(after) {
+			b.WriteString(" " + strings.TrimSuffix(line, "\n") + "\n")
+		}
 	}
 	return b.String()
 }
 
-// askedText is permissionText, but for a command that the client shows already because it
-// is in the input of the call.
-func (v *View) askedText(tool stream.PermissionToolUse, shown bool) string {
-	d, input := tool.Details, tool.ToolUse.Input
-	if v.client.OwnCommand && tool.Confirmation == "exec" && d.FullCommand != "" &&
-		d.FullCommand == parseToolInput(input).Command && len(input) <= maxRaw {
-		return strings.TrimSpace(riskText(d))
-	}
-	return permissionText(tool, shown)
+// showsCommand reports whether the client shows the command of a request, all of it, because it is in the
+// input of the call.
+func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
+	command, input := tool.Details.FullCommand, tool.ToolUse.Input
+	return v.client.OwnCommand && tool.Confirmation == "exec" && command != "" && command == parseToolInput(input).Command &&
+		command == visible.Exact(command) && len(input) <= maxRaw
 }
 
 // permissionTitle says what a request is about, as far as a line can: many clients
@@ -142,7 +141,7 @@ func (v *View) askedText(tool stream.PermissionToolUse, shown bool) string {
 func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	switch d := tool.Details; {
 	case tool.Confirmation == "exec" && d.FullCommand != "":
-		return d.FullCommand // droid's word on what will run
+		return visible.Exact(d.FullCommand) // droid's word on what will run
 	case tool.Confirmation == confirmSpec && d.Title != "":
 		return boundedTitle("Approve plan: " + d.Title)
 	case tool.Confirmation == "sandbox_violation" && d.Target != "":

@@ -11,6 +11,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/text/visible"
 )
 
 // power is how much an option gives away, the more the higher.
@@ -88,7 +89,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		if !client.ShowsNames() && o.Label != "" {
 			name = o.Label
 		}
-		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(name), Kind: optionKind(o.Value)}, p})
+		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(visible.Exact(name)), Kind: optionKind(o.Value)}, p})
 	}
 	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
 	var out []protocol.PermissionOption

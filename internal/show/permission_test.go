@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -71,7 +72,34 @@ func TestShownBeforeARequest(t *testing.T) {
 			require.Empty(t, p.After)
 			ev := askedAbout(newFileAsked())
 			d := newHarness(tc.client)
+			d.event(started("e", "Create", string(newFileAsked().ToolUse.Input)))
 			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
+		})
+	}
+	many := ""
+	for i := range maxChanges + 1 {
+		many += fmt.Sprintf("*** Add File: %d\n+x\n", i)
+	}
+	for name, tc := range map[string]struct{ patch, want string }{
+		"a file goes that no diff shows":        {"*** Delete File: a.bin", "notice new-1: Deletes a.bin"},
+		"a file is renamed that no diff shows":  {"*** Update File: a.bin\n*** Move to: b.bin", "notice new-1: Renames a.bin to b.bin"},
+		"more than a diff shows":                {"*** Add File: n.txt\n+" + strings.Repeat("x", maxDiff+1), "notice new-1: n.txt is large (1.0 MB); its change is too long to be shown whole. The new text begins:"},
+		"more changes than are shown":           {many, "1 more changes are too many to be shown here: 100"},
+		"a file goes, and one comes":            {"*** Delete File: a.bin\n*** Add File: n.txt\n+x", "notice new-1: Deletes a.bin\n\n**n.txt**\n\n```diff\n+x\n```"},
+		"a patch that nobody knows how to read": {"*** odd", "notice new-1: ```diff\n*** Begin Patch\n*** odd\n*** End Patch\n```"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			patch := "*** Begin Patch\n" + strings.TrimSpace(tc.patch) + "\n*** End Patch"
+			tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "e", Name: "ApplyPatch", Input: input(t, map[string]any{"input": patch})}, Confirmation: "apply_patch",
+				Details: stream.PermissionDetails{PatchContent: patch}}
+			for _, oneDiff := range []bool{false, true} {
+				d := newHarness(traits(func(c *protocol.ClientTraits) { c.OneDiff = oneDiff }))
+				d.disk["/workspace/a.bin"] = "\xff"
+				d.event(started("e", "ApplyPatch", string(tool.ToolUse.Input)))
+				ev := askedAbout(tool)
+				shown := short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before)
+				require.Contains(t, shown[len(shown)-1], tc.want)
+			}
 		})
 	}
 }
@@ -93,6 +121,23 @@ func TestCommandThatTheClientShows(t *testing.T) {
 		long.ToolUse.Input = json.RawMessage(`{"command":"` + long.Details.FullCommand + `"}`)
 		require.Equal(t, shown, strings.Contains(content(long), "xxx"), "an input that is too long is not passed on")
 	}
+	spaced := commandAsked()
+	spaced.Details.FullCommand, spaced.ToolUse.Input = "make\u00a0x", json.RawMessage("{\"command\":\"make\u00a0x\"}")
+	require.Contains(t, content(spaced), `make\u00a0x`)
+	hidden := commandAsked()
+	hidden.Details.FullCommand, hidden.ToolUse.Input = "make \u202e", json.RawMessage(`{"command":"make \u202e"}`)
+	require.Equal(t, "```sh\nmake \\u202e\n```\n\nRisk: medium", content(hidden), "the client shows it as it is")
+	behind := commandAsked()
+	behind.ToolUse.Input = json.RawMessage(`{"command":"make","fireAndForget":true}`)
+	require.Equal(t, "It goes on in the background when the turn has ended.\n\nRisk: medium", content(behind))
+	require.Equal(t, []string{"tool_call_update c pending make", "notice new-1: " + always + "\n\nIt goes on in the background when the turn has ended.\n\nRisk: medium"},
+		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, Setting{Mode: stream.ModeNormal}).Before))
+	lines := commandAsked()
+	lines.Details.FullCommand, lines.ToolUse.Input = "echo\nrm x", json.RawMessage(`{"command":"echo\nrm x"}`)
+	require.Equal(t, "Risk: medium", content(lines))
+	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, Setting{Mode: stream.ModeNormal}).Next()
+	require.Equal(t, "**echo …**|```sh\necho\nrm x\n```\n\nRisk: medium|**make**|```sh\nmake\n```\n\nRisk: medium", texts(step.Choice.ToolCall.Content),
+		"a request for several has no input")
 }
 
 // A request for several tools has an entry of its own. When it is answered, that ends,
@@ -110,6 +155,13 @@ func TestRequestForSeveralTools(t *testing.T) {
 	require.Equal(t, "**make**|```sh\nmake\n```\n\nRisk: medium|**Create n.txt**|diff", texts(step.Choice.ToolCall.Content))
 	require.Equal(t, []protocol.Location{{Path: "/workspace/n.txt", Line: 1}}, step.Choice.ToolCall.Locations)
 	require.Equal(t, []string{"tool_call_update ask-r completed Asked about 2 actions: make; Create n.txt = make\n\nCreate n.txt", "tool_call_update e = diff"}, short(p.After))
+
+	one, two := newFileAsked(), newFileAsked()
+	one.ToolUse.Input, two.ToolUse.Input = json.RawMessage(`{"file_path":"pkg/__init__.py","content":"x\n"}`), json.RawMessage(`{"file_path":"b.py","content":"x\n"}`)
+	p = newHarness(named).Permission(askedAbout(one, two), nil, Setting{Mode: stream.ModeNormal})
+	step, _ = p.Next()
+	require.Regexp(t, `\*\*`+"`Create pkg/__init__.py`"+`\*\*\|.*\|\*\*Create b.py\*\*`, strings.ReplaceAll(texts(step.Choice.ToolCall.Content), "\n", ""))
+	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
 }
 
 // What the sandbox holds back has a title of its own, while it is asked about.
@@ -126,7 +178,8 @@ func TestPermissionTitles(t *testing.T) {
 	mcp := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{ "a": 1 }`)}, Confirmation: "mcp_tool"}
 	empty := stream.PermissionToolUse{ToolUse: stream.ToolUse{Input: json.RawMessage(`{}`)}, Confirmation: "mcp_tool"}
 	plan := stream.PermissionToolUse{Confirmation: confirmSpec, Details: stream.PermissionDetails{Title: "Go"}}
-	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), "other": newFileAsked(), "other (a: 1)": mcp, "Approve plan: Go": plan} {
+	spaced := stream.PermissionToolUse{Confirmation: "exec", Details: stream.PermissionDetails{FullCommand: "make\u2800x"}}
+	for want, tool := range map[string]stream.PermissionToolUse{"make": commandAsked(), `make\u2800x`: spaced, "other": newFileAsked(), "other (a: 1)": mcp, "Approve plan: Go": plan} {
 		require.Equal(t, want, permissionTitle(tool, "other"))
 	}
 	require.Equal(t, "other", permissionTitle(empty, "other"))
@@ -204,7 +257,7 @@ func TestLinesOfADroid(t *testing.T) {
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
-	d.Permission(askedAbout(newFileAsked()), nil, Setting{})
+	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), Setting{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
 	require.Equal(t, "x\n", *out[0].(protocol.ToolCall).Content[0].NewText)
 

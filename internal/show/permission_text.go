@@ -54,7 +54,7 @@ func confirmationText(tool stream.PermissionToolUse) string {
 	case confirmSpec:
 		return planText(tool)
 	case "exec":
-		return commandText(d)
+		return commandText(tool)
 	case "mcp_tool":
 		return mcpText(tool)
 	case "sandbox_violation":
@@ -94,11 +94,20 @@ func planText(tool stream.PermissionToolUse) string {
 	return text
 }
 
-func commandText(d stream.PermissionDetails) string {
-	if d.FullCommand == "" {
+func commandText(tool stream.PermissionToolUse) string {
+	if tool.Details.FullCommand == "" {
 		return ""
 	}
-	return markdown.Fenced("sh", d.FullCommand) + riskText(d)
+	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + besideCommand(tool)
+}
+
+// besideCommand is what the user is told of a command that is asked about.
+func besideCommand(tool stream.PermissionToolUse) string {
+	text := riskText(tool.Details)
+	if LeavesRunning(tool.ToolUse.Name, tool.ToolUse.Input) {
+		text = "\n\nIt goes on in the background when the turn has ended." + text
+	}
+	return text
 }
 
 // mcpText is the tool of an MCP server with all that it would get.
@@ -118,7 +127,7 @@ func riskText(d stream.PermissionDetails) string {
 	}
 	text := "\n\nRisk: " + d.ImpactLevel
 	if d.RiskLevelReason != "" {
-		text += " (" + strings.Join(strings.Fields(d.RiskLevelReason), " ") + ")" // the model's words
+		text += " (" + verbatim(strings.Join(strings.Fields(d.RiskLevelReason), " ")) + ")" // the model's words
 	}
 	return text
 }
@@ -131,7 +140,7 @@ func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
 	}
-	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", Label(d.Violating), sandboxVerb(d), markdown.Fenced("", d.Target))
+	text := fmt.Sprintf("**Blocked by droid's sandbox:** %s wants to %s\n\n%s", Label(d.Violating), sandboxVerb(d), markdown.Fenced("", visible.Exact(d.Target)))
 	if d.Reason != "" {
 		text += "\n\n" + d.Reason + "."
 	}
@@ -150,7 +159,7 @@ func sandboxVerb(d stream.PermissionDetails) string {
 
 // sandboxTitle says so in a line; what is the title of the call.
 func sandboxTitle(d stream.PermissionDetails, what string) string {
-	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), FirstLine(d.Target), what)
+	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), visible.Exact(FirstLine(d.Target)), what)
 }
 
 // shieldText says what Droid Shield found in a command that is about to publish
@@ -161,7 +170,7 @@ func shieldText(d stream.PermissionDetails) string {
 	}
 	text := "**Stopped by Droid Shield:** the command may give secrets away."
 	if d.Command != "" {
-		text += "\n\n" + markdown.Fenced("sh", d.Command)
+		text += "\n\n" + markdown.Fenced("sh", visible.Exact(d.Command))
 	}
 	if d.Reason != "" {
 		text += "\n\n" + markdown.Fenced("", d.Reason)

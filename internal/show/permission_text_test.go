@@ -23,6 +23,13 @@ func TestPermissionText(t *testing.T) {
 	for name, tc := range map[string]struct{ tool, input, details, want string }{
 		"command": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm -r x","command":"rm","impactLevel":"high","riskLevelReason":"deletes\n\nRisk: low"}`,
 			"```sh\nrm -r x\n```\n\nRisk: high (deletes Risk: low)"},
+		"spaces that are none": {"Execute", `{}`, `{"type":"exec","fullCommand":"rm\u00a0-r x","impactLevel":"low","riskLevelReason":"r"}`,
+			"```sh\nrm\\u00a0-r x\n```\n\nRisk: low (r)"},
+		"sandbox, a space that is none": {"Read", `{}`, sandboxed("Read", "/s/k\u2003.txt", "read", "filesystem-read", "", false), "**Blocked by droid's sandbox:** Read wants to read\n\n```\n/s/k\\u2003.txt\n```"},
+		"command in the background": {"Execute", `{"command":"serve","fireAndForget":true}`, `{"type":"exec","fullCommand":"serve","impactLevel":"low"}`,
+			"```sh\nserve\n```\n\nIt goes on in the background when the turn has ended.\n\nRisk: low"},
+		"reason with a link": {"Execute", `{}`, `{"type":"exec","fullCommand":"x","impactLevel":"low","riskLevelReason":"[approved](http://x)"}`,
+			"```sh\nx\n```\n\nRisk: low (`[approved](http://x)`)"},
 		"command that is not there": {"Execute", `{"command":"rm"}`, `{"type":"exec","fullCommand":7,"impactLevel":"low"}`,
 			"```json\n{\n  \"type\": \"exec\",\n  \"fullCommand\": 7,\n  \"impactLevel\": \"low\"\n}\n```"},
 		"plan":                        {"ExitSpecMode", `{"plan":"# A"}`, `{"type":"exit_spec_mode","plan":"# B"}`, "# B"},
@@ -105,7 +112,7 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 	require.Equal(t, []change{
 		whole("/w/a", textOf("x"), nil),
 		whole("/w/b", textOf("x"), nil),
-		whole("/w/c", nil, textOf("y")),
+		over("/w/c", nil, false, textOf("y")), // nobody has looked whether there is one
 	}, got)
 }
 
@@ -116,7 +123,7 @@ func TestAskedChangesWithoutTexts(t *testing.T) {
 	tool := asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** odd","files":[
 		{"filePath":"a.txt","operation":"update","oldContent":"one\n"},{"filePath":"b.txt","operation":"create","newContent":"x"}]}`)
 	require.Empty(t, askedChanges(tool, nil, s.cwd))
-	shown, _ := s.permissionCall(tool)
+	shown, _ := s.permissionCall(tool, true)
 	require.Equal(t, "```diff\n*** odd\n```", texts(shown.Content))
 }
 

@@ -75,7 +75,7 @@ func toolTitle(name string, in toolInput, cwd string) string {
 	if t.title != nil {
 		switch text := t.title(in); {
 		case text != "" && t.kind == acp.ToolKindExecute:
-			return text
+			return visible.Exact(text)
 		case text != "":
 			return boundedTitle(text)
 		}
@@ -93,11 +93,11 @@ func titleObject(in toolInput, cwd string) string {
 	case in.Pattern != "":
 		object := FirstLine(in.Pattern)
 		if in.FilePath != "" && paths.Absolute(cwd, in.FilePath) != filepath.Clean(cwd) {
-			object += " in " + paths.Relative(cwd, in.FilePath)
+			object += " in " + fileName(cwd, in.FilePath)
 		}
 		return object
 	case in.FilePath != "":
-		return paths.Relative(cwd, in.FilePath)
+		return fileName(cwd, in.FilePath)
 	case in.URL != "":
 		return in.URL
 	case in.Query != "":

@@ -23,6 +23,8 @@ func TestToolTitleAndLocations(t *testing.T) {
 	}{
 		{"Execute", `{"command":"go test ./...\ngo vet"}`, "go test ./...\ngo vet", acp.ToolKindExecute, ""},
 		{"Execute", `{}`, "Execute", acp.ToolKindExecute, ""},
+		{"Execute", "{\"command\":\"rm\u00a0x\"}", `rm\u00a0x`, acp.ToolKindExecute, ""},
+		{"Read", "{\"file_path\":\"a\u00a0b\"}", `Read a\u00a0b`, acp.ToolKindRead, "/w/a\u00a0b"},
 		{"Read", `{"file_path":"/w/a/b.go"}`, "Read a/b.go", acp.ToolKindRead, "/w/a/b.go"},
 		{"Read", `{"file_path":"b.go"}`, "Read b.go", acp.ToolKindRead, "/w/b.go"},
 		{"Create", `{"file_path":"/other/b.go","content":"x"}`, "Create /other/b.go", acp.ToolKindEdit, "/other/b.go"},

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // failures are how droid's words for a model call that failed begin, beside the status of the HTTP
@@ -34,6 +36,15 @@ func FirstLine(s string) string {
 		return line + " …"
 	}
 	return line
+}
+
+// verbatim is text on one line as Markdown that shows it as it is: as code where it has markup, since not every
+// client draws escapes.
+func verbatim(text string) string {
+	if text = visible.Line(text); markdown.Escaped(text) != text {
+		return markdown.Code(text)
+	}
+	return text
 }
 
 // CutSentence cuts a text behind its first sentence, which ends with its line at the latest.

@@ -23,6 +23,22 @@ func Text(s string) string {
 	return escape(strings.ReplaceAll(s, "\r\n", "\n"), human)
 }
 
+// Exact is Text for what a machine takes as it stands, as a command or a path: signs that only look like a space
+// are escaped there, too.
+func Exact(s string) string {
+	var b strings.Builder
+	for _, r := range Text(s) {
+		if r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || r == emptyBraille) {
+			b.WriteString(human(r, 0))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const emptyBraille = '\u2800'
+
 // Line makes text safe and puts it in one line, for titles and names. Where it
 // had several lines, a sign shows where they ended.
 func Line(s string) string {
@@ -170,8 +186,9 @@ func escape(s string, form func(r rune, invalid byte) string) string {
 		case invalid:
 			b.WriteString(form(r, s[i]))
 			r = '\\'
-		case hides(r) && !(joins(r) && joined(before, after)):
+		case hides(r) && !(joins(r) && joined(before, after)) && !(varies(r) && varied(before, after)):
 			b.WriteString(form(r, 0))
+			r = '\\'
 		default:
 			b.WriteRune(r)
 		}
@@ -216,7 +233,7 @@ func hides(r rune) bool {
 	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // has a shape
 		return false
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // joins reports the two signs that join or part letters of some scripts, and the
@@ -226,12 +243,22 @@ func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 // joined reports whether signs that stand beside a joiner are of those that need
 // it: in ASCII, where commands, paths and names are alike but for it, it hides.
 func joined(before, after rune) bool {
-	needs := func(r rune) bool { return r > unicode.MaxASCII && !hides(r) && !unicode.IsSpace(r) }
 	switch {
 	case before < 0:
 		return after >= 0 && needs(after)
 	case after < 0:
-		return needs(before)
+		return needs(before) || varies(before)
 	}
-	return needs(before) && needs(after)
+	return (needs(before) || varies(before)) && needs(after)
+}
+
+func needs(r rune) bool { return r > unicode.MaxASCII && !hides(r) && !unicode.IsSpace(r) }
+
+// varies reports the signs that choose between the shapes of the one before them, as that of an emoji.
+func varies(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
+
+// varied reports whether a sign has several shapes: none of ASCII has, but as a key's cap.
+func varied(before, after rune) bool {
+	const cap = '\u20e3'
+	return needs(before) || after == cap && strings.ContainsRune("#*0123456789", before)
 }

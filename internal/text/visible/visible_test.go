@@ -14,35 +14,56 @@ import (
 
 func TestText(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                            "",
-		"plain\n\ttext ~":             "plain\n\ttext ~",
-		"ä 漢字 عربي 👍🏽 ✓ ␛":            "ä 漢字 عربي 👍🏽 ✓ ␛",
-		"rm -rf /\x1b[2K\x1b[1A":      `rm -rf /\x1b[2K\x1b[1A`,
-		"a\rb":                        `a\rb`,
-		"a\r\nb\r\n":                  "a\nb\n",
-		"\a\b\f\v\x00\x7f":            `\x07\x08\x0c\x0b\x00\x7f`,
-		"csi \u009b2K, nel \u0085":    `csi \u009b2K, nel \u0085`,
-		"ls \u202e/ fr- mr":           `ls \u202e/ fr- mr`,
-		"\u202a\u202b\u202c\u202d":    `\u202a\u202b\u202c\u202d`,
-		"\u2066\u2067\u2068\u2069":    `\u2066\u2067\u2068\u2069`,
-		"\u200e\u200f\u061c":          `\u200e\u200f\u061c`,
-		"a\u200bb\u2060c\ufeffd":      `a\u200bb\u2060c\ufeffd`,
-		"soft\u00adhyphen":            `soft\u00adhyphen`,
-		"lines\u2028and\u2029more":    `lines\u2028and\u2029more`,
-		"filler \u3164 \u115f":        `filler \u3164 \u115f`,
-		"tag \U000e0041":              `tag \U000e0041`,
-		"no \xff\xfe UTF-8":           `no \xff\xfe UTF-8`,
-		"a real \ufffd":               "a real \ufffd",
-		"👨‍👩‍👧":                       "👨‍👩‍👧",
-		"می\u200cخواهم":               "می\u200cخواهم",
-		"pay\u200dpal":                `pay\u200dpal`,
-		"\u200d":                      `\u200d`,
-		"👍\u200d":                     "👍\u200d",
-		"\u0600 has a shape":          "\u0600 has a shape",
-		`printf '\x1b[1A' is no sign`: `printf '\x1b[1A' is no sign`,
+		"":                         "",
+		"plain\n\ttext ~":          "plain\n\ttext ~",
+		"ä 漢字 عربي 👍🏽 ✓ ␛":         "ä 漢字 عربي 👍🏽 ✓ ␛",
+		"rm -rf /\x1b[2K\x1b[1A":   `rm -rf /\x1b[2K\x1b[1A`,
+		"a\rb":                     `a\rb`,
+		"a\r\nb\r\n":               "a\nb\n",
+		"\a\b\f\v\x00\x7f":         `\x07\x08\x0c\x0b\x00\x7f`,
+		"csi \u009b2K, nel \u0085": `csi \u009b2K, nel \u0085`,
+		"ls \u202e/ fr- mr":        `ls \u202e/ fr- mr`,
+		"\u202a\u202b\u202c\u202d": `\u202a\u202b\u202c\u202d`,
+		"\u2066\u2067\u2068\u2069": `\u2066\u2067\u2068\u2069`,
+		"\u200e\u200f\u061c":       `\u200e\u200f\u061c`,
+		"a\u200bb\u2060c\ufeffd":   `a\u200bb\u2060c\ufeffd`,
+		"soft\u00adhyphen":         `soft\u00adhyphen`,
+		"lines\u2028and\u2029more": `lines\u2028and\u2029more`,
+		"filler \u3164 \u115f":     `filler \u3164 \u115f`,
+		"tag \U000e0041":           `tag \U000e0041`,
+		"no \xff\xfe UTF-8":        `no \xff\xfe UTF-8`,
+		"a real \ufffd":            "a real \ufffd",
+		"👨‍👩‍👧":                    "👨‍👩‍👧",
+		"می\u200cخواهم":            "می\u200cخواهم",
+		"pay\u200dpal":             `pay\u200dpal`,
+		"\u200d":                   `\u200d`,
+		"👍\u200d":                  "👍\u200d",
+		"❤\ufe0f ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 #\ufe0f\u20e3 ©\ufe0f": "❤\ufe0f ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 #\ufe0f\u20e3 ©\ufe0f",
+		"葛\U000e0100 ᠠ\u180b":          "葛\U000e0100 ᠠ\u180b",
+		"r\ufe0fm .env\ufe00 \ufe0f":   `r\ufe0fm .env\ufe00 \ufe0f`,
+		"a\u180b\u180f\U000e01ef":      `a\u180b\u180f\U000e01ef`,
+		"👍\ufe0f\ufe0f\U000e0120":      "👍\ufe0f" + `\ufe0f\U000e0120`,
+		"1\ufe0f a\ufe0f\u20e3":        `1\ufe0f a\ufe0f` + "\u20e3",
+		"a\ufe0f\u200d👍":               `a\ufe0f\u200d` + "👍",
+		"mot\u00a0: «\u202foui\u202f»": "mot\u00a0: «\u202foui\u202f»",
+		"\u0600 has a shape":           "\u0600 has a shape",
+		`printf '\x1b[1A' is no sign`:  `printf '\x1b[1A' is no sign`,
 	} {
 		require.Equal(t, want, Text(in))
 		require.Equal(t, want, Text(want), "again it is the same")
+	}
+}
+
+// In a command or a path a space that only looks like one is another sign, and one that is empty hides.
+func TestExact(t *testing.T) {
+	for in, want := range map[string]string{
+		"rm -rf x\n\ty ä":                      "rm -rf x\n\ty ä",
+		"rm\u00a0-rf \u2003\u202f\u3000\u2800": `rm\u00a0-rf \u2003\u202f\u3000\u2800`,
+		"a\u202e\r\n":                          `a\u202e` + "\n",
+	} {
+		require.Equal(t, want, Exact(in))
+		require.Equal(t, want, Exact(want), "again it is the same")
+		require.Equal(t, want, Text(Exact(in)))
 	}
 }
 
@@ -133,7 +154,7 @@ func FuzzText(f *testing.F) {
 		require.NotContains(t, line, "\n")
 		for _, shown := range []string{text, line} {
 			for _, r := range shown {
-				require.False(t, hides(r) && !joins(r), "%q", r)
+				require.False(t, hides(r) && !joins(r) && !varies(r), "%q", r)
 				require.True(t, r == '\n' || r == '\t' || !unicode.IsControl(r))
 			}
 		}

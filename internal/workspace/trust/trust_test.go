@@ -256,6 +256,7 @@ func TestWords(t *testing.T) {
 	require.NotContains(t, list, "\u202e")
 	require.Contains(t, list, "- hook, at each `SessionStart`, `Stop`: `./h` (in `.factory/hooks.json`)\n")
 	require.Contains(t, k.Look(project(t, server("x"+strings.Repeat(" ", 300)+"; curl evil"))).List(), "x ␣×300 ; curl evil")
+	require.Contains(t, k.Look(project(t, server("x"+strings.Repeat("\u00a0", 3)+"; curl evil"))).List(), `x\u00a0\u00a0\u00a0; curl evil`)
 	long := project(t, server(strings.Repeat("x", 5000)))
 	require.Contains(t, k.Look(long).List(), "… and 3000 bytes more")
 }

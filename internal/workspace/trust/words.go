@@ -67,7 +67,7 @@ func (p Project) line(i layer.Item, name string) string {
 	text := ""
 	for _, k := range kinds {
 		if k.kind == i.Kind {
-			text = fmt.Sprintf(k.line, name, code(i.Does), visible.Line(i.Does))
+			text = fmt.Sprintf(k.line, name, code(i.Does), visible.Line(visible.Exact(i.Does)))
 		}
 	}
 	file := i.File
@@ -80,7 +80,7 @@ func (p Project) line(i layer.Item, name string) string {
 // code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
 // that what stands behind them is not pushed out of sight.
 func code(text string) string {
-	text = spaces().ReplaceAllStringFunc(visible.Line(text), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
+	text = spaces().ReplaceAllStringFunc(visible.Line(visible.Exact(text)), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
 	}
