@@ -78,7 +78,7 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 		}
 	}
 	if err == nil && e.over != "" && (saved == nil || saved.text != e.over) {
-		e.tell("An edit of droid's was written to %s over another text that your editor had saved there meanwhile. "+
+		e.tell("While an edit of droid's was on its way to %s, another text that your editor had saved there was written over. "+
 			"If that had changes of yours, undo in your editor brings them back.", e.location)
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
@@ -255,7 +255,7 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
-		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), wrote: true, tries: e.tries})
+		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err
 }

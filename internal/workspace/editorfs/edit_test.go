@@ -101,6 +101,30 @@ func TestLateWriteIsMended(t *testing.T) {
 	})
 }
 
+// TestLateWriteBehindAnother: the editor does a write when droid has changed the same line again. That is nobody's save, and
+// nothing is told.
+func TestLateWriteBehindAnother(t *testing.T) {
+	var slow atomic.Int64
+	bubble(t, func(o *testeditor.Options) {
+		o.Delay = func() time.Duration { return time.Minute }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return time.Duration(slow.Swap(0))
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		slow.Store(int64(6 * time.Second))
+		r.edits("1", path, to("one\n2\nthree\n"))
+		r.edits("2", path, to("one\nII\nthree\n"))
+		time.Sleep(20 * time.Second)
+		require.Equal(r, "one\nII\nthree\n", r.disk(path))
+		require.Empty(r, r.overlay.Missed())
+	})
+}
+
 // TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
 // without it. Both changes stay where they do not meet; else the user's does, and they are told.
 func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
@@ -553,7 +577,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 		}
 		r.edits("2", path, to(four+"more\n"))
 		require.Equal(r, four+"more\n", r.disk(path))
-		require.Equal(r, []string{"An edit of droid's was written to " + path + " over another text that your editor had saved there meanwhile. " +
+		require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", another text that your editor had saved there was written over. " +
 			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.Missed())
 	})
 }
@@ -670,6 +694,10 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 								require.False(r, missing && name == "apart" && at < min(takes, 3*time.Second), disk)
 								require.False(r, missing && len(told) == 0 && !(line == "droid\n" && at > 3*time.Second && at < takes-lateSave), disk)
 							}
+							for _, text := range told { // what is told is what happened
+								require.Equal(r, strings.Contains(text, "That stays"), strings.Contains(disk, "user\n"), text)
+								require.Equal(r, strings.Contains(text, "was written over"), !strings.Contains(disk, "user\n"), text)
+							}
 							require.True(r, strings.Contains(disk, "user\n") || at > 3*time.Second, disk)
 							require.True(r, strings.Contains(disk, "droid\n") || strings.Contains(note, "could not be written") || at > 3*time.Second)
 						})
@@ -678,6 +706,43 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is told is
+// that, and not that droid's edit was made.
+func TestLateWriteOverASave(t *testing.T) {
+	var slow atomic.Bool
+	bubble(t, func(o *testeditor.Options) {
+		o.Delay = func() time.Duration { return time.Minute }
+		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "droid", "Droid") }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod && slow.CompareAndSwap(false, true) {
+				return 6 * time.Second
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.overlay.Before(context.Background(), "1", []string{path})
+		r.droidWrites(path, four)
+		r.files.step = func(s stepName) {
+			if s == stepWrite {
+				time.AfterFunc(time.Second, func() {
+					require.NoError(r, r.editor.Type(path, func(string) string { return "user\ntwo\nthree\n" }))
+					require.NoError(r, r.editor.Save(path))
+					r.touched(path)
+				})
+			}
+		}
+		require.Contains(r, r.overlay.After(context.Background(), "1"), "could not be written")
+		time.Sleep(20 * time.Second)
+		require.Equal(r, "user\ntwo\nthree\n", r.disk(path))
+		told := r.overlay.Missed()
+		require.Len(r, told, 2)
+		require.Contains(r, told[0], "That stays, and the edit may be missing")
+		require.Contains(r, told[1], "another text that your editor had saved there was written over")
+	})
 }
 
 // TestUserSavesBeforeASecondWrite: the editor may have done the edit twice, and its user types and saves

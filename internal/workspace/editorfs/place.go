@@ -93,14 +93,17 @@ func (f *Files) noteDisk(resolved string, c *content, same bool) {
 
 // noteDroidsText notes that droid has written this text, and that nobody knows whether the
 // editor has it.
-func (f *Files) noteDroidsText(resolved string, c *content) {
+func (f *Files) noteDroidsText(resolved string, c *content) { f.noteText(resolved, c, false) }
+
+// noteText is noteDroidsText, also for a text that somebody has saved, and that is to stay.
+func (f *Files) noteText(resolved string, c *content, saved bool) {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.place(resolved)
 	p.direct = true
 	if p.late != nil {
-		p.late.text, p.late.wrote = c.text, true
+		p.late.text, p.late.wrote, p.late.saved = c.text, true, saved
 	}
 }
 

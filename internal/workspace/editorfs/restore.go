@@ -90,7 +90,7 @@ func (e *edit) join(now *content) error {
 		e.text = both
 	default:
 		e.gaveWay(e.location)
-		e.files.noteDroidsText(e.resolved, now)
+		e.files.noteText(e.resolved, now, true)
 		return errMet
 	}
 	return nil
