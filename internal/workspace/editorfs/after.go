@@ -79,6 +79,9 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 		return "", false
 	}
+	if h.release == nil && d.files.wasDelivered(h.resolved, n.text) {
+		return unwritten(h.path, errHeld), false
+	}
 	if h.old != nil && n.text == h.old.text && err == nil {
 		d.rewritten(h, n)
 		return "", false
@@ -109,7 +112,8 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 }
 
 // deliverBeside is for a file that could not be held: another edit may come over what droid has written. Once that one is
-// done, the disk has both, or one of them gives way.
+// done, the disk has both, or one of them gives way. Where that one of this agent's has come over it before, what is on disk is not taken for what droid
+// has written. An edit of another agent's, or a command, that does so is not noticed.
 func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) (note string) {
 	d.files.noteDroidsText(h.resolved, n)
 	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
@@ -118,6 +122,9 @@ func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) 
 	h.release, err = d.files.lock(ctx, h.resolved)
 	now, lost := d.files.peek(h.resolved)
 	switch {
+	case d.files.wasDelivered(h.resolved, n.text): // as the editor has saved it
+		d.knows(h.resolved, func(k *known) { *k = known{} })
+		return unwritten(h.path, errHeld)
 	case lost == nil && now.text == n.text:
 		return ""
 	case err != nil:

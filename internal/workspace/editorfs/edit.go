@@ -35,7 +35,7 @@ type edit struct {
 
 // run takes droid's edit to the editor, as through does it.
 func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
-	delivered := e.files.startDelivery(e.resolved)
+	delivered := e.files.startDelivery(e.resolved, e.n.text)
 	defer delivered()
 	saved, err := e.carryOut(ctx, through)
 	switch {
@@ -62,7 +62,9 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	saved = e.n
 	if err == nil {
 		err = e.guarded(func() (err error) {
-			saved, err = through(ctx)
+			if saved, err = through(ctx); err == nil {
+				e.files.noteDelivered(e.resolved, saved.text)
+			}
 			return err
 		})
 	}

@@ -487,6 +487,59 @@ func TestEditBesideAnother(t *testing.T) {
 	}
 }
 
+// TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
+// What the hook finds is not taken for droid's text: the model is told.
+func TestEditIsWrittenOver(t *testing.T) {
+	tabs := func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
+	for name, format := range map[string]func(string, string) string{"as it is": nil, "formatted": tabs} {
+		for _, seen := range []stepName{stepRead, stepLook} { // what the other droid has changed: the old text, the new one
+			for _, hook := range []stepName{stepLook, stepDone} {
+				for _, keepTimes := range []bool{false, true} {
+					if seen == stepLook && hook == stepLook {
+						continue
+					}
+					t.Run(fmt.Sprint(name, seen, hook, keepTimes), func(t *testing.T) {
+						bubble(t, func(o *testeditor.Options) { o.Format = format }, func(r *room) {
+							path, ctx := r.has("a.txt", three), context.Background()
+							r.opened(path)
+							other := r.files.Overlay(async{r.editor}, OverlayOptions{KeepTimes: keepTimes})
+							defer other.Close()
+							r.overlay.Before(ctx, "1", []string{path})
+							r.droidWrites(path, four)
+							note := make(chan string, 1)
+							written, ended := false, false
+							r.files.step = func(s stepName) {
+								switch {
+								case !written && s == seen:
+									written = true
+									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+									defer cancel()
+									other.Before(soon, "1", []string{path})
+									before := r.disk(path)
+									r.droidWrites(path, strings.Replace(before, "three\n", "three\nother\n", 1))
+									if seen == stepLook { // as if the editor were given the text once more
+										r.writes(path, before)
+									}
+								case written && !ended && s == hook:
+									ended = true
+									go func() { note <- other.After(ctx, "1") }()
+									time.Sleep(time.Millisecond)
+								}
+							}
+							require.NotContains(r, r.overlay.After(ctx, "1"), "could not be written")
+							require.NotContains(r, r.disk(path), "other")
+							require.Equal(r, path+" could not be written: another edit of it has taken too long. Your change may be missing from it.", <-note)
+							require.NotEqual(r, other.files.exact(r.disk(path)), other.known[path].text, "droid does not know this text")
+							time.Sleep(20 * time.Second)
+							require.Equal(r, 1, strings.Count(r.disk(path), "droid\n"))
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
 // TestLockedFile: an edit whose turn does not come in time does not pass through the editor.
 func TestLockedFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {

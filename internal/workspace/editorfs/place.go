@@ -27,6 +27,7 @@ type place struct {
 	lock       chan struct{} // has one element while an edit holds the file
 	users      int           // who has lock or waits for it; a place with none may be forgotten
 	delivering chan struct{} // closed when the edit that is on its way to the editor has arrived
+	delivered  [2]uint64     // exact hashes of the text that an edit has taken to the editor last, and of what was saved of it
 	late       *late         // a write that the editor has not answered in time
 
 	seen      bool
@@ -199,12 +200,13 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 	}
 }
 
-// startDelivery notes that an edit of the file is on its way to the editor, until delivered is called.
-func (f *Files) startDelivery(resolved string) (delivered func()) {
+// startDelivery notes that an edit of the file is on its way to the editor with this text, until delivered is called.
+func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, delivering := f.place(resolved), make(chan struct{})
 	p.delivering = delivering
+	p.delivered = [2]uint64{f.exact(text), f.exact(text)}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -213,6 +215,21 @@ func (f *Files) startDelivery(resolved string) (delivered func()) {
 		}
 		close(delivering)
 	}
+}
+
+// noteDelivered notes what the editor has saved of the edit that was on its way to it.
+func (f *Files) noteDelivered(resolved, saved string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.place(resolved).delivered[1] = f.exact(saved)
+}
+
+// wasDelivered reports whether a text is that of the edit which was on its way to the editor last.
+func (f *Files) wasDelivered(resolved, text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.places[resolved]
+	return p != nil && slices.Contains(p.delivered[:], f.exact(text))
 }
 
 // lateAt is the write that the editor has not answered in time, nil if there is none.
