@@ -487,6 +487,29 @@ func TestEditBesideAnother(t *testing.T) {
 	}
 }
 
+// TestSeveralFilesBesideAnother: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
+func TestSeveralFilesBesideAnother(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		ctx := context.Background()
+		paths := []string{r.has("a.txt", three), r.has("b.txt", three), r.has("c.txt", three), r.has("d.txt", three)}
+		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
+		defer other.Close()
+		other.Before(ctx, "1", paths[:3])
+		other.Before(ctx, "2", paths[3:])
+		r.overlay.Before(ctx, "1", paths)
+		for _, path := range paths {
+			r.droidWrites(path, four)
+		}
+		other.Drop("2")
+		began := time.Now()
+		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.LessOrEqual(r, time.Since(began), 7*time.Second)
+		for _, path := range paths {
+			require.Equal(r, four, r.disk(path))
+		}
+	})
+}
+
 // TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
 // What the hook finds is not taken for droid's text: the model is told.
 func TestEditIsWrittenOver(t *testing.T) {
@@ -639,7 +662,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 // Both changes are made where they do not meet; else the user's stays, and both are told.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct{ droid, disk, note string }{
-		"apart": {four, "user\n" + four, "The editor changed PATH when it saved it (for example by formatting it): 1 line differs from what you wrote."},
+		"apart": {four, "user\n" + four, "Somebody else has changed PATH meanwhile, and your change was made in that: 1 line differs from what you wrote."},
 		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: somebody has changed the same lines and saved it. Your change may be missing from it."},
 		"same":  {"user\n" + three, "user\n" + three, ""},
 	} {

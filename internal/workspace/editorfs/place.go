@@ -144,10 +144,14 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 		f.mu.Unlock()
 	}
 	select {
-	case p.lock <- struct{}{}:
-	case <-ctx.Done():
-		done()
-		return nil, ctx.Err()
+	case p.lock <- struct{}{}: // also where ctx is done
+	default:
+		select {
+		case p.lock <- struct{}{}:
+		case <-ctx.Done():
+			done()
+			return nil, ctx.Err()
+		}
 	}
 	return func() {
 		<-p.lock
