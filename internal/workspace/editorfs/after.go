@@ -13,7 +13,8 @@ import (
 // After takes what droid has written to the files of a call to the editor, as an edit of
 // the agent. When it returns, each file has droid's text, or what the editor made of it when it
 // saved it, or what somebody saved meanwhile, with droid's edit where the two
-// do not meet; then note says so, in one line for each file, for droid. It waits at most 6 s for each file, and not at all once ctx is done.
+// do not meet; then note says so, in one line for each file, for droid. It waits at most 6 s for each file, and as long for
+// all that could not be held, and not at all once ctx is done.
 // A call without a Before is none.
 func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
@@ -32,8 +33,14 @@ func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	defer d.finish(c)
 	var notes []string
 	slow := false
+	beside := ctx // for all the files that could not be held
 	for _, h := range c.files {
-		line, late := d.deliver(ctx, h, slow)
+		if h.release == nil && beside == ctx {
+			var cancel context.CancelFunc
+			beside, cancel = context.WithTimeout(ctx, 2*d.files.wait)
+			defer cancel()
+		}
+		line, late := d.deliver(ctx, beside, h, slow)
 		slow = slow || late
 		if line != "" {
 			notes = append(notes, line)
@@ -64,9 +71,9 @@ func (d *Overlay) Missed() (texts []string) {
 	return texts
 }
 
-// deliver takes one file to the editor; slow says that it is not to be asked. late
-// reports whether it has not answered in time.
-func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note string, late bool) {
+// deliver takes one file to the editor; slow says that it is not to be asked. A file that could not be held is waited for until beside is
+// done. late reports whether the editor has not answered in time.
+func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool) (note string, late bool) {
 	defer d.survive("an edit could not be completed")
 	if h.resolvesTo() != nil {
 		return "", false // droid has written nothing, or elsewhere
@@ -79,6 +86,9 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
 		return "", false
 	}
+	if h.release == nil && d.files.wasDelivered(h.resolved, n.text) {
+		return unwritten(h.path, errHeld), false
+	}
 	if h.old != nil && n.text == h.old.text && err == nil {
 		d.rewritten(h, n)
 		return "", false
@@ -89,7 +99,7 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 	switch {
 	case err != nil:
 	case h.release == nil:
-		return d.deliverBeside(ctx, h, n), false
+		return d.deliverBeside(beside, h, n), false
 	case h.direct != "" || slow:
 	case h.old != nil && !fits(h.old.ends, n.ends):
 		err = errEnds
@@ -109,15 +119,17 @@ func (d *Overlay) deliver(ctx context.Context, h *lockedFile, slow bool) (note s
 }
 
 // deliverBeside is for a file that could not be held: another edit may come over what droid has written. Once that one is
-// done, the disk has both, or one of them gives way.
+// done, the disk has both, or one of them gives way. Where that one of this agent's has come over it before, what is on disk is not taken for what droid
+// has written. An edit of another agent's, or a command, that does so is not noticed.
 func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) (note string) {
 	d.files.noteDroidsText(h.resolved, n)
-	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
-	defer cancel()
 	var err error
 	h.release, err = d.files.lock(ctx, h.resolved)
 	now, lost := d.files.peek(h.resolved)
 	switch {
+	case d.files.wasDelivered(h.resolved, n.text): // as the editor has saved it
+		d.knows(h.resolved, func(k *known) { *k = known{} })
+		return unwritten(h.path, errHeld)
 	case lost == nil && now.text == n.text:
 		return ""
 	case err != nil:
@@ -153,12 +165,15 @@ func (d *Overlay) rewritten(h *lockedFile, n *content) {
 
 // noteOf says to droid what the editor made of its text.
 func noteOf(path, written, saved string) string {
-	n := linesThatDiffer(written, saved)
-	what := fmt.Sprintf("%d lines differ", n)
-	if n == 1 {
-		what = "1 line differs"
+	return fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): %s from what you wrote.", path, differ(written, saved))
+}
+
+// differ says how many lines differ.
+func differ(written, saved string) string {
+	if n := linesThatDiffer(written, saved); n != 1 {
+		return fmt.Sprintf("%d lines differ", n)
 	}
-	return fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): %s from what you wrote.", path, what)
+	return "1 line differs"
 }
 
 // errHeld: another edit of the file was on its way.

@@ -1,6 +1,7 @@
 package editorfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,21 @@ type edit struct {
 	base     string // the text that the disk has for the editor; a third one beside it and droid's is somebody's save
 	sent     bool   // droid's text is being written, most often by the editor: a part of it on the disk is nobody's save
 	text     string // what restore puts on disk: droid's text, or with what somebody has saved
+	torn     string // a part of the text that the editor has most likely left
+	inPlace  bool   // the file was going to be written in place here: such a part may be of that
 	over     string // what the editor had saved in place of droid's text, where that may be what its user has changed
 }
 
 // run takes droid's edit to the editor, as through does it.
 func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
-	delivered := e.files.startDelivery(e.resolved)
+	delivered := e.files.startDelivery(e.resolved, e.n.text)
 	defer delivered()
 	saved, err := e.carryOut(ctx, through)
 	switch {
 	case err != nil:
 		note = unwritten(e.path, err)
+	case saved != nil && saved.text != e.n.text && saved.text == e.text:
+		note = fmt.Sprintf("Somebody else has changed %s meanwhile, and your change was made in that: %s from what you wrote.", e.path, differ(e.n.text, saved.text))
 	case saved != nil && saved.text != e.n.text:
 		note = noteOf(e.path, e.n.text, saved.text)
 	}
@@ -62,7 +67,9 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	saved = e.n
 	if err == nil {
 		err = e.guarded(func() (err error) {
-			saved, err = through(ctx)
+			if saved, err = through(ctx); err == nil {
+				e.files.noteDelivered(e.resolved, saved.text)
+			}
 			return err
 		})
 	}
@@ -77,8 +84,9 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 			return nil, err
 		}
 	}
-	if err == nil && e.over != "" && (saved == nil || saved.text != e.over) {
-		e.tell("An edit of droid's was written to %s over another text that your editor had saved there meanwhile. "+
+	over := cmp.Or(e.over, e.torn)
+	if err == nil && over != "" && (saved == nil || saved.text != over) {
+		e.tell("While an edit of droid's was on its way to %s, another text that your editor had saved there was written over. "+
 			"If that had changes of yours, undo in your editor brings them back.", e.location)
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
@@ -157,9 +165,6 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	}
 	if err != nil || found != twice {
 		return saved, err
-	}
-	if !perhapsTwice(e.oldText(), e.n.text, saved.text) {
-		e.over = saved.text
 	}
 	return e.writeOver(all, saved.text)
 }
@@ -255,7 +260,7 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
-		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), wrote: true, tries: e.tries})
+		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err
 }

@@ -101,6 +101,30 @@ func TestLateWriteIsMended(t *testing.T) {
 	})
 }
 
+// TestLateWriteBehindAnother: the editor does a write when droid has changed the same line again. That is nobody's save, and
+// nothing is told.
+func TestLateWriteBehindAnother(t *testing.T) {
+	var slow atomic.Int64
+	bubble(t, func(o *testeditor.Options) {
+		o.Delay = func() time.Duration { return time.Minute }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod {
+				return time.Duration(slow.Swap(0))
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		slow.Store(int64(6 * time.Second))
+		r.edits("1", path, to("one\n2\nthree\n"))
+		r.edits("2", path, to("one\nII\nthree\n"))
+		time.Sleep(20 * time.Second)
+		require.Equal(r, "one\nII\nthree\n", r.disk(path))
+		require.Empty(r, r.overlay.Missed())
+	})
+}
+
 // TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
 // without it. Both changes stay where they do not meet; else the user's does, and they are told.
 func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
@@ -463,6 +487,82 @@ func TestEditBesideAnother(t *testing.T) {
 	}
 }
 
+// TestSeveralFilesBesideAnother: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
+func TestSeveralFilesBesideAnother(t *testing.T) {
+	bubble(t, nil, func(r *room) {
+		ctx := context.Background()
+		paths := []string{r.has("a.txt", three), r.has("b.txt", three), r.has("c.txt", three), r.has("d.txt", three)}
+		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
+		defer other.Close()
+		other.Before(ctx, "1", paths[:3])
+		other.Before(ctx, "2", paths[3:])
+		r.overlay.Before(ctx, "1", paths)
+		for _, path := range paths {
+			r.droidWrites(path, four)
+		}
+		other.Drop("2")
+		began := time.Now()
+		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.LessOrEqual(r, time.Since(began), 7*time.Second)
+		for _, path := range paths {
+			require.Equal(r, four, r.disk(path))
+		}
+	})
+}
+
+// TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
+// What the hook finds is not taken for droid's text: the model is told.
+func TestEditIsWrittenOver(t *testing.T) {
+	tabs := func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
+	for name, format := range map[string]func(string, string) string{"as it is": nil, "formatted": tabs} {
+		for _, seen := range []stepName{stepRead, stepLook} { // what the other droid has changed: the old text, the new one
+			for _, hook := range []stepName{stepLook, stepDone} {
+				for _, keepTimes := range []bool{false, true} {
+					if seen == stepLook && hook == stepLook {
+						continue
+					}
+					t.Run(fmt.Sprint(name, seen, hook, keepTimes), func(t *testing.T) {
+						bubble(t, func(o *testeditor.Options) { o.Format = format }, func(r *room) {
+							path, ctx := r.has("a.txt", three), context.Background()
+							r.opened(path)
+							other := r.files.Overlay(async{r.editor}, OverlayOptions{KeepTimes: keepTimes})
+							defer other.Close()
+							r.overlay.Before(ctx, "1", []string{path})
+							r.droidWrites(path, four)
+							note := make(chan string, 1)
+							written, ended := false, false
+							r.files.step = func(s stepName) {
+								switch {
+								case !written && s == seen:
+									written = true
+									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+									defer cancel()
+									other.Before(soon, "1", []string{path})
+									before := r.disk(path)
+									r.droidWrites(path, strings.Replace(before, "three\n", "three\nother\n", 1))
+									if seen == stepLook { // as if the editor were given the text once more
+										r.writes(path, before)
+									}
+								case written && !ended && s == hook:
+									ended = true
+									go func() { note <- other.After(ctx, "1") }()
+									time.Sleep(time.Millisecond)
+								}
+							}
+							require.NotContains(r, r.overlay.After(ctx, "1"), "could not be written")
+							require.NotContains(r, r.disk(path), "other")
+							require.Equal(r, path+" could not be written: another edit of it has taken too long. Your change may be missing from it.", <-note)
+							require.NotEqual(r, other.files.exact(r.disk(path)), other.known[path].text, "droid does not know this text")
+							time.Sleep(20 * time.Second)
+							require.Equal(r, 1, strings.Count(r.disk(path), "droid\n"))
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
 // TestLockedFile: an edit whose turn does not come in time does not pass through the editor.
 func TestLockedFile(t *testing.T) {
 	bubble(t, nil, func(r *room) {
@@ -553,7 +653,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 		}
 		r.edits("2", path, to(four+"more\n"))
 		require.Equal(r, four+"more\n", r.disk(path))
-		require.Equal(r, []string{"An edit of droid's was written to " + path + " over another text that your editor had saved there meanwhile. " +
+		require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", another text that your editor had saved there was written over. " +
 			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.Missed())
 	})
 }
@@ -562,7 +662,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 // Both changes are made where they do not meet; else the user's stays, and both are told.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct{ droid, disk, note string }{
-		"apart": {four, "user\n" + four, "The editor changed PATH when it saved it (for example by formatting it): 1 line differs from what you wrote."},
+		"apart": {four, "user\n" + four, "Somebody else has changed PATH meanwhile, and your change was made in that: 1 line differs from what you wrote."},
 		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: somebody has changed the same lines and saved it. Your change may be missing from it."},
 		"same":  {"user\n" + three, "user\n" + three, ""},
 	} {
@@ -670,6 +770,10 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 								require.False(r, missing && name == "apart" && at < min(takes, 3*time.Second), disk)
 								require.False(r, missing && len(told) == 0 && !(line == "droid\n" && at > 3*time.Second && at < takes-lateSave), disk)
 							}
+							for _, text := range told { // what is told is what happened
+								require.Equal(r, strings.Contains(text, "That stays"), strings.Contains(disk, "user\n"), text)
+								require.Equal(r, strings.Contains(text, "was written over"), !strings.Contains(disk, "user\n"), text)
+							}
 							require.True(r, strings.Contains(disk, "user\n") || at > 3*time.Second, disk)
 							require.True(r, strings.Contains(disk, "droid\n") || strings.Contains(note, "could not be written") || at > 3*time.Second)
 						})
@@ -678,6 +782,43 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is told is
+// that, and not that droid's edit was made.
+func TestLateWriteOverASave(t *testing.T) {
+	var slow atomic.Bool
+	bubble(t, func(o *testeditor.Options) {
+		o.Delay = func() time.Duration { return time.Minute }
+		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "droid", "Droid") }
+		o.Slow = func(method, _ string) time.Duration {
+			if method == testeditor.WriteMethod && slow.CompareAndSwap(false, true) {
+				return 6 * time.Second
+			}
+			return 0
+		}
+	}, func(r *room) {
+		path := r.has("a.txt", three)
+		r.opened(path)
+		r.overlay.Before(context.Background(), "1", []string{path})
+		r.droidWrites(path, four)
+		r.files.step = func(s stepName) {
+			if s == stepWrite {
+				time.AfterFunc(time.Second, func() {
+					require.NoError(r, r.editor.Type(path, func(string) string { return "user\ntwo\nthree\n" }))
+					require.NoError(r, r.editor.Save(path))
+					r.touched(path)
+				})
+			}
+		}
+		require.Contains(r, r.overlay.After(context.Background(), "1"), "could not be written")
+		time.Sleep(20 * time.Second)
+		require.Equal(r, "user\ntwo\nthree\n", r.disk(path))
+		told := r.overlay.Missed()
+		require.Len(r, told, 2)
+		require.Contains(r, told[0], "That stays, and the edit may be missing")
+		require.Contains(r, told[1], "another text that your editor had saved there was written over")
+	})
 }
 
 // TestUserSavesBeforeASecondWrite: the editor may have done the edit twice, and its user types and saves

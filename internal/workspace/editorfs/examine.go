@@ -26,6 +26,11 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 	now, err := e.files.look(e.resolved)
 	if now != nil && outcome == nil { // what the editor made of droid's text, which comes over it where it does not count
 		e.base = now.text
+		switch {
+		case e.over != "", now.text == e.oldText(), plain(now.text) == plain(e.n.text):
+		case !perhapsTwice(e.oldText(), e.n.text, now.text):
+			e.over = now.text
+		}
 	}
 	switch {
 	case err == nil && now.text == e.n.text:

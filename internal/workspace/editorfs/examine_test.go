@@ -81,6 +81,53 @@ func TestWhatTheEditorSaves(t *testing.T) {
 	}
 }
 
+// autosaving is an editor that saves what its user types with what it is told, and has more typed since.
+type autosaving struct {
+	instant
+	typed string
+}
+
+func (a autosaving) WriteTextFile(ctx context.Context, path, text string) error {
+	return a.instant.WriteTextFile(ctx, path, strings.ReplaceAll(a.typed, "TEXT", text))
+}
+
+func (a autosaving) ReadTextFile(ctx context.Context, path string) (string, error) {
+	text, err := a.instant.ReadTextFile(ctx, path)
+	if strings.Contains(text, "user") && !strings.Contains(text, "\r") {
+		text += "more\n"
+	}
+	return text, err
+}
+
+// TestAutosaveIsWrittenOver: what the editor has saved with droid's text, and what does not count as what it made of that, is
+// not written over untold.
+func TestAutosaveIsWrittenOver(t *testing.T) {
+	for typed, told := range map[string]int{"user\nTEXT": 1, "user\r\nTEXT": 1, "TEXT": 0} {
+		bubble(t, nil, func(r *room) {
+			r.isLike(autosaving{typed: typed}, OverlayOptions{})
+			path := r.has("a.txt", three)
+			r.edits("1", path, to(four))
+			require.Equal(r, four, r.disk(path))
+			require.Len(r, r.overlay.Missed(), told)
+		})
+	}
+}
+
+// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not told as something that the
+// editor had saved; nor one that somebody has saved over since.
+func TestOwnPartOfATextIsNotTold(t *testing.T) {
+	for _, inPlace := range []bool{false, true} {
+		e := &edit{base: three, text: four, n: &content{text: four}, sent: !inPlace}
+		if inPlace {
+			e.writesInPlace()
+		}
+		require.NoError(t, e.join(&content{text: "one\n"}))
+		require.Equal(t, inPlace, e.torn == "")
+		require.NoError(t, e.join(&content{text: three + "user\n"}))
+		require.Empty(t, e.torn)
+	}
+}
+
 // TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
 // do not meet; else both are told.
 func TestSomebodySavesBehindDroid(t *testing.T) {

@@ -22,7 +22,9 @@ const lateSave = time.Second
 type late struct {
 	text  string // what the disk has to have when it is answered
 	base  string // what it had before
+	sent  string // what the editor was told to write
 	wrote bool   // droid has written that text, rather than found it
+	saved bool   // somebody has saved it, and droid's edit gave way
 	tries int    // how many late writes came before, to mend what one had done
 	saves bool   // what the user has typed was to be saved
 }
@@ -68,7 +70,7 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused error) {
 	f := d.files
 	f.mu.Lock()
-	text, wrote := l.text, l.wrote
+	text, wrote, saved := l.text, l.wrote, l.saved
 	f.mu.Unlock()
 	if !wrote || l.tries >= maxTries {
 		return
@@ -97,7 +99,7 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 		d.gaveWay(at)
 		return
 	}
-	f.log.Warn("the editor has done a write late; the file gets droid's text again", zap.String("path", at.path))
+	f.log.Warn("the editor has done a write late; the file gets its text again", zap.String("path", at.path))
 	_, has, err := readable([]byte(text))
 	if err != nil {
 		return
@@ -105,7 +107,8 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	written := *c
 	written.text, written.ends = text, has
 	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
-	if torn || !apart && !perhapsTwice(l.base, text, c.text) {
+	ours := plain(c.text) == plain(l.sent) || saved && madeOf(c.text, text, l.sent) // the edit, or the edit in what was saved
+	if torn || !apart && !ours && !perhapsTwice(l.base, text, c.text) {
 		e.over = c.text
 	}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong

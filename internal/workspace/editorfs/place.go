@@ -27,6 +27,7 @@ type place struct {
 	lock       chan struct{} // has one element while an edit holds the file
 	users      int           // who has lock or waits for it; a place with none may be forgotten
 	delivering chan struct{} // closed when the edit that is on its way to the editor has arrived
+	delivered  [2]uint64     // exact hashes of the text that an edit has taken to the editor last, and of what was saved of it
 	late       *late         // a write that the editor has not answered in time
 
 	seen      bool
@@ -93,14 +94,17 @@ func (f *Files) noteDisk(resolved string, c *content, same bool) {
 
 // noteDroidsText notes that droid has written this text, and that nobody knows whether the
 // editor has it.
-func (f *Files) noteDroidsText(resolved string, c *content) {
+func (f *Files) noteDroidsText(resolved string, c *content) { f.noteText(resolved, c, false) }
+
+// noteText is noteDroidsText, also for a text that somebody has saved, and that is to stay.
+func (f *Files) noteText(resolved string, c *content, saved bool) {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.place(resolved)
 	p.direct = true
 	if p.late != nil {
-		p.late.text, p.late.wrote = c.text, true
+		p.late.text, p.late.wrote, p.late.saved = c.text, true, saved
 	}
 }
 
@@ -140,10 +144,14 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 		f.mu.Unlock()
 	}
 	select {
-	case p.lock <- struct{}{}:
-	case <-ctx.Done():
-		done()
-		return nil, ctx.Err()
+	case p.lock <- struct{}{}: // also where ctx is done
+	default:
+		select {
+		case p.lock <- struct{}{}:
+		case <-ctx.Done():
+			done()
+			return nil, ctx.Err()
+		}
 	}
 	return func() {
 		<-p.lock
@@ -196,12 +204,13 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 	}
 }
 
-// startDelivery notes that an edit of the file is on its way to the editor, until delivered is called.
-func (f *Files) startDelivery(resolved string) (delivered func()) {
+// startDelivery notes that an edit of the file is on its way to the editor with this text, until delivered is called.
+func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p, delivering := f.place(resolved), make(chan struct{})
 	p.delivering = delivering
+	p.delivered = [2]uint64{f.exact(text), f.exact(text)}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -210,6 +219,21 @@ func (f *Files) startDelivery(resolved string) (delivered func()) {
 		}
 		close(delivering)
 	}
+}
+
+// noteDelivered notes what the editor has saved of the edit that was on its way to it.
+func (f *Files) noteDelivered(resolved, saved string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.place(resolved).delivered[1] = f.exact(saved)
+}
+
+// wasDelivered reports whether a text is that of the edit which was on its way to the editor last.
+func (f *Files) wasDelivered(resolved, text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.places[resolved]
+	return p != nil && slices.Contains(p.delivered[:], f.exact(text))
 }
 
 // lateAt is the write that the editor has not answered in time, nil if there is none.

@@ -74,7 +74,7 @@ func (e *edit) restoreOnce() error {
 // writesInPlace notes that the file is going to be written in place.
 func (e *edit) writesInPlace() {
 	e.journal.sent()
-	e.sent = true
+	e.sent, e.inPlace = true, true
 }
 
 // errMet: droid's edit gives way to what somebody has saved.
@@ -85,12 +85,14 @@ func (e *edit) join(now *content) error {
 	both, apart := udiff.Merge(e.base, now.text, e.n.text)
 	switch {
 	case e.sent && partOf(e.text, now.text): // most likely what a write has left that failed halfway
-		e.over = now.text
+		if !e.inPlace {
+			e.torn = now.text
+		}
 	case apart:
-		e.text = both
+		e.text, e.torn = both, ""
 	default:
 		e.gaveWay(e.location)
-		e.files.noteDroidsText(e.resolved, now)
+		e.files.noteText(e.resolved, now, true)
 		return errMet
 	}
 	return nil

@@ -136,6 +136,20 @@ func partOf(text, found string) bool {
 	return strings.HasPrefix(text, found) || strings.HasPrefix(plain(text), found)
 }
 
+// madeOf reports whether each line of a text is one of these two.
+func madeOf(text, one, other string) bool {
+	lines := make(map[string]bool)
+	for line := range strings.Lines(plain(one + "\n" + other)) {
+		lines[strings.TrimSuffix(line, "\n")] = true
+	}
+	for line := range strings.Lines(plain(text)) {
+		if !lines[strings.TrimSuffix(line, "\n")] {
+			return false
+		}
+	}
+	return true
+}
+
 func count(text string) (n [256]int) {
 	for i := range len(text) {
 		n[text[i]]++
