@@ -88,7 +88,7 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 			return strings.Contains(string(l.Params), "- `kept`, **changed since droid's last edit of it**")
 		})
 		s.onPermission(allowOnce)
-		require.Contains(t, s.say("/rewind 1 files"), "1 files were restored")
+		require.Contains(t, s.say("/rewind 1 files"), "Files restored: 1, deleted: 0.")
 		holds("old\n")
 	})
 }

@@ -149,12 +149,12 @@ func rewindBefore(ctx context.Context, client *droid.Client, session, title stri
 	if err != nil {
 		return "", "", err
 	}
-	text = fmt.Sprintf("%d files were restored and %d deleted.", r.Restored, r.Deleted)
+	text = fmt.Sprintf("Files restored: %d, deleted: %d.", r.Restored, r.Deleted)
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
-		text += fmt.Sprintf(" %d files could not be restored or deleted.", failed)
+		text += fmt.Sprintf(" Not restored or deleted: %d.", failed)
 	}
 	if lost := len(info.Evicted); lost > 0 {
-		text += fmt.Sprintf(" droid no longer has the old content of %d files.", lost)
+		text += fmt.Sprintf(" Old contents that droid no longer has: %d.", lost)
 	}
 	return text, r.NewSessionID, nil
 }

@@ -91,11 +91,6 @@ func (r *slashRun) endCompaction(client *droid.Client) {
 	}
 	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {
-		from := s.droidID
 		s.endDroid(replaced, "it goes on compacting")
-		s.Do(func(context.Context) {
-			<-client.Exited()
-			s.agent.threads.Stays(from) // also where it has made the summary meanwhile
-		})
 	}
 }

@@ -153,6 +153,9 @@ func (s *Session) endPrompt(end turns.End) {
 		s.prompts.KeepStopped(p)
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
+	if !s.prompts.RunsOne() {
+		s.tell(s.show.EndWords()...)
+	}
 	if end.Empty {
 		s.tellNow("The model gave an empty answer.")
 	}

@@ -121,10 +121,21 @@ func (v *View) tellUnseen(ev quirks.Event) {
 	default:
 		return
 	}
+	v.endWords()
+}
+
+func (v *View) endWords() {
+	v.amid = false
 	for _, text := range v.unseen {
 		v.tell(text)
 	}
 	v.unseen = nil
+}
+
+// EndWords tells what waits for an end of the model's words, as none follow.
+func (v *View) EndWords() []Output {
+	v.endWords()
+	return v.take()
 }
 
 // noReason matches what droid says of edits that fail (0.225). The model gets the reason, which stands in droid's store when

@@ -92,6 +92,10 @@ func (v *View) Tell(words Output) []Output {
 	case Thought:
 		v.text(v.newID(), visible.Text(string(w)), true)
 	case Notice:
+		if v.amid { // else it would stand within a sentence
+			v.unseen = append(v.unseen, string(w))
+			break
+		}
 		v.tell(string(w))
 	case Message:
 		v.own("", "", string(w), false)

@@ -44,7 +44,8 @@ type View struct {
 	outlived    []Left                        // commands of a history that may still run
 	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
 	unexplained []FailedEdit                  // whose reason is still to be looked for
-	unseen      []string                      // what a client with NoResults would not show, to be told between the model's messages
+	unseen      []string                      // what waits for an end of the model's words
+	amid        bool                          // the model has said words, and more of them may follow
 	unannounced []unannounced                 // calls that are not announced yet, in order
 	hooks       map[string]stream.HookStarted // that run, by their id
 	prompts     int                           // so far
@@ -116,6 +117,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
 		v.text(ev.MessageID, ev.Text, ev.Thought)
+		v.amid = !v.past && !ev.Thought
 	case quirks.AnswerContinues:
 		v.border.message.open = false
 	case quirks.TextRetracted:

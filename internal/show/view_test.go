@@ -26,6 +26,7 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell(Thought("\x1b[2K"))))
 	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K"}, short(d.Tell(Message("\n\x1b[2K "))))
 	require.Empty(t, d.Tell(Message(" \n")))
+	d.EndWords()
 	require.Equal(t, []string{"notice new-3: \n\nYour unsaved changes in `` a`b ⏎ c `` were saved, since droid is to edit that file."}, short(d.Tell(Saved("a`b\nc"))))
 }
 
@@ -288,4 +289,18 @@ func TestFailedEditIsExplained(t *testing.T) {
 	update := out[0].(protocol.ToolCall)
 	require.Equal(t, "a", update.ToolCallID)
 	require.Equal(t, "diff|Error: it was changed", texts(update.Content))
+}
+
+// A notice does not part the words of a message: it is told when they have ended.
+func TestNoticeBetweenWords(t *testing.T) {
+	d := newHarness(protocol.ClientCapabilities{})
+	told := func(out []Output) string { return strings.Join(short(out), "|") }
+	d.event(quirks.Text{MessageID: "m", Text: "slow1 "})
+	require.Empty(t, d.Tell(Notice("The server has failed.")))
+	require.Equal(t, "text m: slow2", strings.Join(d.event(quirks.Text{MessageID: "m", Text: "slow2"}), "|"))
+	require.Contains(t, strings.Join(d.event(started("t", "Execute", `{"command":"ls"}`)), "|"), "The server has failed.")
+	require.Contains(t, told(d.Tell(Notice("Another one."))), "Another one.", "no words are under way")
+	d.event(quirks.Text{MessageID: "n", Text: "more"})
+	require.Empty(t, d.Tell(Notice("A third.")))
+	require.Contains(t, told(d.EndWords()), "A third.")
 }
