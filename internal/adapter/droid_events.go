@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
@@ -32,11 +34,12 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 }
 
 // hearAll takes what droid said before the answer that a task has just got, and returns when that counts: where files are being read
-// for what it said before, when they are.
-func (s *Session) hearAll(t *owner.Task) {
-	if s.drainEvents(); s.fileCalls.Waiting() != nil {
-		_ = s.until(s.Context, t, "droid's answer", needRead) // it fails as the session ends
+// for what it said before, when they are. The error says that the session ends.
+func (s *Session) hearAll(t *owner.Task) *acp.RequestError {
+	if s.drainEvents(); s.fileCalls.Waiting() == nil {
+		return nil
 	}
+	return s.until(s.Context, t, "droid's answer", needRead)
 }
 
 // drainEvents takes the events that droid sent before the response that was

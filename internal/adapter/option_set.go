@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -139,8 +140,8 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
 		call.err = changeSettings(t, call.client, patch)
 	}
-	s.hearAll(t) // settings_updated comes before the reply: heed has it in s.options now
-	switch why := whyNoDroid(call.err); {
+	heard := s.hearAll(t) // settings_updated comes before the reply: heed has it in s.options now
+	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
 		return why
 	case refused != nil:
@@ -191,9 +192,9 @@ func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
 	for call.next(s.Context, t, s, 1) {
 		call.err = changeSettings(t, call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	s.hearAll(t) // settings_updated comes before the reply
+	heard := s.hearAll(t) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
-	switch why := whyNoDroid(call.err); {
+	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
 		return why
 	case call.err != nil:

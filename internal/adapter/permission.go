@@ -28,7 +28,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
 	}
-	if s.ended || s.prompts.Stops() {
+	if s.ended || s.prompts.RefusesAsks() {
 		r.answer(stream.OptionCancel)
 		return
 	}

@@ -104,7 +104,7 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	for call.next(ctx, t, s, 1) {
 		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
 	}
-	s.hearAll(t) // settings_updated comes before the reply
+	_ = s.hearAll(t) // settings_updated comes before the reply
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}

@@ -141,7 +141,7 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 			break
 		}
 	}
-	s.hearAll(t) // settings_updated comes before the reply
+	_ = s.hearAll(t) // settings_updated comes before the reply
 	s.options.Restarted(before)
 }
 

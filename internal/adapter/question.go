@@ -20,7 +20,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
 	}
-	if s.ended || s.prompts.Stops() {
+	if s.ended || s.prompts.RefusesAsks() {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}

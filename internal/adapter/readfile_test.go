@@ -95,7 +95,7 @@ func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 		e.cancel()
 		heard := false
 		synctest.Wait()
-		e.inside(func(s *Session) { heard = !s.prompts.RunsOne() || s.prompts.Stops() })
+		e.inside(func(s *Session) { heard = !s.prompts.RunsOne() || s.prompts.RefusesAsks() })
 		require.True(t, heard)
 		require.Zero(t, time.Since(began))
 		require.Equal(t, "cancelled", ended(e.await(id)))

@@ -418,7 +418,7 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		return nil, why
 	case call.err == nil:
 		before := s.options.Before()
-		s.hearAll(t)
+		_ = s.hearAll(t)
 		s.opened(loaded)
 		s.restoreSettings(t, before)
 		return loaded, nil

@@ -134,7 +134,7 @@ func (s *Session) takeBack(request string) {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}
-		s.hearAll(t) // that droid works on it comes before the answer
+		_ = s.hearAll(t) // that droid works on it comes before the answer
 		s.prompts.TakenBack(request)
 	})
 }

@@ -23,8 +23,9 @@ func (m *Machine) Runs(id ID) bool { return m.running != nil && m.running.id == 
 // RunsOne reports whether a prompt runs.
 func (m *Machine) RunsOne() bool { return m.running != nil }
 
-// Stops reports whether the prompt that runs was cancelled, or what droid does without one is being stopped.
-func (m *Machine) Stops() bool {
+// RefusesAsks reports whether what droid asks is to be refused: the prompt that runs was cancelled, or what droid does without one is
+// being stopped.
+func (m *Machine) RefusesAsks() bool {
 	if m.running == nil {
 		return m.interrupts > 0
 	}
@@ -40,14 +41,6 @@ func (m *Machine) IDOf(request string) (id ID, ok bool) {
 		return p.id, true
 	}
 	return 0, false
-}
-
-// Has reports whether a prompt waits or runs, or droid has it.
-func (m *Machine) Has(id ID) bool {
-	if m.find(id) != nil || m.parkedAs(id) != nil {
-		return true
-	}
-	return m.InLine(id)
 }
 
 // Cancelled reports whether a prompt was cancelled that has not ended.

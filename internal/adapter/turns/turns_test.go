@@ -294,3 +294,11 @@ func TestNobodysPrompts(t *testing.T) {
 	require.Empty(t, m.Fail(1, errSome))
 	require.Empty(t, m.Taken(begin, 1))
 }
+
+// Has reports whether a prompt waits or runs, or droid has it.
+func (m *Machine) Has(id ID) bool {
+	if m.find(id) != nil || m.parkedAs(id) != nil {
+		return true
+	}
+	return m.InLine(id)
+}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/child"
@@ -135,11 +136,11 @@ func Exit(err *droid.ExitError) *Trouble {
 }
 
 // bunCrash is a line in which Bun, which droid is, says why it crashed, whereupon it ends itself: by SIGILL on amd64.
-var bunCrash = regexp.MustCompile(`(?m)^(?:panic(?:\([^)]*\))?|oh no): (.+?)\.?$`)
+var bunCrash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:panic(?:\([^)]*\))?|oh no): (.+?)\.?$`) })
 
 // crashOf is the reason that droid gave for a crash, "" for none.
 func crashOf(err *droid.ExitError) string {
-	if said := bunCrash.FindStringSubmatch(strings.Join(err.Stderr, "\n")); said != nil {
+	if said := bunCrash().FindStringSubmatch(strings.Join(err.Stderr, "\n")); said != nil {
 		return said[1]
 	}
 	return ""

@@ -45,7 +45,7 @@ type Place[S Session] struct {
 func (r *Registry[S]) Arrive(id, name string, kind Kind) *Place[S] {
 	p := &Place[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	r.line = append(r.line, p)
 	return p
 }
@@ -89,7 +89,7 @@ func (p *Place[S]) try() (moved <-chan struct{}, err error) {
 }
 
 // Acted ends the turn: the request may hold up others no longer.
-func (p *Place[S]) Acted() { p.of.changed() }
+func (p *Place[S]) Acted() { p.of.unlock() }
 
 // isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
 func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
@@ -146,7 +146,7 @@ func (r *Registry[S]) isAbout(p *Place[S], id string) bool {
 // Knows notes all ids of the thread that the request is about.
 func (p *Place[S]) Knows(ids []string) {
 	p.of.mu.Lock()
-	defer p.of.changed()
+	defer p.of.unlock()
 	p.looks = false
 	p.add(ids)
 }
@@ -211,7 +211,7 @@ func (p *Place[S]) Keep(open ...S) (ids []string) {
 	return p.ids
 }
 
-// Polite ends when somebody wants the files that the request keeps, or it has left: until then it may take its time.
+// Polite ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
 func (p *Place[S]) Polite() context.Context { return p.polite }
 
 // Alone returns when nobody else uses the files that the request keeps.
@@ -230,7 +230,7 @@ func (p *Place[S]) Alone() {
 // Leave gives up the place: the request has acted, or failed. It may be called again.
 func (p *Place[S]) Leave() {
 	p.of.mu.Lock()
-	defer p.of.changed()
+	defer p.of.unlock()
 	if p.of.line = slices.DeleteFunc(p.of.line, func(other *Place[S]) bool { return other == p }); p.hurry != nil {
 		p.hurry()
 	}

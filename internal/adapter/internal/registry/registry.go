@@ -47,8 +47,8 @@ func New[S Session]() *Registry[S] {
 	return &Registry[S]{byID: make(map[string]S), moved: make(chan struct{})}
 }
 
-// changed ends a change of the registry, which is locked, and has those who wait look again.
-func (r *Registry[S]) changed() {
+// unlock ends a change of the registry, and has those who wait look again.
+func (r *Registry[S]) unlock() {
 	close(r.moved)
 	r.moved = make(chan struct{})
 	r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *Registry[S]) List() (sessions []S) {
 // Begin registers a session, and runs its owner.
 func (r *Registry[S]) Begin(s S, id string) error {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	if r.closing {
 		return ErrClosed
 	}
@@ -95,7 +95,7 @@ func (r *Registry[S]) begin(s S, ids []string) {
 	r.running.Go(func() {
 		s.Run()
 		r.mu.Lock()
-		defer r.changed()
+		defer r.unlock()
 		r.forget(s)
 		r.line = slices.DeleteFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
 	})
@@ -105,7 +105,7 @@ func (r *Registry[S]) begin(s S, ids []string) {
 // a session of droid's twice.
 func (r *Registry[S]) Claim(s S, id string) bool {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	return r.claim(s, id)
 }
 
@@ -127,7 +127,7 @@ func (r *Registry[S]) claim(s S, id string) bool {
 // Release takes an id from a session again.
 func (r *Registry[S]) Release(s S, id string) {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	if r.byID[id] == s {
 		delete(r.byID, id)
 	}
@@ -137,7 +137,7 @@ func (r *Registry[S]) Release(s S, id string) {
 // stopped; whoever opens one of the ids waits for the owner's end.
 func (r *Registry[S]) Forget(s S) {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	r.forget(s)
 }
 
@@ -166,7 +166,7 @@ func (r *Registry[S]) idsOf(s S) (ids []string) {
 // the session.
 func (r *Registry[S]) Cancel(id string) (s S, known bool) {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	for _, p := range r.line {
 		p.cancelled = p.cancelled || r.isAbout(p, id)
 	}
@@ -177,7 +177,7 @@ func (r *Registry[S]) Cancel(id string) (s S, known bool) {
 // Close makes the registry refuse new sessions and requests from now on, and who keeps files hurry.
 func (r *Registry[S]) Close() {
 	r.mu.Lock()
-	defer r.changed()
+	defer r.unlock()
 	r.closing = true
 	for _, p := range r.line {
 		if p.hurry != nil {
