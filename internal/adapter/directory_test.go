@@ -148,6 +148,13 @@ func TestOtherDirectoryIsRefused(t *testing.T) {
 		release()
 
 		id = d.stored(d.old)
+		release, err = other.MarkOpen(id)
+		require.NoError(t, err)
+		time.AfterFunc(time.Second, release)
+		require.Nil(t, d.asks("session/load", id, d.new).Error, "who leaves it may take a moment, as an agent that --keep has kept")
+		d.isIn(id, d.new)
+
+		id = d.stored(d.old)
 		mark := filepath.Join(filepath.Dir(d.root), "droid-acp-open", id)
 		unreadable(t, mark)
 		answer = d.asks("session/load", id, d.new)

@@ -31,7 +31,7 @@ type loadingMark struct {
 // meanwhile, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
 // nil for a session that is open here already.
 func (s *Session) markLoading(t *owner.Task) (held error) {
-	id := s.droidID
+	id, cwd := s.droidID, s.cwd
 	switch {
 	case s.ended, s.proc.Unmade(), s.lock.Is(id): // what is not made yet has no file
 		return nil
@@ -43,7 +43,7 @@ func (s *Session) markLoading(t *owner.Task) (held error) {
 	var release func()
 	var err error
 	t.Beside(func(ctx context.Context) {
-		held = s.agent.opener.Free(ctx, id)
+		held = s.agent.opener.FreeToMove(ctx, id, cwd, leavingTime)
 		release, err = s.agent.opener.MarkLoading(ctx, id)
 	})
 	if s.loading.Is(id) {

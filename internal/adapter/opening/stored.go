@@ -47,6 +47,27 @@ func (o *Opener) Free(ctx context.Context, id string) error {
 	return err
 }
 
+// FreeToMove is Free for a session that is to work in cwd. Where it works elsewhere until now, an agent that leaves it has so long for that.
+func (o *Opener) FreeToMove(ctx context.Context, id, cwd string, patience time.Duration) error {
+	held := o.Free(ctx, id)
+	if !errors.Is(held, store.ErrOpenElsewhere) {
+		return held
+	}
+	if found, err := o.Find(ctx, id); err != nil || found.CWD == "" || o.sameDirectory(ctx, found.CWD, cwd) {
+		return held
+	}
+	for end := time.Now().Add(patience); errors.Is(held, store.ErrOpenElsewhere) && time.Now().Before(end) && ctx.Err() == nil; held = o.Free(ctx, id) {
+		select {
+		case <-time.After(freeLook):
+		case <-ctx.Done():
+		}
+	}
+	return held
+}
+
+// freeLook is how often FreeToMove looks.
+const freeLook = 100 * time.Millisecond
+
 // Marked is when an agent noted last that it has a session open.
 func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
 	return ofSession(ctx, o, "Store.Marked", id, sure(o.cfg.Store.Marked))
