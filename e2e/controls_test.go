@@ -499,7 +499,7 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, s.say("/rewind"), "2. zweitens")
 		require.FileExists(t, filepath.Join(h.work, "made"))
 		s.onPermission(allowOnce)
-		require.Contains(t, s.say("/rewind 1 files"), "1 deleted")
+		require.Contains(t, s.say("/rewind 1 files"), "deleted: 1")
 		require.NoFileExists(t, filepath.Join(h.work, "made"))
 		require.Equal(t, "Still here.", s.say("after"))
 		for _, m := range lastRequest(model).Messages {
