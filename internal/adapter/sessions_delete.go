@@ -48,9 +48,11 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		s.Stop()
 	}
 	place.Alone()
-	if more, err := a.threads.IDs(context.Background(), id); err == nil { // a command may have had droid make one meanwhile
-		ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
+	more, unknown := a.threads.IDs(context.Background(), id) // a command may have had droid make one meanwhile
+	if unknown != nil {
+		return nil, notDeleted(unknown)
 	}
+	ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
 	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+id, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, notDeleted(err)
 	}
