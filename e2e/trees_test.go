@@ -573,7 +573,7 @@ const settleTime = 700 * time.Millisecond
 func (x *traps) alone(t *testing.T, h home, cwd string, prompts []string) (fired []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second+time.Duration(len(prompts))*5*time.Second)
 	defer cancel()
-	client, err := droid.Start(droid.Command{Path: h.droid, Dir: cwd, Env: h.env, GitPrograms: true}, nil)
+	client, err := droid.Start(droid.Command{Path: h.droid, Dir: cwd, Env: h.env, TrustsAll: true}, nil)
 	require.NoError(t, err)
 	idle := make(chan struct{}, 100)
 	done := make(chan struct{})

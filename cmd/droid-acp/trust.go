@@ -64,6 +64,9 @@ func runTrust(c *call) int {
 	case !c.values.Bool("yes"):
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}
+	if p.Unread() {
+		return say(exitFailed, "%s%s\n", list, trust.NotReadable)
+	}
 	if err := known.Trust(p); err != nil {
 		return c.failed(err)
 	}

@@ -57,18 +57,27 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 	if info != nil && crashed {
 		s.tell(show.Thought("droid had ended and was started again; the session continues."))
 	}
-	if err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
+	if _, err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if err := s.inItsMode(ctx, t); err != nil {
-		return err
+	for replaced := true; replaced; {
+		if err := s.inItsMode(ctx, t); err != nil {
+			return err
+		}
+		s.servers.Await(time.Now())
+		if err := s.until(ctx, t, "the prompt", needServers); err != nil {
+			return err
+		}
+		p.lookAtLinks(ctx, t)
+		if err := p.known(ctx, t); err != nil || ctx.Err() != nil {
+			return err
+		}
+		// The project may have changed over that. Nothing is waited for behind this look.
+		if replaced, err = p.trust(ctx, t); err != nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	s.servers.Await(time.Now())
-	if err := s.until(ctx, t, "the prompt", needServers); err != nil {
-		return err
-	}
-	p.lookAtLinks(ctx, t)
-	return p.known(ctx, t)
+	return nil
 }
 
 // renew ends the droid of a prompt that begins where it must be replaced.

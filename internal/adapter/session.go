@@ -53,7 +53,9 @@ type Session struct {
 	fileCalls  fileCalls         // what goes through the editor's files
 	line       *waiting.Waits    // what waits in it, see waits.go
 	ended      bool
-	lock       store.Lock  // keeps other agents from deleting the session
+	lock       store.Lock // keeps other agents from deleting the session
+	shown      shownProject
+	looks      int         // that are wanted in this turn, see lookInTurn
 	loading    loadingMark // does so from before droid loads it until it is locked
 }
 

@@ -190,6 +190,14 @@ func (r *slashRun) reply(text string) {
 	r.done()
 }
 
+// shown are the sums of what the project brings that the user had been shown when they sent the command.
+func (r *slashRun) shown() []string {
+	if r.s.shown.to >= r.prompt.id {
+		return nil
+	}
+	return r.s.shown.sums
+}
+
 // fail ends a command that did not do what it was to do, and says why. The prompt
 // was answered, so its stop reason is an ordinary one. Where droid has died before anything was to be done, it ends as
 // all do that a dead droid had: the death itself is heard in the same moment, or later.

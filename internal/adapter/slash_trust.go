@@ -16,13 +16,17 @@ func trustCommand(r *slashRun, args string) {
 		r.keep() // what is being stored is not taken back by a cancel
 	}
 	var answer trust.Answer
+	shown := r.shown()
 	err := r.beside(func(ctx context.Context) (err error) {
-		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word) })
+		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown) })
 		return err
 	})
 	if err != nil {
 		r.fail("It was not kept", err)
 		return
+	}
+	if answer.Shows && !r.over() {
+		r.s.showed(answer.Project)
 	}
 	if answer.Changed && !r.over() {
 		r.s.endDroid(replaced, "the user has answered whether the project is trusted")

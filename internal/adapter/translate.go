@@ -81,6 +81,10 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.turnStarted(ev)
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
+	case quirks.ToolEnded:
+		if s.proc.Client() != nil && s.proc.Client().MayApplyChanges() {
+			s.lookInTurn()
+		}
 	case quirks.TurnBeside:
 		s.prompts.Beside(time.Now(), ev.RequestID)
 	case quirks.PromptFolded:
@@ -93,6 +97,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
 	case quirks.SubagentBegan:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
+		s.lookInTurn() // it is another droid, which reads the project by itself
 	case quirks.SubagentStops:
 		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
 	case quirks.AskWithdrawn:

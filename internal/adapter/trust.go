@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -11,6 +10,8 @@ import (
 
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -18,12 +19,27 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.
+// shownProject is what a session last showed of what its project brings. A yes that is typed is to that alone.
+type shownProject struct {
+	sums []string // of the items
+	to   turns.ID // the newest prompt by then: its user had not read it when they sent that
+}
+
+// showed notes that the user is being shown what the project brings.
+func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
+
+// tellLeftOut tells what the process leaves out, once, and with the first prompt where the client would not show it
+// before.
 func (s *Session) tellLeftOut() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
 	}
+	project := trust.Project{Layer: *client.Without()}
+	if project.In(s.shown.sums) {
+		return
+	}
+	s.showed(project)
 	others := ""
 	if client.Without().HidesServers() {
 		others = " No MCP server of yours or of the editor's runs meanwhile: droid cannot tell them from what this project may bring."
@@ -31,7 +47,6 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	project := trust.Project{Layer: *client.Without()}
 	switch {
 	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
 		s.tellNow(brought(s, project, others))
@@ -46,6 +61,8 @@ func (s *Session) tellLeftOut() {
 func brought(s *Session, p trust.Project, others string) string {
 	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
 	switch {
+	case p.Unread():
+		then = trust.NotReadable
 	case !s.agent.cfg.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
 	case !s.show.AsksTrust():
@@ -57,53 +74,88 @@ func brought(s *Session, p trust.Project, others string) string {
 // trustTime bounds how long the first prompt waits for an answer.
 const trustTime = 10 * time.Minute
 
-// trust returns when the user has answered whether the project may run what the process leaves out: at
-// once where it leaves nothing out or nobody is to be asked. After a yes another process has it all.
-// Whatever is no clear yes changes nothing. A process that runs what is no longer trusted, as another
-// session or agent took that back, is replaced first.
-func (p *userPrompt) trust(ctx context.Context, t *owner.Task) *acp.RequestError {
+// mostLooks bounds how often the project is looked at before a prompt: each look after the
+// first follows an answer, or another droid.
+const mostLooks = 8
+
+// trust returns when droid was started with exactly what the project brings now, as the user
+// wants it: at once where it was. Else the user is asked, or another droid takes its place, and
+// replaced is true. Whatever is no clear yes allows nothing.
+func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, err *acp.RequestError) {
 	s := p.s
-	for {
-		client := s.proc.Client()
-		if client == nil || !s.agent.cfg.Trust.MayAsk() {
-			return nil
-		}
-		cwd, all := s.cwd, client.Without() == nil
-		var project trust.Project
-		var unknown error
-		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, unknown = s.agent.opener.Project(ctx, cwd) })
-		if unknown != nil || ctx.Err() != nil {
-			return nil // what could not be looked at counts as neither yes nor no
-		}
-		nothing := len(client.Takes(project.Layer).Items) == 0
-		switch {
-		case all && (project.Trusted || nothing), !all && !project.Trusted && !project.Asks:
-			return nil
-		case all:
-			if err := p.takeLayer(ctx, t); err != nil {
-				return err
-			}
-			if client := s.proc.Client(); client == nil || client.Without() == nil {
-				return nil // it was trusted again meanwhile
-			}
-			continue
-		}
-		switch {
-		case project.Trusted:
-			s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
-		case !p.asksTrust(ctx, t, project):
-			return nil
-		}
-		return p.takeLayer(ctx, t)
+	if s.agent.cfg.Trust.RunsAll() {
+		return false, nil
 	}
+	said := false // yes, to this prompt's question
+	for range mostLooks {
+		client, project, facts, unknown := s.lookAtProject(ctx, t)
+		switch {
+		case client == nil || ctx.Err() != nil:
+			return replaced, nil // the prompt is prepared anew, or has ended
+		case unknown != nil:
+			return replaced, problem.NotLooked(s.cwd, unknown)
+		}
+		switch facts.Next() {
+		case trust.Send:
+			return replaced, nil
+		case trust.Question:
+			answered, yes := p.asksTrust(ctx, t, project)
+			if said = said || yes; !answered {
+				return replaced, nil // the prompt has ended
+			}
+		case trust.Replace:
+			if !facts.All && facts.Allowed && !said {
+				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
+			}
+			if err := p.replaceDroid(ctx, t); err != nil {
+				return true, err
+			}
+			replaced = true
+			s.tellLeftOut()
+		}
+	}
+	return replaced, problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
+}
+
+// lookAtProject looks at the project for a droid that runs, which is nil where none does.
+func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *droid.Client, project trust.Project, facts trust.Facts, err error) {
+	cwd := s.cwd
+	s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd) })
+	if client = s.proc.Client(); client != nil {
+		facts = project.Facts(client.Given(), client.Without() == nil, client.Takes)
+	}
+	return client, project, facts, err
+}
+
+// lookInTurn looks at the project while a turn runs, as a command may have checked something out. A droid that was not
+// started with what has appeared is ended: the turn fails, and the next prompt asks. Where this is called during a
+// look, another one follows.
+func (s *Session) lookInTurn() {
+	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
+		return
+	}
+	if s.looks++; s.looks > 1 {
+		return
+	}
+	s.Go(func(t *owner.Task) {
+		defer func() { s.looks = 0 }()
+		for done := 0; done < s.looks; {
+			wanted, before := s.looks, s.proc.Client()
+			client, project, facts, unknown := s.lookAtProject(s.Context, t)
+			if client != nil && client == before && unknown == nil && facts.Adds() && !s.proc.Ending() {
+				s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
+			}
+			done = wanted
+		}
+	})
 }
 
 // notTrusted ends the entry of the question where the answer was no yes.
 const notTrusted = "Not trusted: /trust yes lets it run"
 
-// asksTrust asks the user, or tells them what to type where they cannot be asked. It reports whether
-// they said yes, and that is kept.
-func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (yes bool) {
+// asksTrust asks the user, or tells them what to type where they cannot be asked. answered says that
+// their answer counts, also as a no, and yes that it was one and is stored.
+func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (answered, yes bool) {
 	s := p.s
 	decline := func(why string) {
 		s.agent.cfg.Trust.Decline(project)
@@ -111,18 +163,15 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
-	client := s.proc.Client()
 	switch {
 	case !s.show.AsksTrust():
 		s.agent.cfg.Trust.Decline(project)
-		if client == nil || client.Without() == nil || !slices.Equal(client.Takes(project.Layer).Items, client.Takes(*client.Without()).Items) {
-			s.tellNow(brought(s, project, "")) // else it was told as the session was opened
-		}
-		return false
+		return true, false // tellLeftOut says what to type
 	case len(project.Items) > trust.MostAsked:
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
-		return false
+		return true, false
 	}
+	s.showed(project)
 	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
 		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
 	end := func(how string) { s.tell(q.After(how)...) }
@@ -131,22 +180,23 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	switch answered := p.asks(asking, t, q, notTrusted); {
 	case !answered && ctx.Err() == nil && asking.Err() != nil:
 		decline("The project was not trusted: nobody answered within ten minutes.")
-		return false
+		return true, false
 	case !answered: // it was taken back, which is no answer
-		return false
+		return false, false
 	case q.Cancels(): // the next prompt asks again
 		end(notTrusted)
 		s.prompts.CancelOne(time.Now(), p.id)
-		return false
+		return false, false
 	case !q.Yes():
 		end(notTrusted)
 		if q.Dismissed() {
 			s.besideFor(ctx, t, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
 		}
-		if ctx.Err() == nil {
-			decline(s.show.NotTrusted())
+		if ctx.Err() != nil {
+			return false, false
 		}
-		return false
+		decline(s.show.NotTrusted())
+		return true, false
 	}
 	var err error
 	t.Beside(func(ctx context.Context) {
@@ -156,10 +206,10 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		s.log.Warn("the answer was not kept", zap.Error(err))
 		end(notTrusted)
 		decline("Your yes could not be kept: " + err.Error() + ".")
-		return false
+		return true, false
 	}
 	end("Trusted")
-	return true
+	return true, true
 }
 
 // cancelTime is how long a cancel of the prompt may come behind the dismissal of a question: agent-shell sends that first, up to 30 ms
@@ -172,13 +222,11 @@ func awaitCancel(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// takeLayer has the session go on in a process that runs what the project brings.
-func (p *userPrompt) takeLayer(ctx context.Context, t *owner.Task) *acp.RequestError {
-	if ctx.Err() != nil {
-		return problem.Cancelled() // also where a yes was stored: the droid of now is another preparation's
-	}
+// replaceDroid ends the droid of the session and starts another one, which is started with what the
+// project brings now.
+func (p *userPrompt) replaceDroid(ctx context.Context, t *owner.Task) *acp.RequestError {
 	s := p.s
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // what a mode that is being set comes to is heard
+	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err
 	}
 	s.endDroid(replaced, "what the project brings is to run, or no more")

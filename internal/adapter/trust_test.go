@@ -29,6 +29,7 @@ type trustRoom struct {
 	dir, home, file string
 	keeper          *trust.Keeper
 
+	turn     fakedroid.Script // of the next droids, for what is not said back
 	mu       sync.Mutex
 	settings []string  // of each process, as they were last
 	stdin    io.Closer // of the last droid
@@ -55,7 +56,12 @@ func inProjectAs(t *testing.T, info string, v fakedroid.Version, files map[strin
 	}
 	r.file = filepath.Join(base, "trust.json")
 	r.keeper = trust.New(trust.Options{Home: r.home, File: r.file})
-	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid got "+p.Text) })
+	script := eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
+		if r.turn != nil {
+			return r.turn(d)
+		}
+		return d.Say("", "droid got "+p.Text)
+	})
 	store := new(fakedroid.Sessions)
 	r.editor = openAt(t, r.dir, func(n int) (*droid.Client, error) {
 		stdout, stdin := fakedroid.Start(script, append(options, fakedroid.WithVersion(v), fakedroid.WithSessions(store))...)
@@ -520,7 +526,8 @@ func TestProgramsOfAProject(t *testing.T) {
 // What a droid does nothing with neither asks nor starts another droid.
 func TestHarmlessForThisDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, map[string]string{"bunfig.toml": "preload = [\"./x.ts\"]", ".factory/settings.json": `{"enableHooks":true}`})
+		r := inProject(t, fakedroid.V0225, map[string]string{"bunfig.toml": "preload = [\"./x.ts\"]", ".factory/settings.json": `{"enableHooks":true}`,
+			"~/.factory/settings.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"./mine"}]}]}}`})
 		require.Nil(t, r.newSession().Error)
 		started := len(r.settings)
 		require.Equal(t, "end_turn", r.run("hello"))
@@ -626,5 +633,115 @@ func TestCancelledTrustCommand(t *testing.T) {
 		r.hanging.revive()
 		require.Equal(t, "cancelled", ended(r.await(yes)))
 		require.Contains(t, strings.Join(r.updates(), "\n"), "Trusted, and remembered for")
+	})
+}
+
+// What appears while droid runs is asked about before the next prompt, also after a no and a yes to what was there
+// before, and under --trust never left out by another droid. A look that fails lets no prompt through.
+func TestProjectChangesBetweenPrompts(t *testing.T) {
+	other := `{"mcpServers":{"t":{"command":"worse"}}}`
+	for name, tc := range map[string]struct {
+		mode   trust.Mode
+		first  string // what the project brings at first
+		answer string // to each question
+		asked  int
+	}{
+		"nothing at first": {trust.Ask, "", "not-now-go-on", 1},
+		"not now":          {trust.Ask, someServer, "not-now-go-on", 2},
+		"trusted":          {trust.Ask, someServer, "trust", 2},
+		"never":            {trust.Never, someServer, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+				files := map[string]string{".factory/skills/x/SKILL.md": "x"}
+				if tc.first != "" {
+					files[".factory/mcp.json"] = tc.first
+				}
+				r := inProject(t, v, files)
+				r.agent.cfg.Trust = trust.New(trust.Options{Home: r.home, File: r.file, Mode: tc.mode})
+				r.ask = func(permission) string { return tc.answer }
+				require.Nil(t, r.newSession().Error)
+				require.Equal(t, "end_turn", r.run("one"))
+				r.write(t, ".factory/mcp.json", other)
+				started := len(r.settings)
+				require.Equal(t, "end_turn", r.run("two"))
+				require.Equal(t, tc.asked, r.questions())
+				require.Len(t, r.settings, started+1)
+				require.Equal(t, tc.answer != "trust", strings.Contains(r.last(), `"t":{"command":"false","disabled":true`), r.last())
+				require.Equal(t, 1, strings.Count(r.told(), "droid got two"))
+				if tc.mode == trust.Never {
+					require.Equal(t, 1, strings.Count(r.messages(), "worse"), r.messages())
+				}
+				require.Equal(t, "end_turn", r.run("three"))
+				require.Len(t, r.settings, started+1)
+				require.Equal(t, tc.asked, r.questions())
+			})
+		})
+	}
+}
+
+func TestPromptWaitsForALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, nil)
+		require.Nil(t, r.newSession().Error)
+		r.hanging.begin("Trust.Look")
+		id := r.prompt("hello")
+		time.Sleep(time.Minute)
+		answer := r.await(id)
+		require.NotNil(t, answer.Error)
+		require.Contains(t, allOf(answer.Error), "the prompt was not sent")
+		require.NotContains(t, r.told(), "droid got hello")
+		r.hanging.revive()
+		require.Equal(t, "end_turn", r.run("again"))
+		require.NotContains(t, r.told(), "droid got hello")
+	})
+}
+
+// What appears in a turn ends a droid that may apply it. A droid that cannot goes on: the next prompt asks.
+func TestProjectChangesInATurn(t *testing.T) {
+	for name, brings := range map[string]string{"a server": someServer, "nothing": `{"mcpServers":{}}`} {
+		bothVersions(t, func(t *testing.T, v fakedroid.Version) {
+			r := inProject(t, v, map[string]string{".factory/skills/x/SKILL.md": "x"})
+			r.ask = func(p permission) string { return p.Options[0].OptionID }
+			r.turn = func(d *fakedroid.Droid) error {
+				r.write(t, ".factory/mcp.json", brings)
+				if err := d.Use("", "", touch); err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+				return d.Say("", "went on")
+			}
+			require.Nil(t, r.newSession().Error)
+			answer := r.await(r.prompt("hello"))
+			if brings == someServer {
+				require.NotNil(t, answer.Error, name)
+				require.Contains(t, allOf(answer.Error), "the project now brings 1 MCP server, which nobody has allowed")
+				require.NotContains(t, r.told(), "went on")
+			} else {
+				require.Nil(t, answer.Error, name)
+				require.Contains(t, r.told(), "went on")
+			}
+			r.turn = nil
+			require.Equal(t, "end_turn", r.run("again"))
+			require.Contains(t, r.told(), "droid got again")
+			require.Equal(t, brings == someServer, r.questions() == 1)
+			time.Sleep(2 * time.Second) // the scripted droid that was ended
+		})
+	}
+}
+
+// A yes that is typed is to what its user had read by then.
+func TestTypedYesIsToWhatWasShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProjectAs(t, asNamed("acpx"), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
+		require.Nil(t, r.newSession().Error)
+		require.Contains(t, r.messages(), "evil")
+		r.write(t, ".factory/mcp.json", `{"mcpServers":{"t":{"command":"worse"}}}`)
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.Contains(t, r.messages(), "You had not been shown all of this")
+		require.Contains(t, r.messages(), "worse")
+		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.True(t, r.keeper.Look(r.dir).Trusted)
 	})
 }

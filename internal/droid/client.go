@@ -48,11 +48,12 @@ var defaultBounds = bounds{
 type Client struct {
 	log      *zap.Logger
 	bounds   bounds
-	proc     *process      // nil for a client without a process
-	started  *layer.Layer  // see StartedWithout
-	env      []string      // of the process
-	settings *settingsFile // nil without one
-	outside  func() bool   // whether droid has children; nil for none
+	proc     *process          // nil for a client without a process
+	started  *layer.Layer      // see StartedWithout
+	env      []string          // of the process
+	own      map[string]string // see process.own
+	settings *settingsFile     // nil without one
+	outside  func() bool       // whether droid has children; nil for none
 	left     func(id int) (Left, error)
 	stdout   io.Reader
 	events   chan stream.Event
@@ -67,6 +68,7 @@ type Client struct {
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
 	hooked  atomic.Bool                 // see HasHooks
+	given   atomic.Pointer[layer.Layer] // see Given
 	without atomic.Pointer[layer.Layer] // see Without
 	checks  atomic.Pointer[checks]      // nil where the process may run all
 	reads   atomic.Int64                // read calls begun and ended: odd while in one
@@ -143,7 +145,8 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.started, c.outside, c.left = p.env, p.without, p.Outside, p.kin
+		c.env, c.own, c.started, c.outside, c.left = p.env, p.own, p.without, p.Outside, p.kin
+		c.given.Store(p.project)
 		if p.checked {
 			c.checks.Store(&checks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
 		}

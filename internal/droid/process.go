@@ -28,6 +28,9 @@ type Command struct {
 	// Runtime makes the process take MCP servers and hooks where that can be done, see
 	// Client.SetRuntime.
 	Runtime bool
+	// Project is what the project brings, as somebody has just looked; nil where nobody has, as
+	// its user trusts all projects. The process is started with that.
+	Project *layer.Layer
 	// Without is what a project brings that its user did not allow, and the process is to leave
 	// out; nil where the user allowed all. With an empty one the process is guarded against what
 	// nobody has seen.
@@ -38,9 +41,11 @@ type Command struct {
 	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
 	// cannot be had.
 	Alone bool
-	// GitPrograms lets git run the programs that a repository's configuration names for watching
-	// its files and for looking at signatures. Else git does not, in droid and in all that it runs.
-	GitPrograms bool
+	// TrustsAll is for a user who trusts every project: droid applies what appears while it runs, and
+	// git runs the programs that a repository's configuration names for watching its files and for
+	// looking at signatures. Else droid watches no files (see withoutWatching), and git runs none of
+	// these, in droid and in all that it runs.
+	TrustsAll bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
 	// nothing of it (0.99 to 0.225).
@@ -87,21 +92,23 @@ type process struct {
 	*child.Process
 	path     string // of the program
 	env      []string
-	without  *layer.Layer     // see Command
-	checked  bool             // what it says of itself is checked
-	settings *files.Private   // nil without one
-	files    []*files.Private // to close when the process is gone; settings is one of them
-	dir      *files.TempDir   // see Command.Alone; nil without one
+	project  *layer.Layer      // see Command
+	without  *layer.Layer      // see Command
+	checked  bool              // what it says of itself is checked
+	settings *files.Private    // nil without one
+	files    []*files.Private  // to close when the process is gone; settings is one of them
+	own      map[string]string // variables of the user's for MCP servers, see withoutWatching
+	dir      *files.TempDir    // see Command.Alone; nil without one
 }
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
-	if !cmd.GitPrograms {
-		c.Env = withoutPrograms(c.Env)
-	}
-	p := &process{without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
+	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)
+	if err == nil && !cmd.TrustsAll {
+		err = p.restrict(&c)
+	}
 	if err == nil && cmd.Alone {
 		if p.dir, err = files.MakeEmptyDir(); err == nil {
 			c.Dir = p.dir.Path
@@ -118,6 +125,16 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	log.Info("droid has started", zap.String("droid", c.Path), zap.Int("pid", p.ID()))
 	log.Debug("droid's arguments", zap.Strings("args", c.Args))
 	return p, nil
+}
+
+// restrict keeps git from running programs of a repository, and droid from watching files.
+func (p *process) restrict(c *child.Command) error {
+	c.Env = withoutPrograms(c.Env)
+	restore, own, err := withoutWatching(c)
+	if restore != nil {
+		p.files, p.own = append(p.files, restore), own
+	}
+	return err
 }
 
 // clean removes what was made for the process, which is gone.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,9 +24,9 @@ import (
 const EnvSettings = "FACTORY_RUNTIME_SETTINGS_PATH"
 
 // runtimeSettings are settings with nothing but these MCP servers and hooks, and what
-// complete adds. Headers are an object here, so of several values of a header only the
+// complete adds. own are variables for servers that do not set them themselves. Headers are an object here, so of several values of a header only the
 // last counts.
-func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete func(settings, servers map[string]any) error) ([]byte, error) {
+func runtimeSettings(servers []stream.MCPServer, own map[string]string, hooks hooksByEvent, complete func(settings, servers map[string]any) error) ([]byte, error) {
 	type server struct {
 		Type    string            `json:"type"`
 		Command string            `json:"command,omitempty"`
@@ -40,7 +41,12 @@ func runtimeSettings(servers []stream.MCPServer, hooks hooksByEvent, complete fu
 		for _, h := range s.Headers {
 			headers[h.Name] = h.Value
 		}
-		all[s.Name] = server{s.Kind(), s.Command, s.Args, s.Env, s.URL, headers}
+		env := s.Env
+		if s.Command != "" && len(own) > 0 {
+			env = maps.Clone(own)
+			maps.Copy(env, s.Env)
+		}
+		all[s.Name] = server{s.Kind(), s.Command, s.Args, env, s.URL, headers}
 	}
 	settings := map[string]any{"mcp": map[string]any{"mcpServers": all}}
 	if len(hooks) > 0 {
@@ -80,6 +86,8 @@ type Runtime struct {
 	// CWD is the directory of the session that is opened next, absolute. The user's own
 	// hooks depend on it. It is only used when there are Hooks.
 	CWD string
+	// Project is what the project brings now, see Command.Project.
+	Project *layer.Layer
 	// Without is what a project brings and the process is to leave out, see Command.Without. The
 	// process must have been started so.
 	Without *layer.Layer
@@ -110,7 +118,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 		r.Without = new(c.Takes(*r.Without))
 	}
 	hooks, noHooks := c.allHooks(r)
-	data, err := runtimeSettings(r.MCPServers, hooks, func(settings, servers map[string]any) error {
+	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
 		if r.Without == nil {
 			return nil
 		}
@@ -133,6 +141,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 		}
 		c.checks.Store(k)
 	}
+	c.given.Store(r.Project)
 	if c.without.Store(nil); r.Without != nil && len(r.Without.Items) > 0 {
 		c.without.Store(r.Without)
 	}

@@ -89,6 +89,39 @@ func guard(settings map[string]any, user layer.User, servers []stream.MCPServer)
 	}
 }
 
+// guardHooks keeps hooks of the project from running that nobody has seen, where that takes
+// none from the user.
+func (c *Client) guardHooks(settings map[string]any, user layer.User) {
+	own, _ := settings["hooks"].(hooksByEvent)
+	switch {
+	case c.Version().IsZero() || user.Others:
+	case !c.Version().Has(stream.AddsHooks):
+		users, err := homeHooks(Home(c.env), hookEvents)
+		if err != nil {
+			return
+		}
+		for event := range own { // the user's are among these, see allHooks
+			delete(users, event)
+		}
+		settings["hooks"] = everyEvent(users, own)
+	case len(own) == 0 && !user.Hooks:
+		settings["hooks"] = map[string]any{"hooksDisabled": true}
+	}
+}
+
+// everyEvent are the user's hooks and those of the process for each event there is, so that
+// no other runs: before 0.215 the hooks of a process replace all others of the event.
+func everyEvent(users, own hooksByEvent) hooksByEvent {
+	all := make(hooksByEvent)
+	for _, event := range hookEvents {
+		all[event] = append(users[event], own[event]...)
+		if len(all[event]) == 0 {
+			all[event] = []json.RawMessage{noHook}
+		}
+	}
+	return all
+}
+
 // askAsBefore has droid ask as it would without the layer.
 func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) {
 	var deny []string
@@ -128,6 +161,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 		switch {
 		case err == nil:
 			guard(settings, user, r.MCPServers)
+			c.guardHooks(settings, user)
 		case r.Without.Found:
 			return unreadable(err)
 		}
@@ -173,19 +207,12 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 		settings["hooks"] = map[string]any{"hooksDisabled": true}
 		return nil
 	}
-	hooks, _ := settings["hooks"].(hooksByEvent)
 	users, err := homeHooks(Home(c.env), hookEvents)
 	if err != nil {
 		return &LeftOutError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
 	}
-	all := make(hooksByEvent)
-	for _, event := range hookEvents {
-		all[event] = append(users[event], hooks[event]...)
-		if len(all[event]) == 0 {
-			all[event] = []json.RawMessage{noHook}
-		}
-	}
-	settings["hooks"] = all
+	own, _ := settings["hooks"].(hooksByEvent)
+	settings["hooks"] = everyEvent(users, own)
 	return nil
 }
 
@@ -284,6 +311,22 @@ func noSettings(env []string) error {
 		}
 	}
 	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}
+}
+
+// Given is what the project brought when the process got its settings, also what was left
+// out of it. It is empty where nobody looked.
+func (c *Client) Given() layer.Layer {
+	if given := c.given.Load(); given != nil {
+		return *given
+	}
+	return layer.Layer{}
+}
+
+// MayApplyChanges reports whether the process may apply settings of a project that appear while
+// it runs: it watches files, which this program keeps it from on Linux, or a droid before 0.215
+// starts others for its subagents. It is taken to do so where nobody has tried.
+func (c *Client) MayApplyChanges() bool {
+	return c.own == nil || !c.Version().HasVocabulary() || !c.Version().Has(stream.AddsHooks)
 }
 
 // StartedWithout is what the process was started without, see Command.

@@ -142,7 +142,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 				return nil, nil, refusal(command.Without, err, problem.NotStarted(err))
 			}
 		}
-		info, err := o.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Without: command.Without}, open)
+		info, err := o.openIn(ctx, patience, client, &droid.Runtime{MCPServers: servers, CWD: cwd, Project: command.Project, Without: command.Without}, open)
 		switch {
 		case err == nil:
 			o.Spare.Next(cwd)
@@ -173,7 +173,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 		return nil
 	}
 	client := o.Spare.Take(command.Dir)
-	if client != nil && !layer.Same(client.StartedWithout(), command.Without) {
+	if client != nil && (!layer.Same(client.StartedWithout(), command.Without) || command.Project != nil && !layer.Same(new(client.Given()), command.Project)) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
 		return nil
@@ -250,7 +250,10 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Without(), GitPrograms: o.cfg.Trust.RunsAll()}
+	command := droid.Command{Dir: cwd, Without: p.Without(), TrustsAll: o.cfg.Trust.RunsAll()}
+	if !command.TrustsAll {
+		command.Project = &p.Layer
+	}
 	if p.Trusted {
 		return command, nil
 	}

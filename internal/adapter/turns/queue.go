@@ -87,6 +87,9 @@ func (q *Queue[P]) Add(p P) ID {
 	return q.last
 }
 
+// Newest is the id that was given last.
+func (q *Queue[P]) Newest() ID { return q.last }
+
 // Get is the prompt with an id.
 func (q *Queue[P]) Get(id ID) P { return q.open[id] }
 

@@ -48,7 +48,11 @@ type Item struct {
 	Does string // the command line, the address, the value
 	File string // where it stands
 
-	whole string // all that says what it does
+	// Unread says that not all of it could be read: its Sum does not tell what else stands there
+	// later, so nobody can allow it.
+	Unread bool
+
+	whole string // all that says what it does, or a hash of that
 }
 
 // Sum tells items apart: another command, argument or environment is another sum. Where

@@ -344,3 +344,36 @@ func FuzzProject(f *testing.F) {
 		require.True(t, slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool { return x == y }))
 	})
 }
+
+// TestSumsHoldContents: what is not understood, or unknown, has another sum with another content of the same error,
+// size and time.
+func TestSumsHoldContents(t *testing.T) {
+	for name, texts := range map[string][2]string{
+		".factory/settings.json": {`{"hooks":1,"hooks":2}`, `{"hooks":1,"hooks":3}`},
+		".factory/mcp.json":      {`{"x":1}{`, `{"x":2}{`},
+		".factory/hooks.json":    {strings.Repeat(" ", MaxFile+1) + "a", strings.Repeat(" ", MaxFile+1) + "b"},
+		".factory/odd.bin":       {"a", "b"},
+		".factory/odd/deep/file": {"a", "b"},
+		"bunfig.toml":            {"a", "b"},
+		".factory/commands/x.sh": {"#!a", "#!b"},
+	} {
+		root := repository(t, map[string]string{name: texts[0]})
+		path := filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		before := Project(root, "").Items
+		require.Len(t, before, 1, name)
+		require.False(t, before[0].Unread, name)
+		require.Equal(t, before[0].Sum(), Project(root, "").Items[0].Sum(), name)
+		write(t, root, map[string]string{name: texts[1]})
+		require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+		require.NotEqual(t, before[0].Sum(), Project(root, "").Items[0].Sum(), name)
+	}
+	many := map[string]string{}
+	for n := range mostEntries + 1 {
+		many[fmt.Sprintf(".factory/odd/%d", n)] = ""
+	}
+	items := Project(repository(t, many), "").Items
+	require.Len(t, items, 1)
+	require.True(t, items[0].Unread)
+}

@@ -1,8 +1,6 @@
 package layer
 
 import (
-	"bytes"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,11 +26,11 @@ func (r *reader) programs(root string) {
 		seen[real] = true
 		entries, err := os.ReadDir(dirs[0])
 		if err != nil && !isAbsent(err) {
-			r.blind(Program, dirs[0], fmt.Sprintf("cannot be looked at: %v", err), dirs[0]+err.Error())
+			r.unread(Program, dirs[0], err)
 		}
 		for _, e := range entries {
 			if left--; left < 0 {
-				r.blind(Program, root, "has too many files to look at", root)
+				r.unread(Program, root, errTooMany)
 				return
 			}
 			path := filepath.Join(dirs[0], e.Name())
@@ -51,12 +49,12 @@ func (r *reader) programs(root string) {
 // program adds a command that is one. One that cannot be read, or is no regular file, is
 // taken for one.
 func (r *reader) program(root, path string, info fs.FileInfo) {
-	data, whole, err := r.contents(path, info)
-	if err == nil && info.Mode()&0o111 == 0 && !bytes.HasPrefix(data, []byte("#!")) {
+	first, whole, err := r.contents(path)
+	if err == nil && info.Mode()&0o111 == 0 && string(first) != "#!" {
 		return // its text goes to the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
-	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole})
+	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole, Unread: err != nil})
 }
 
 // Typed is the item that a prompt would run as a command: droid runs what is typed behind a

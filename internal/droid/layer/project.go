@@ -33,26 +33,18 @@ func Project(cwd, home string) Layer {
 const Bunfig = "bunfig.toml"
 
 func (r *reader) preload(path string) {
-	info, err := os.Lstat(path)
-	if err != nil && isAbsent(err) {
+	if _, err := os.Lstat(path); err != nil && isAbsent(err) {
 		return
 	}
-	whole := path
-	if err == nil && !info.IsDir() {
-		_, whole, _ = r.contents(path, info)
-	}
-	r.blind(Preload, path, "may name a program that an old droid runs as it starts", whole)
+	r.unclear(Preload, path, "may name a program that an old droid runs as it starts")
 }
 
 // reader collects the items of a layer.
 type reader struct {
-	layer Layer
-	read  int64 // bytes of programs and of files that nobody knows
+	layer   Layer
+	read    int64 // bytes, see maxRead
+	entries int   // of unknown directories, see mostEntries
 }
-
-// maxRead is how many bytes of programs and unknown files are read. The sum of one that is
-// not read has its size and its time in it.
-const maxRead = 64 << 20
 
 func (r *reader) add(i Item) { r.layer.Items = append(r.layer.Items, i) }
 
@@ -117,31 +109,25 @@ func (r *reader) factory(folder string) {
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil && !isAbsent(err) {
-		r.blind(Strange, folder, fmt.Sprintf("cannot be looked at: %v", err), folder+err.Error())
+		r.unread(Strange, folder, err)
 	}
 	for n, e := range entries {
 		path := filepath.Join(folder, e.Name())
 		switch {
 		case n == mostEntries:
-			r.blind(Strange, folder, "has too many files to look at", folder)
+			r.unread(Strange, folder, errTooMany)
 			return
 		case slices.ContainsFunc(configs, func(c config) bool { return c.name == e.Name() }):
 		case isHarmless(e.Name()):
 			r.link(path)
 		default:
-			r.strange(path)
+			r.unclear(Strange, path, "is unknown")
 		}
 	}
 }
 
-// strange adds a file, or a directory, of which nobody knows what droid does with it.
-func (r *reader) strange(path string) {
-	whole := path
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		_, whole, _ = r.contents(path, info)
-	}
-	r.blind(Strange, path, "is unknown", whole)
-}
+// errTooMany is why a directory was not read whole.
+var errTooMany = errors.New("it has too many files to look at")
 
 // link adds a symbolic link that leads out of the project. What it leads to is read as droid
 // reads it, but the project's history does not have it.
@@ -170,8 +156,20 @@ func (r *reader) config(path string, blind Kind) (values map[string]any, ok bool
 	case isAbsent(err):
 		return nil, false
 	}
-	r.blind(blind, path, fmt.Sprintf("cannot be read: %v", err), path+err.Error())
+	r.unclear(blind, path, fmt.Sprintf("cannot be read: %v", err))
 	return nil, false
+}
+
+// unclear adds a file or a directory that may bring anything of its kind; does says why nobody
+// can tell.
+func (r *reader) unclear(kind Kind, path, does string) {
+	whole, err := r.tree(path)
+	r.add(Item{Kind: kind, Name: filepath.Base(path), Does: does, File: path, whole: path + whole, Unread: err != nil})
+}
+
+// unread adds a file or a directory that was not read whole.
+func (r *reader) unread(kind Kind, path string, why error) {
+	r.add(Item{Kind: kind, Name: filepath.Base(path), Does: fmt.Sprintf("cannot be looked at: %v", why), File: path, whole: path + why.Error(), Unread: true})
 }
 
 // blind adds a file that may bring anything of its kind; does says why nobody can tell.
@@ -184,19 +182,3 @@ func (r *reader) blind(kind Kind, path, does, whole string) {
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
-
-// contents reads a file whose text tells what it is. An error comes with something else that
-// does: its size and its time.
-func (r *reader) contents(path string, info fs.FileInfo) (data []byte, whole string, err error) {
-	err = errTooMuch
-	if r.read += info.Size(); r.read <= maxRead {
-		data, err = files.Read(path, MaxFile)
-	}
-	if err != nil {
-		return nil, fmt.Sprintf("%d bytes of %v", info.Size(), info.ModTime().UnixNano()), err
-	}
-	return data, string(data), nil
-}
-
-// errTooMuch is why a file was not read.
-var errTooMuch = errors.New("the files of the project are too large to look at")

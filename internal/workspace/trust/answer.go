@@ -6,36 +6,47 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 )
 
-// Answer is what the user is told.
+// Answer is what /trust answers.
 type Answer struct {
 	Text    string
+	Project Project
+	Shows   bool // Text has all that the project brings
 	Changed bool // the next process is to be another one than this
 }
 
-// Answer is what /trust says, after it has done what the word wants: "yes", "no", or nothing.
-func (k *Keeper) Answer(cwd, word string) (Answer, error) {
+// Answer is what /trust says, after it has done what the word wants: "yes", "no", or nothing. shown are the sums of
+// what the user has read: a yes is to no more than that.
+func (k *Keeper) Answer(cwd, word string, shown []string) (Answer, error) {
 	p := k.Look(cwd)
 	switch {
 	case !k.MayAsk():
-		return Answer{"The agent was started with `--trust always` or `--trust never`, so there is nothing to choose here.", false}, nil
+		return Answer{Text: "The agent was started with `--trust always` or `--trust never`, so there is nothing to choose here.", Project: p}, nil
 	case word == "no":
 		forgot, err := k.Forget(cwd)
 		if !forgot {
-			return Answer{"Nothing was remembered for this project.", false}, err
+			return Answer{Text: "Nothing was remembered for this project.", Project: p}, err
 		}
-		return Answer{"Forgotten. What the project brings is left out from your next prompt on, which asks.", true}, err
+		return Answer{Text: "Forgotten. What the project brings is left out from your next prompt on, which asks.", Project: p, Changed: true}, err
 	case len(p.Items) == 0:
-		return Answer{"This project brings nothing that would run.", false}, nil
-	case word == "yes" && !p.Trusted:
+		return Answer{Text: "This project brings nothing that would run.", Project: p}, nil
+	case word == "yes" && !p.Trusted && !p.Unread() && p.In(shown):
 		err := k.Trust(p)
-		return Answer{"Trusted, and remembered for " + p.Place() + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", true}, err
+		return Answer{Text: "Trusted, and remembered for " + p.Place() + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", Project: p, Changed: true}, err
 	}
 	state := "It is not trusted, so this is left out; `/trust yes` lets it run."
-	if p.Trusted {
+	switch {
+	case p.Trusted:
 		state = "It is trusted; `/trust no` takes that back."
+	case p.Unread():
+		state = NotReadable
+	case word == "yes":
+		state = "You had not been shown all of this, so it is not trusted yet. `/trust yes` lets it run."
 	}
-	return Answer{fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), false}, nil
+	return Answer{Text: fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), Project: p, Shows: true}, nil
 }
+
+// NotReadable is why nobody can say yes to a project that has something Unread.
+const NotReadable = "Not all of it could be read, so nobody can say yes to it, and it is left out. Remove or repair what is named here, or start the agent with `--trust always`."
 
 // Refusal says that a session cannot be opened without what the project brings; why is a
 // sentence. The command that it names is for the session's directory: one for the root would
@@ -43,6 +54,9 @@ func (k *Keeper) Answer(cwd, word string) (Answer, error) {
 func (p Project) Refusal(why string) string {
 	if len(p.Items) == 0 {
 		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)
+	}
+	if p.Unread() {
+		return fmt.Sprintf("This project (%s) brings %s. droid cannot leave it out: %s\n\n%s\n%s", p.Place(), p.Kinds(), why, p.List(), NotReadable)
 	}
 	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run %s in a terminal, or start the agent with `--trust always`.",
 		p.Place(), p.Kinds(), why, p.List(), diagnosis.Command("trust", "--yes", p.CWD))

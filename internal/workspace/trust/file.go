@@ -59,17 +59,17 @@ func (k *Keeper) remembers(p *Project) bool {
 	if found.Since > 0 {
 		p.Since = time.Unix(found.Since, 0)
 	}
-	trusted := found.Items
-	return !slices.ContainsFunc(p.sums(), func(sum string) bool { return !slices.Contains(trusted, sum) })
+	p.allowed = found.Items
+	return p.In(p.allowed)
 }
 
 // Trust remembers that the project may run what p has. What it brings later is asked about
-// anew.
+// anew. A project that is Unread is not trusted by that.
 func (k *Keeper) Trust(p Project) error {
 	return k.change(func(all *remembered) {
 		e := all.Projects[p.key]
 		e.Root, e.Since = p.Root, time.Now().Unix()
-		e.Items = slices.Compact(slices.Sorted(slices.Values(append(e.Items, p.sums()...))))
+		e.Items = slices.Compact(slices.Sorted(slices.Values(append(e.Items, p.Sums()...))))
 		all.Projects[p.key] = e
 	})
 }

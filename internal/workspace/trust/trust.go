@@ -54,8 +54,9 @@ type Project struct {
 	// kept has no time.
 	Since time.Time
 
-	key  string // of the repository: its worktrees share it
-	free bool   // somebody said yes, so that nothing is left out
+	key     string   // of the repository: its worktrees share it
+	free    bool     // somebody said yes, so that nothing is left out
+	allowed []string // the sums of what somebody said yes to, also where the project brings more
 }
 
 // Look says whether the project of a directory may run what it brings. Wherever it cannot
@@ -69,7 +70,7 @@ func (k *Keeper) Look(cwd string) Project {
 	switch {
 	case len(p.Items) == 0:
 		p.Trusted = true
-	case k.o.Mode == Never:
+	case k.o.Mode == Never, p.Unread():
 	case k.remembers(&p):
 		p.Trusted, p.free = true, true
 	default:
@@ -103,6 +104,11 @@ func (p Project) Without() *layer.Layer {
 	return &p.Layer
 }
 
+// Unread reports whether the project brings something that could not be read whole. Nobody can say yes to that.
+func (p Project) Unread() bool {
+	return slices.ContainsFunc(p.Items, func(i layer.Item) bool { return i.Unread })
+}
+
 // RunsAll reports whether each project may run what it brings.
 func (k *Keeper) RunsAll() bool { return k == nil || k.o.Mode == Always }
 
@@ -126,14 +132,19 @@ func (k *Keeper) hasDeclined(p Project) bool {
 // id names the project with what it brings now.
 func (p Project) id() string {
 	id := p.key
-	for _, sum := range p.sums() {
+	for _, sum := range p.Sums() {
 		id += "\n" + sum
 	}
 	return id
 }
 
-// sums are those of the items, in order, each once.
-func (p Project) sums() (sums []string) {
+// In reports whether sums has that of each item.
+func (p Project) In(sums []string) bool {
+	return !slices.ContainsFunc(p.Sums(), func(sum string) bool { return !slices.Contains(sums, sum) })
+}
+
+// Sums are those of the items, in order, each once.
+func (p Project) Sums() (sums []string) {
 	for _, i := range p.Items {
 		sums = append(sums, i.Sum())
 	}

@@ -172,7 +172,7 @@ func TestOneWritesAfterTheOther(t *testing.T) {
 			require.ErrorContains(t, err, "try again")
 			require.False(t, forgot)
 			require.ErrorContains(t, other.Trust(p), k.o.File+".lock")
-			all.Projects[p.key] = entry{Root: p.Root, Items: p.sums()}
+			all.Projects[p.key] = entry{Root: p.Root, Items: p.Sums()}
 		}))
 		require.True(t, k.Look(a).Trusted && k.Look(b).Trusted)
 		forgot, err := other.Forget(a)
@@ -215,7 +215,7 @@ func TestNoLock(t *testing.T) {
 	require.ErrorContains(t, err, "the yes was not taken back: ")
 	require.ErrorContains(t, err, "remove "+k.o.File)
 	require.False(t, forgot)
-	_, err = none.Answer(dir, "no")
+	_, err = none.Answer(dir, "no", nil)
 	require.ErrorContains(t, err, "the yes was not taken back: ")
 	require.True(t, k.Look(dir).Trusted)
 	require.NoFileExists(t, k.o.File+".lock")

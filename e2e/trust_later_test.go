@@ -1,0 +1,106 @@
+//go:build e2e && linux
+
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/testing/modelserver"
+)
+
+// later is a project that changes while droid works in it.
+type later struct {
+	hostile
+	trap    *traps
+	model   *modelserver.Server
+	canary  string // what a model of the project's fires
+	appears []byte // the settings that appear
+}
+
+func newLater(t *testing.T, h home, model *modelserver.Server) *later {
+	t.Helper()
+	l := &later{hostile: hostile{root: h.work, marks: filepath.Join(h.dir, "marks")}, trap: newTraps(t), model: model}
+	require.NoError(t, os.Mkdir(l.marks, 0o755))
+	require.NoError(t, exec.Command("git", "init", "-q", l.root).Run())
+	require.NoError(t, os.MkdirAll(filepath.Join(l.root, ".factory", "skills"), 0o755)) // droid watches a directory that is there
+	g, p := &grower{trap: l.trap.url}, part{}
+	settings := object("commandAllowlist", list(jsonText("touch")), "customModels", g.model(&p, false))
+	l.canary, l.appears = p.canaries[0], []byte(settings.String())
+	model.On("use", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch "+filepath.Join(l.marks, "allowed"))}}, modelserver.Step{Text: "Used."})
+	return l
+}
+
+func (l *later) settingsFile() string { return filepath.Join(l.root, ".factory", "settings.json") }
+
+// pull makes the settings appear, and gives droid the time that it takes where it watches.
+func (l *later) pull(t *testing.T) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(l.settingsFile(), l.appears, 0o644))
+	time.Sleep(2 * time.Second)
+}
+
+// nothing checks that nothing has fired.
+func (l *later) nothing(t *testing.T, h home, when string) {
+	t.Helper()
+	require.Empty(t, l.trap.fired(t, h), when)
+}
+
+// What a pull or a checkout brings while droid runs does not count, whatever was answered before.
+func TestProjectChangesWhileDroidRuns(t *testing.T) {
+	for name, args := range map[string][]string{"nothing there": nil, "not now": nil, "never": {"--trust", "never"}} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				l := newLater(t, h, model)
+				if name == "not now" {
+					l.write(t, filepath.Join(l.root, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{"a": l.server("mcp")}})
+				}
+				c := startAgent(t, h, args...).initialize().onPermission(trusts(goOnWithout))
+				s := c.openSession(h)
+				require.Nil(t, s.prompt("use").end(turnLimit).Err)
+				l.nothing(t, h, "before the change")
+				l.pull(t)
+				end := s.prompt("use").end(turnLimit)
+				l.nothing(t, h, "after a pull between two prompts")
+				require.NotNil(t, end.Err, "nothing overrules a model of a project")
+				require.Contains(t, end.Err.Error(), "customModels")
+				require.NoError(t, os.Remove(l.settingsFile()))
+				require.Nil(t, s.prompt("use").end(turnLimit).Err, "and it goes on")
+				c.end(h)
+			})
+		})
+	}
+}
+
+// A checkout that the model makes in the middle of a turn brings nothing into that turn.
+func TestProjectChangesInATurn(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		l := newLater(t, h, model)
+		branch := filepath.Join(h.dir, "branch.json")
+		require.NoError(t, os.WriteFile(branch, l.appears, 0o644))
+		model.On("checkout",
+			modelserver.Step{Tools: []modelserver.ToolCall{execute("c1", "cp "+branch+" "+l.settingsFile()+"; sleep 2")}},
+			modelserver.Step{Tools: []modelserver.ToolCall{execute("c2", "touch "+filepath.Join(l.marks, "allowed"))}}, modelserver.Step{Text: "Used."})
+		c := startAgent(t, h).initialize().onPermission(func(p permission) string {
+			if strings.Contains(string(p.ToolCall), "branch.json") {
+				return allowOnce(p)
+			}
+			return rejectOnce(p)
+		})
+		s := c.openSession(h)
+		s.prompt("checkout").end(turnLimit)
+		l.nothing(t, h, "in the turn")
+		require.FileExists(t, l.settingsFile())
+		end := s.prompt("use").end(turnLimit)
+		l.nothing(t, h, "in the next turn")
+		require.NotNil(t, end.Err)
+		require.Contains(t, end.Err.Error(), "customModels")
+		c.end(h)
+	})
+}

@@ -1,0 +1,73 @@
+package droid
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/files"
+	"droid-acp/internal/text/paths"
+)
+
+// droid watches the directories that it takes settings from, and applies what appears in
+// them at once, in the middle of a turn too (0.99 to 0.225). It watches with the library
+// chokidar, which polls in place of watching if the environment says so: at an interval of
+// 25 days it reports nothing. On macOS and Windows droid 0.215 and newer watch without
+// chokidar, so there the looks before each prompt stand alone.
+
+// watchEnv are the variables that keep chokidar from reporting anything.
+var watchEnv = []string{"CHOKIDAR_USEPOLLING=1", "CHOKIDAR_INTERVAL=2147483647"} // the most that a timer takes, in ms
+
+// bashEnv names a file that bash reads before it runs a command or a script.
+const bashEnv = "BASH_ENV"
+
+// withoutWatching makes droid watch nothing. The variables must not reach commands of the
+// model, as a program among them may watch files by the same library: bash, in which droid
+// runs them (0.99 to 0.225), reads the file restore first, which undoes the change. own is
+// the user's environment for what is told apart by its environment alone, as MCP servers
+// are; hooks, and MCP servers of the user's files, do inherit the variables.
+func withoutWatching(c *child.Command) (restore *files.Private, own map[string]string, err error) {
+	if runtime.GOOS != "linux" {
+		return nil, nil, nil
+	}
+	restore, err = files.NewPrivate("environment", restoreScript(c.Env))
+	if err != nil {
+		return nil, nil, fmt.Errorf("no file for the environment of droid's commands can be made: %w", err)
+	}
+	own = make(map[string]string)
+	for _, v := range watchEnv {
+		name, _, _ := strings.Cut(v, "=")
+		own[name], _ = lookup(c.Env, name) // without a value chokidar watches as usual
+	}
+	c.Env = slices.Concat(c.Env, watchEnv, []string{bashEnv + "=" + restore.Path}) // of a name that is there twice the last counts
+	return restore, own, nil
+}
+
+// restoreScript is a script for bash that undoes what withoutWatching does to env.
+func restoreScript(env []string) []byte {
+	var b strings.Builder
+	for _, v := range append(slices.Clone(watchEnv), bashEnv+"=") {
+		name, _, _ := strings.Cut(v, "=")
+		if value, found := lookup(env, name); found {
+			fmt.Fprintf(&b, "export %s=%s\n", name, paths.Word(value))
+		} else {
+			fmt.Fprintf(&b, "unset %s\n", name)
+		}
+	}
+	if own, _ := lookup(env, bashEnv); own != "" { // as bash does: it expands the name, and passes over a file that is not there
+		b.WriteString(`eval "[ ! -r \"$BASH_ENV\" ] || . \"$BASH_ENV\""` + "\n")
+	}
+	return []byte(b.String())
+}
+
+// lookup finds a variable in an environment. Of one that is there twice the last counts.
+func lookup(env []string, name string) (value string, found bool) {
+	for _, v := range env {
+		if text, ok := strings.CutPrefix(v, name+"="); ok {
+			value, found = text, true
+		}
+	}
+	return value, found
+}

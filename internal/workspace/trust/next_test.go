@@ -1,0 +1,104 @@
+package trust
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/layer"
+)
+
+// TestNext plays each state of a project and a droid until a prompt may go: droid was then started with exactly what is
+// there, and with nothing that nobody allows. layers have two items that differ in content alone, and both.
+func TestNext(t *testing.T) {
+	one, other := layer.Item{Kind: layer.Setting, Name: "a", Does: "1"}, layer.Item{Kind: layer.Hook, Name: "a", Does: "1"}
+	layers := []layer.Layer{{}, {Items: []layer.Item{one}}, {Items: []layer.Item{other}}, {Items: []layer.Item{one, other}}}
+	sums := func(items []layer.Item) []string { return Project{Layer: layer.Layer{Items: items}}.Sums() }
+	for _, given := range layers {
+		for _, brings := range layers {
+			for _, allowed := range layers {
+				for bits := range 8 {
+					all, asked, yes := bits&1 != 0, bits&2 != 0, bits&4 != 0
+					name := fmt.Sprintf("%v to %v, allowed %v, all %v, asked %v, yes %v", given.Items, brings.Items, allowed.Items, all, asked, yes)
+					given, allowed := given, sums(allowed.Items)
+					for steps := 0; ; steps++ {
+						require.Less(t, steps, 4, name)
+						p := Project{Layer: brings, allowed: allowed}
+						p.free = len(brings.Items) > 0 && p.In(allowed)
+						p.Asks = len(brings.Items) > 0 && !p.free && !asked
+						step := p.Facts(given, all, func(l layer.Layer) layer.Layer { return l }).Next()
+						if step == Send {
+							require.True(t, layer.Same(&given, &brings), name)
+							require.True(t, !all || p.In(allowed), name)
+							require.False(t, p.Asks, name)
+							break
+						}
+						if step == Replace {
+							given, all = brings, p.free
+							continue
+						}
+						require.False(t, asked, "%s: nobody is asked twice", name)
+						require.True(t, !all || Project{Layer: given}.In(allowed), "%s: what was revoked does not run meanwhile", name)
+						if asked = true; yes {
+							allowed = append(allowed, p.Sums()...)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// What droid does nothing with neither asks nor replaces it.
+func TestNextOfWhatIsNotTaken(t *testing.T) {
+	p := Project{Layer: layer.Layer{Items: []layer.Item{{Kind: layer.Preload}}}, Asks: true}
+	none := func(l layer.Layer) layer.Layer { return l.Except(layer.Preload) }
+	require.Equal(t, Send, p.Facts(layer.Layer{}, false, none).Next())
+	require.False(t, p.Facts(layer.Layer{}, false, none).Adds())
+	require.True(t, p.Facts(layer.Layer{}, false, func(l layer.Layer) layer.Layer { return l }).Adds())
+}
+
+// A yes is to what was shown: when something else is there by then, that is shown, and not trusted.
+func TestYesToWhatWasShown(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, server("x"))
+	shown := k.Look(dir).Sums()
+	setServers(t, dir, server("y"))
+	for _, read := range [][]string{nil, shown} {
+		answer, err := k.Answer(dir, "yes", read)
+		require.NoError(t, err)
+		require.False(t, answer.Changed)
+		require.True(t, answer.Shows)
+		require.Contains(t, answer.Text, "`y`")
+		require.Contains(t, answer.Text, "You had not been shown all of this")
+		require.False(t, k.Look(dir).Trusted)
+	}
+	answer, err := k.Answer(dir, "yes", k.Look(dir).Sums())
+	require.NoError(t, err)
+	require.True(t, answer.Changed)
+	require.True(t, k.Look(dir).Trusted)
+}
+
+// What cannot be read whole is asked about by nobody and trusted by no yes.
+func TestNoYesToWhatCannotBeRead(t *testing.T) {
+	k, dir := newKeeper(t, Ask), project(t, "")
+	setServers(t, dir, "{"+strings.Repeat(" ", layer.MaxFile)+"}")
+	p := k.Look(dir)
+	require.False(t, p.Unread(), "it has a hash")
+	require.True(t, p.Asks)
+	require.NoError(t, k.Trust(p))
+	require.True(t, k.Look(dir).Trusted)
+	setServers(t, dir, strings.Repeat(" ", layer.MaxFile)+"{}")
+	require.False(t, k.Look(dir).Trusted, "another content of the same size and error")
+	setServers(t, dir, "{"+strings.Repeat(" ", 65<<20)+"}")
+	p = k.Look(dir)
+	require.True(t, p.Unread())
+	require.False(t, p.Asks || p.Trusted)
+	require.NoError(t, k.Trust(p))
+	require.False(t, k.Look(dir).Trusted)
+	answer, err := k.Answer(dir, "yes", p.Sums())
+	require.NoError(t, err)
+	require.Contains(t, answer.Text, NotReadable)
+	require.Contains(t, p.Refusal("it cannot."), NotReadable)
+}
