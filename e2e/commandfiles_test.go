@@ -47,8 +47,8 @@ func (s session) listed(from int, names ...string) {
 	})
 }
 
-// helps sends /help until it tells what listed would wait for: droid sees a file up to 0.8 s
-// after it was written.
+// helps sends /help until it tells what listed would wait for: files are looked for 1 s behind
+// the end of a prompt.
 func (s session) helps(names ...string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -57,12 +57,11 @@ func (s session) helps(names ...string) {
 			bare, gone := strings.CutPrefix(name, "-")
 			return strings.Contains(told, "`/"+bare+" ") == gone
 		})
-	}, 15*time.Second, 100*time.Millisecond)
+	}, 30*time.Second, 3*time.Second)
 }
 
 // Command files and skills come, change and go while a session is open: in a directory
-// of any name, nested, and written on Windows. droid sees that where their directories were
-// there when the session was opened. Before 0.215 it has no commands: what is typed goes to
+// of any name, nested, and written on Windows. A droid that does not see them is replaced. Before 0.215 it has no commands: what is typed goes to
 // the model as it is, and /status says so.
 func TestCommandsFollowTheFiles(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {

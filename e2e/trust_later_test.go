@@ -91,7 +91,7 @@ func TestProjectChangesInATurn(t *testing.T) {
 			if strings.Contains(string(p.ToolCall), "branch.json") {
 				return allowOnce(p)
 			}
-			return rejectOnce(p)
+			return trusts(goOnWithout)(p)
 		})
 		s := c.openSession(h)
 		s.prompt("checkout").end(turnLimit)

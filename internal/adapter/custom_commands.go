@@ -12,9 +12,22 @@ import (
 // behind one.
 const lookTime = 2 * time.Second
 
+// refreshCommands looks for commands and skills that have been written since droid was started. A droid that does not
+// see them is replaced, where droid has no prompt and nothing would be lost with it.
+func (s *Session) refreshCommands(ctx context.Context, t *owner.Task, noPrompt func() bool) {
+	client, project, _, err := s.lookAtProject(ctx, t)
+	stale := err == nil && client != nil && client.MissesTexts(project.Layer)
+	if stale && noPrompt() && s.load == nil && !s.line.Wanted(needCalls) && !s.questions.IsOpen() && s.droidRests() {
+		s.endDroid(replaced, "a command, a skill or a subagent has changed")
+		if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
+			return // the next prompt tells why
+		}
+	}
+	s.lookForCommands(t, lookTime)
+}
+
 // lookForCommands asks droid for its commands and skills, and tells the editor what is new. droid has
-// so long for its answer; what it does not tell is as before. droid notices a change of the files within 0.8 s and
-// tells nobody; a directory of commands that was not there when the session was opened it sees some turns later.
+// so long for its answer; what it does not tell is as before.
 func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {

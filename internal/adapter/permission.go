@@ -84,6 +84,17 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
+	if d.Option != stream.OptionOnce {
+		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
+		ended, err := s.endIfChanged(t)
+		if err != nil {
+			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
+			s.tell(show.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
+		}
+		if ended || err != nil {
+			return show.Decision{Option: stream.OptionCancel}
+		}
+	}
 	s.doJobs(t, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
 	if d.Plan == "" {
 		return d

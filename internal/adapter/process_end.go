@@ -117,9 +117,15 @@ func (s *Session) park(now time.Time) {
 	case !s.proc.ParkDue(now):
 	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
-	case s.proc.Working() || client.HasChildren() || s.proc.SubagentsWork() || s.servers.LogsIn(now):
+	case !s.droidRests():
 		s.proc.Rest(now, parkRetry)
 	default:
 		s.endDroid(replaced, "the session rests")
 	}
+}
+
+// droidRests reports whether nothing would be lost with the droid that runs.
+func (s *Session) droidRests() bool {
+	client := s.proc.Client()
+	return client != nil && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }

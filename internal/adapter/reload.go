@@ -421,6 +421,9 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		_ = s.hearAll(t)
 		s.opened(loaded)
 		s.restoreSettings(t, before)
+		if s.proc.Working() {
+			s.lookInTurn() // droid has read the project's settings again (0.99, 0.215)
+		}
 		return loaded, nil
 	case call.err == errLoadHangs && s.proc.Client() == call.client:
 		s.endDroid(replaced, "it hangs while it loads the session")

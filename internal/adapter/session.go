@@ -168,7 +168,7 @@ func (s *Session) tick() {
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
 		s.Go(func(t *owner.Task) {
-			s.lookForCommands(t, lookTime)
+			s.refreshCommands(s.Context, t, s.prompts.Idle)
 			t.Beside(func(context.Context) { memory.Release() }) // what the turn has left
 		})
 	}

@@ -7,7 +7,7 @@ import (
 
 // helpCommand lists the commands that the editor knows.
 func helpCommand(r *slashRun, _ string) {
-	r.s.lookForCommands(r.task, lookTime)
+	r.s.refreshCommands(r.work, r.task, func() bool { return !r.over() })
 	var b strings.Builder
 	for _, c := range r.s.allCommands() {
 		hint := ""

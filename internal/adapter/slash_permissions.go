@@ -133,8 +133,7 @@ func listRules(known []rules.Rule, unread error) string {
 const (
 	// ruleCheckTime bounds how long droid may take to say what its lists make of a command.
 	ruleCheckTime = 10 * time.Second
-	// rulesSettle is when droid has read a file of settings again that was written (2 s in 0.215 and 0.225), and has
-	// written it itself if it was about to.
+	// rulesSettle is when droid has written a file of settings if it was about to (0.99 to 0.225).
 	rulesSettle = 2500 * time.Millisecond
 	// rulesTries is how often a permission is taken back that droid writes again.
 	rulesTries = 3
@@ -286,12 +285,10 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 	return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(mine[0].File) + " by hand."
 }
 
-// nowCounts says for which droids a list counts that was changed. One that does not read it again is ended.
+// nowCounts says for which droids a list counts that was changed. The droid of this session, which does not read it
+// again by itself, is ended.
 func (r *slashRun) nowCounts() string {
-	switch client := r.s.proc.Client(); {
-	case client == nil, client.Version().Has(stream.ReadsListsAgain):
-		return ". droids that run have read that by now. "
-	case r.over():
+	if r.over() {
 		return ". droids that run go by it until they end. "
 	}
 	r.s.endDroid(replaced, "it goes by a list of commands that was changed")

@@ -97,7 +97,13 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 		}
 		switch facts.Next() {
 		case trust.Send:
-			return replaced, nil
+			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
+				return replaced, nil
+			}
+			if err := p.replaceDroid(ctx, t, "a command, a skill or a subagent has changed"); err != nil {
+				return true, err
+			}
+			replaced = true
 		case trust.Question:
 			answered, yes := p.asksTrust(ctx, t, project)
 			if said = said || yes; !answered {
@@ -107,7 +113,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			if !facts.All && facts.Allowed && !said {
 				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
 			}
-			if err := p.replaceDroid(ctx, t); err != nil {
+			if err := p.replaceDroid(ctx, t, "what the project brings is to run, or no more"); err != nil {
 				return true, err
 			}
 			replaced = true
@@ -127,9 +133,8 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 	return client, project, facts, err
 }
 
-// lookInTurn looks at the project while a turn runs, as a command may have checked something out. A droid that was not
-// started with what has appeared is ended: the turn fails, and the next prompt asks. Where this is called during a
-// look, another one follows.
+// lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called
+// during a look, another one follows.
 func (s *Session) lookInTurn() {
 	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
 		return
@@ -140,14 +145,26 @@ func (s *Session) lookInTurn() {
 	s.Go(func(t *owner.Task) {
 		defer func() { s.looks = 0 }()
 		for done := 0; done < s.looks; {
-			wanted, before := s.looks, s.proc.Client()
-			client, project, facts, unknown := s.lookAtProject(s.Context, t)
-			if client != nil && client == before && unknown == nil && facts.Adds() && !s.proc.Ending() {
-				s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
-			}
+			wanted := s.looks
+			_, _ = s.endIfChanged(t) // the next prompt does not go without a look
 			done = wanted
 		}
 	})
+}
+
+// endIfChanged ends a droid that was not started with what the project brings now: the turn fails, and the next prompt
+// asks. The error says that nobody could look.
+func (s *Session) endIfChanged(t *owner.Task) (ended bool, err error) {
+	before := s.proc.Client()
+	if s.agent.cfg.Trust.RunsAll() || before == nil {
+		return false, nil
+	}
+	client, project, facts, err := s.lookAtProject(s.Context, t)
+	if err != nil || client != before || s.proc.Ending() || !facts.Adds() {
+		return false, err
+	}
+	s.endDroid(killed, "the project now brings "+project.Kinds()+", which nobody has allowed")
+	return true, nil
 }
 
 // notTrusted ends the entry of the question where the answer was no yes.
@@ -222,14 +239,13 @@ func awaitCancel(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// replaceDroid ends the droid of the session and starts another one, which is started with what the
-// project brings now.
-func (p *userPrompt) replaceDroid(ctx context.Context, t *owner.Task) *acp.RequestError {
+// replaceDroid ends the droid of the session and starts another one, which reads the project as it is now.
+func (p *userPrompt) replaceDroid(ctx context.Context, t *owner.Task, why string) *acp.RequestError {
 	s := p.s
 	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err
 	}
-	s.endDroid(replaced, "what the project brings is to run, or no more")
+	s.endDroid(replaced, why)
 	_, _, err := s.awaitDroid(ctx, t, 1)
 	return err
 }

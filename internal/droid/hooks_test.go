@@ -56,8 +56,8 @@ func TestHooksBesideTheUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `no JSON, and nobody reads it`)
 	c := startVersion(t, "1.206.0", envHome+"="+home)
-	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}}))
-	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"stdio","command":"mcp"}}},
+	require.NoError(t, c.SetRuntime(Runtime{Hooks: ours, MCPServers: []stream.MCPServer{{Name: "m", URL: "http://m/"}}}))
+	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"http","url":"http://m/"}}},
 		"hooks":{"PreToolUse":[`+oursPre+`],"PostToolUse":[`+oursPost+`]}}`, settingsOf(t, c))
 }
 
@@ -77,10 +77,10 @@ func TestNoHooksInPlaceOfTheUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `{`)
 	c := startVersion(t, "1.15.0", envHome+"="+home)
-	err := c.SetRuntime(Runtime{Hooks: ours, CWD: home, MCPServers: []stream.MCPServer{{Name: "m", Command: "mcp"}}})
+	err := c.SetRuntime(Runtime{Hooks: ours, CWD: home, MCPServers: []stream.MCPServer{{Name: "m", URL: "http://m/"}}})
 	require.ErrorIs(t, err, ErrHooks)
 	require.ErrorContains(t, err, filepath.Join(home, ".factory", "settings.json"))
-	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"stdio","command":"mcp"}}}}`, settingsOf(t, c))
+	require.JSONEq(t, `{"mcp":{"mcpServers":{"m":{"type":"http","url":"http://m/"}}}}`, settingsOf(t, c))
 }
 
 // A droid that has not said its version gets no hooks.

@@ -33,12 +33,9 @@ func (p place) is(q place) bool {
 }
 
 // settingsFiles are what droid reads of a directory named .factory when it starts (0.99
-// to 0.225), beside the files in droids, which are subagents. The user's own directory
+// to 0.225), beside what layer.TextStamp is of. The user's own directory
 // has more files, which droid writes all the time.
 var settingsFiles = [...]string{"settings.json", "settings.local.json", "config.json", "hooks.json", "mcp.json", "hooks/hooks.json"}
-
-// stampEntries bounds how many subagents of one directory are looked at.
-const stampEntries = 1000
 
 // projectStamp is a number that changes when a file comes, goes or is written that a
 // droid reads when it starts in cwd: those of the project and the user's own. It does
@@ -55,12 +52,8 @@ func projectStamp(cwd, home string) uint64 {
 		for _, name := range settingsFiles {
 			stampFile(h, filepath.Join(factory, filepath.FromSlash(name)))
 		}
-		droids := filepath.Join(factory, "droids")
-		entries, _ := os.ReadDir(droids) // most do not exist
-		for _, e := range entries[:min(len(entries), stampEntries)] {
-			stampFile(h, filepath.Join(droids, e.Name()))
-		}
 	}
+	_ = binary.Write(h, binary.LittleEndian, layer.TextStamp(cwd, home)) // it never fails
 	return h.Sum64()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -70,8 +71,14 @@ func TestSetRuntime(t *testing.T) {
 	_, err := c.Initialize(ctx, InitializeParams{CWD: "/x"})
 	require.NoError(t, err)
 	path, text := toldSettings(t, c)
+	env := map[string]string{"A": "b\nc"}
+	if runtime.GOOS == "linux" {
+		env["CHOKIDAR_USEPOLLING"], env["CHOKIDAR_INTERVAL"] = "", "" // as they were before droid got others
+	}
+	wanted, err := json.Marshal(env)
+	require.NoError(t, err)
 	require.JSONEq(t, `{"mcp":{"mcpServers":{
-		"tiny":{"type":"stdio","command":"tiny-mcp","args":["-v"],"env":{"A":"b\nc"}},
+		"tiny":{"type":"stdio","command":"tiny-mcp","args":["-v"],"env":`+string(wanted)+`},
 		"web":{"type":"http","url":"http://x/","headers":{"H":"2"}},
 		"old":{"type":"sse","url":"http://y/"}}}}`, text)
 

@@ -329,6 +329,12 @@ func (c *Client) MayApplyChanges() bool {
 	return c.own == nil || !c.Version().HasVocabulary() || !c.Version().Has(stream.AddsHooks)
 }
 
+// MissesTexts reports whether the process does not know of a command, a skill or a subagent as it is now: it has read
+// them at its start, and watches no files.
+func (c *Client) MissesTexts(now layer.Layer) bool {
+	return c.own != nil && c.Given().Texts != now.Texts
+}
+
 // StartedWithout is what the process was started without, see Command.
 func (c *Client) StartedWithout() *layer.Layer { return c.started }
 

@@ -71,6 +71,7 @@ type Layer struct {
 	// Found says that there is a directory in which droid looks for files of a project, see
 	// folders.
 	Found bool
+	Texts uint64 // see TextStamp
 }
 
 // Has reports whether there is an item of one of these kinds.

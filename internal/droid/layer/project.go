@@ -19,7 +19,7 @@ import (
 func Project(cwd, home string) Layer {
 	cwd, home = files.Real(cwd), files.Real(home) // as droid does
 	dirs := ProjectDirs(cwd)
-	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd}}
+	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home)}}
 	r.preload(filepath.Join(cwd, Bunfig))
 	for _, dir := range dirs {
 		if dir != home {

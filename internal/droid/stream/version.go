@@ -204,8 +204,6 @@ var (
 	GivesMessagesBack  = Fact{release215, "forget a message that it has not begun with"}
 	SwitchesSkills     = Fact{release215, "switch skills on and off"}
 	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
-	// Else it goes by the lists of commands that it has read at its start. It does within two seconds.
-	ReadsListsAgain = Fact{release215, "go by its lists of commands as they are changed while it runs"}
 
 	ChecksRules = Fact{release225, "say what its lists of commands make of one"}
 )

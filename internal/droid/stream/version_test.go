@@ -27,7 +27,6 @@ func TestFactsOfVersions(t *testing.T) {
 		{RenamesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 		{GoesOverAfterRewind, "0.215", []Version{v057, v099, between, {1, 205, 99}}, []Version{v215, v225}},
 		{StaysAfterFork, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
-		{ReadsListsAgain, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 		{ChecksRules, "0.225", []Version{v057, v099, between, v215, {1, 219, 9}}, []Version{v225}},
 		{ClosesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 	} {

@@ -1,0 +1,38 @@
+package layer
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// textFolders hold what droid gives to the model or offers as commands (0.99 to 0.225).
+var textFolders = []string{"commands", "droids", "skills"}
+
+// TextStamp is a number that changes when a command, a skill or a subagent comes, goes or is
+// written, of the user's or of a project's whose session is in cwd. It reads no text.
+func TextStamp(cwd, home string) uint64 {
+	h, left := fnv.New64a(), mostEntries
+	for _, dir := range append(ProjectDirs(cwd), home) {
+		for _, folder := range folders {
+			for _, name := range textFolders {
+				if dir == "" || left <= 0 {
+					continue
+				}
+				_ = filepath.WalkDir(filepath.Join(dir, folder, name), func(path string, _ fs.DirEntry, err error) error {
+					if left--; err != nil || left < 0 {
+						return fs.SkipAll
+					}
+					if info, err := os.Stat(path); err == nil {
+						_, _ = h.Write([]byte(path)) // it never fails
+						_ = binary.Write(h, binary.LittleEndian, [...]int64{info.ModTime().UnixNano(), info.Size(), int64(info.Mode())})
+					}
+					return nil
+				})
+			}
+		}
+	}
+	return h.Sum64()
+}
