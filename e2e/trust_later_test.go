@@ -104,3 +104,31 @@ func TestProjectChangesInATurn(t *testing.T) {
 		c.end(h)
 	})
 }
+
+// A subagent of 0.99 is another droid, which would run what bunfig.toml names.
+func TestNoSubagentRunsAPreload(t *testing.T) {
+	for name, args := range map[string][]string{"not now": nil, "never": {"--trust", "never"}} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				g, p := &grower{h: h}, part{mode: 0o644, files: map[string][]byte{}}
+				require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
+				p.files["bunfig.toml"] = []byte("preload = [\"./preload.js\"]\n")
+				p.files["preload.js"] = []byte("require('child_process').execSync(" + jsonText(g.canary(&p)).raw + ")\n")
+				for name, data := range p.files {
+					require.NoError(t, os.WriteFile(filepath.Join(h.work, name), data, 0o644))
+				}
+				model.On("delegate", modelserver.Step{Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{
+					"subagent_type": "worker", "description": "Look around", "prompt": "Read a.txt", "complexity": "light", "run_in_background": false}}}},
+					modelserver.Step{Text: "Done."})
+				c := startAgent(t, h, args...).initialize().onPermission(trusts(goOnWithout))
+				s := c.openSession(h)
+				require.Nil(t, s.prompt("delegate").end(turnLimit).Err)
+				require.Empty(t, newTraps(t).fired(t, h))
+				if h.version == oldDroid {
+					require.Contains(t, seenByModel(model, "delegate", 1), "no subagent can start")
+				}
+				c.end(h)
+			})
+		})
+	}
+}

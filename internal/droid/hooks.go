@@ -64,7 +64,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 	if version.Has(stream.AddsHooks) {
 		return all, nil
 	}
-	if r.Without != nil && r.Without.HidesHooks() {
+	if r.replacesHooks() {
 		return all, nil // withoutHooks puts in the user's own, and none of the project's
 	}
 	users, err := userHooks(r.CWD, Home(c.env), slices.Sorted(maps.Keys(all)))

@@ -135,7 +135,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
 	if c.checks.Store(nil); r.Without != nil {
-		k := &checks{home: Home(c.env)}
+		k := &checks{home: Home(c.env), hooks: []string{noTask.Command}}
 		for _, h := range r.Hooks {
 			k.hooks = append(k.hooks, h.Command)
 		}

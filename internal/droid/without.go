@@ -194,10 +194,20 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	return c.withoutHooks(settings, user, r)
 }
 
+// replacesHooks reports whether droid is to run no hooks but the user's and those of the process.
+func (r Runtime) replacesHooks() bool {
+	return r.Without != nil && (r.Without.HidesHooks() || r.Without.Has(layer.Preload))
+}
+
+// noTask is a hook before the Task tool that refuses it. A subagent of droid 0.99 is another droid,
+// which is started in the project's directory and runs what a Preload names.
+var noTask = Hook{Event: "PreToolUse", Matcher: "^Task$",
+	Command: "echo 'droid-acp: no subagent can start while bunfig.toml of this project is not trusted. The user can type /trust yes.' >&2; exit 2"}
+
 // withoutHooks leaves the project's hooks out. The process's own, if settings has any,
 // stay where the version can do that.
 func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtime) error {
-	if !r.Without.HidesHooks() {
+	if !r.replacesHooks() {
 		return nil
 	}
 	if c.Version().Has(stream.AddsHooks) {
@@ -212,7 +222,15 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 		return &LeftOutError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
 	}
 	own, _ := settings["hooks"].(hooksByEvent)
-	settings["hooks"] = everyEvent(users, own)
+	all := everyEvent(users, own)
+	if r.Without.Has(layer.Preload) {
+		entry, err := noTask.entry()
+		if err != nil {
+			return &LeftOutError{Why: err.Error()}
+		}
+		all[noTask.Event] = append(all[noTask.Event], entry)
+	}
+	settings["hooks"] = all
 	return nil
 }
 
