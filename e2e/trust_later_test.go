@@ -132,3 +132,38 @@ func TestNoSubagentRunsAPreload(t *testing.T) {
 		})
 	}
 }
+
+// What keeps droid from watching files reaches no command of the model's and no MCP server of the editor's: a program
+// among them may watch by the same library. A user who polls goes on polling.
+func TestCommandsWatchFilesAsUsual(t *testing.T) {
+	for name, own := range map[string][]string{"watching": nil, "polling": {"CHOKIDAR_USEPOLLING=true", "CHOKIDAR_INTERVAL=50"}} {
+		t.Run(name, func(t *testing.T) {
+			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+				print := func(to string) string {
+					return "env | grep ^CHOKIDAR | sort > " + filepath.Join(h.dir, to) + ".part; mv " + filepath.Join(h.dir, to) + ".part " + filepath.Join(h.dir, to)
+				}
+				model.On("watch", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", print("command")+"; sh -c '"+print("child")+"'")}}, modelserver.Step{Text: "Done."})
+				h.env = append(h.env, own...)
+				c := startAgent(t, h).initialize().onPermission(allowOnce)
+				var result newSession
+				c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{map[string]any{
+					"name": "m", "command": "sh", "args": []string{"-c", print("server") + "; cat > /dev/null"}, "env": []any{}}}}, &result)
+				require.Nil(t, (session{c, result.SessionID}).prompt("watch").end(turnLimit).Err)
+				for _, from := range []string{"command", "child", "server"} {
+					path := filepath.Join(h.dir, from)
+					require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, turnLimit, 100*time.Millisecond, from)
+					data, err := os.ReadFile(path)
+					require.NoError(t, err)
+					var set []string
+					for _, line := range strings.Fields(string(data)) {
+						if !strings.HasSuffix(line, "=") { // which means to chokidar that it is not set
+							set = append(set, line)
+						}
+					}
+					require.ElementsMatch(t, own, set, from)
+				}
+				c.end(h)
+			})
+		})
+	}
+}
