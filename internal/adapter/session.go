@@ -167,6 +167,7 @@ func (s *Session) tick() {
 		s.tellUsage()
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
+		s.commands.NotDue()
 		s.Go(func(t *owner.Task) {
 			s.refreshCommands(s.Context, t, s.prompts.Idle)
 			t.Beside(func(context.Context) { memory.Release() }) // what the turn has left

@@ -82,9 +82,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.TurnEnded:
 		s.turnEnded(ev)
 	case quirks.ToolEnded:
-		if s.proc.Client() != nil && s.proc.Client().MayApplyChanges() {
-			s.lookInTurn()
-		}
+		s.lookInTurn()
 	case quirks.TurnBeside:
 		s.prompts.Beside(time.Now(), ev.RequestID)
 	case quirks.PromptFolded:

@@ -133,6 +133,20 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 	return client, project, facts, err
 }
 
+// renewStale ends a droid that rests and was not started with what the project brings now, and reports whether it did:
+// what droid is about to be asked may make it read the project again, or send the conversation.
+func (s *Session) renewStale(ctx context.Context, t *owner.Task) bool {
+	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
+		return false
+	}
+	client, _, facts, err := s.lookAtProject(ctx, t)
+	if err != nil || client == nil || !facts.Stale() || !s.droidRests() {
+		return false
+	}
+	s.endDroid(replaced, "the project brings something else now")
+	return true
+}
+
 // lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called
 // during a look, another one follows.
 func (s *Session) lookInTurn() {

@@ -692,6 +692,7 @@ func TestPromptWaitsForALook(t *testing.T) {
 		require.Contains(t, allOf(answer.Error), "the prompt was not sent")
 		require.NotContains(t, r.told(), "droid got hello")
 		r.hanging.revive()
+		r.settle()
 		require.Equal(t, "end_turn", r.run("again"))
 		require.NotContains(t, r.told(), "droid got hello")
 	})

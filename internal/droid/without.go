@@ -340,13 +340,6 @@ func (c *Client) Given() layer.Layer {
 	return layer.Layer{}
 }
 
-// MayApplyChanges reports whether the process may apply settings of a project that appear while
-// it runs: it watches files, which this program keeps it from on Linux, or a droid before 0.215
-// starts others for its subagents. It is taken to do so where nobody has tried.
-func (c *Client) MayApplyChanges() bool {
-	return c.own == nil || !c.Version().HasVocabulary() || !c.Version().Has(stream.AddsHooks)
-}
-
 // MissesTexts reports whether the process does not know of a command, a skill or a subagent as it is now: it has read
 // them at its start, and watches no files.
 func (c *Client) MissesTexts(now layer.Layer) bool {

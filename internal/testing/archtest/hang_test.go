@@ -36,7 +36,7 @@ var unbounded = map[string]string{
 	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Session.launch": "beside",
 	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
-	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.park": "in the owner",
+	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.droidRests": "in the owner",
 	"Process.NotWatched": "in the owner",
 	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }

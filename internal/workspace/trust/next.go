@@ -40,16 +40,19 @@ func (p Project) Facts(given layer.Layer, all bool, takes func(layer.Layer) laye
 // exactly what the project brings now, and without it unless the user allows it now.
 func (f Facts) Next() Step {
 	switch {
-	case len(f.Brings.Items) == 0 && len(f.Given.Items) == 0:
-		return Send
 	case f.Revoked:
 		return Replace // first: the droid that runs still has what was revoked
 	case f.Asks && len(f.Brings.Items) > 0:
 		return Question
-	case f.All != f.Allowed || !layer.Same(&f.Brings, &f.Given):
+	case f.Stale():
 		return Replace
 	}
 	return Send
+}
+
+// Stale reports whether droid was started with something else than a droid would be now.
+func (f Facts) Stale() bool {
+	return (len(f.Brings.Items) > 0 || len(f.Given.Items) > 0) && (f.All != f.Allowed || !layer.Same(&f.Brings, &f.Given))
 }
 
 // Adds reports whether the project brings something with which droid was not started.
