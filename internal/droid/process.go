@@ -38,8 +38,9 @@ type Command struct {
 	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
 	// cannot be had.
 	Alone bool
-	// GitPrograms lets git run the programs that a repository's configuration names for watching
-	// its files and for looking at signatures. Else git does not, in droid and in all that it runs.
+	// GitPrograms leaves git as it is. Else it runs no program that a repository's configuration
+	// names for watching its files and for looking at signatures, takes no bare repository that is
+	// not named to it, and status runs no hook, in droid and in all that it runs.
 	GitPrograms bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores
