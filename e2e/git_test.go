@@ -54,6 +54,8 @@ var gitLayouts = []gitLayout{
 	{"filter of a submodule", `start; rm -rf ../lib; mkdir ../lib; (cd ../lib; start); git submodule -q add ../lib lib; cd lib; git config filter.x.clean "$RUN; cat"; changed`, ".git", false},
 	{"filter of a repository within", `start; mkdir within; (cd within; start); git add within; cd within; git config filter.x.clean "$RUN; cat"; changed`, "within", false},
 	{"filter of a bare repository that a clone brings", `bare; git config filter.x.clean "$RUN; cat"; changed`, "sub/deep", false},
+	{"filter of a bare repository elsewhere in a clone", `mkdir -p sub/deep/elsewhere; cd sub/deep/elsewhere; start; mv .git/* .; rmdir .git; export GIT_DIR=.; git config core.bare false; git config core.worktree .
+		git config filter.x.clean "$RUN; cat"; changed`, "sub/deep/elsewhere", false},
 	{"filter of a bare repository around", `mkdir -p sub/deep; start; mv .git/* .; rmdir .git; export GIT_DIR=.; git config core.bare false; git config core.worktree .; git config filter.x.clean "$RUN; cat"; changed`, "", false},
 	{"external diff", `start; git config diff.external "$RUN; true"; changed`, ".git", false},
 	{"driver of a diff", `start; git config diff.y.command "$RUN; true"; changed`, ".git", false},
@@ -96,6 +98,7 @@ func (l gitLayout) plant(root, run string) error {
 // lookAtGit has the model run what droid runs without asking.
 var lookAtGit = modelserver.Step{Tools: []modelserver.ToolCall{
 	execute("git-1", "git status"), execute("git-2", "git diff"), execute("git-3", "git log -p -3"), execute("git-4", "git log --show-signature -1"),
+	execute("git-5", "git -C elsewhere status"),
 }}
 
 // No program that a repository's configuration or its hooks name starts behind droid-acp without a yes, neither by droid's
