@@ -21,7 +21,7 @@ var oldToo = []string{
 	"TestPermissionRefused", "TestPermissionFailsClosed", "TestPermissionAllowed", "TestPermissionOfABatch", "TestTwoEditsInOneRequest",
 	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithWords",
 	// What a repository or a command brings is not believed.
-	"TestHostileRepository", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
+	"TestHostileRepository", "TestGitProgramsNeedAYes", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
 	// An edit lands whole, on what the user has, or not at all.
 	"TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreTheAgents", "TestRefusedEditTouchesNothing",
 	"TestKilledWhileEditing",

@@ -106,10 +106,11 @@ type part struct {
 	files    map[string][]byte // by their paths below the root
 	links    map[string]string // what they lead to
 	mode     os.FileMode
-	prompt   string   // to be typed
-	canaries []string // what fires from here; "mode" and "allowed" for what shows otherwise
-	signed   bool     // the repository has a commit with a signature
-	outside  bool     // droid-acp overrules it without asking, so the reader says nothing of it
+	prompt   string    // to be typed
+	canaries []string  // what fires from here; "mode" and "allowed" for what shows otherwise
+	git      gitLayout // of the repository, whose program is run
+	run      string
+	outside  bool // git may run it, which is not asked about each time
 }
 
 func (p part) String() string {
@@ -122,6 +123,9 @@ func (p part) String() string {
 	}
 	if p.prompt != "" {
 		fmt.Fprintf(&b, "typed: %q\n", p.prompt)
+	}
+	if p.git.name != "" {
+		fmt.Fprintf(&b, "git: %s\n", p.git.name)
 	}
 	return fmt.Sprintf("%scanaries %v\n", b.String(), p.canaries)
 }
@@ -382,29 +386,10 @@ func (g *grower) command(dir string) {
 	g.parts = append(g.parts, p)
 }
 
-// watcher has git run a program; droid-acp overrules that without a look.
+// watcher has git run a program.
 func (g *grower) watcher() {
-	p := part{files: map[string][]byte{}, mode: 0o644, outside: true}
-	line := "fsmonitor = " + g.canary(&p) + ";false"
-	switch g.IntN(6) {
-	case 4:
-		program := g.canary(&p)
-		p.files[".git/config"] = []byte("[core]\n\tbare = false\n[log]\n\tshowSignature = true\n[gpg]\n\tprogram = " + filepath.Join(g.root, "gpg") + "\n")
-		p.files["gpg"], p.mode, p.signed = []byte("#!/bin/sh\n"+program+"\n"), 0o755, true
-	case 5: // a bare repository that a clone brings in a folder
-		p.files["sub/deep/HEAD"], p.files["sub/deep/objects/x"], p.files["sub/deep/refs/x"] = []byte("ref: refs/heads/x\n"), nil, nil
-		p.files["sub/deep/config"] = []byte("[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\t" + line + "\n")
-	case 0:
-		p.files[".git/config"] = []byte("[core]\n\trepositoryformatversion = 0\n\tbare = false\n\t" + line + "\n")
-	case 1:
-		p.files[".git/config"] = []byte("[core] bare = false\n[include] path = ../more\n")
-		p.files["more"] = []byte("[core]\n" + line + "\n")
-	case 2:
-		p.files[".git/config"] = []byte("[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tworktreeConfig = true\n")
-		p.files[".git/config.worktree"] = []byte("[core]\n\t" + line + "\n")
-	case 3:
-		p.files[".git/config"] = []byte("[x \"]\"] y = [\n[core] bare = false\n" + line + "\n")
-	}
+	p := part{git: gitLayouts[g.IntN(len(gitLayouts))], outside: true}
+	p.run = g.canary(&p)
 	g.parts = append(g.parts, p)
 }
 
@@ -492,8 +477,8 @@ func plant(root string, parts []part) (cwd string, err error) {
 			}
 			_ = os.WriteFile(path, data, p.mode) // a directory of another part may be there
 		}
-		if p.signed {
-			if err := signedCommit(root); err != nil {
+		if p.git.name != "" {
+			if err := p.git.plant(root, p.run); err != nil {
 				return "", err
 			}
 		}
@@ -525,7 +510,8 @@ func signedCommit(root string) error {
 // traps are addresses of models that are canaries.
 type traps struct {
 	url    string
-	polite bool // droid-acp is left as an editor does it, so that hooks run at the end
+	polite bool          // droid-acp is left as an editor does it, so that hooks run at the end
+	turn   time.Duration // how long droid alone may take for a prompt
 	mu     sync.Mutex
 	hit    map[string]bool
 }
@@ -533,7 +519,7 @@ type traps struct {
 func newTraps(t *testing.T) *traps {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	x := &traps{url: "http://" + l.Addr().String(), hit: map[string]bool{}}
+	x := &traps{url: "http://" + l.Addr().String(), turn: 4 * time.Second, hit: map[string]bool{}}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -601,7 +587,7 @@ func (x *traps) alone(t *testing.T, h home, cwd string, prompts []string) (fired
 			}
 			select {
 			case <-idle:
-			case <-time.After(4 * time.Second):
+			case <-time.After(x.turn):
 			case <-done:
 			}
 		}
@@ -658,6 +644,9 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 	for _, p := range parts {
 		if p.prompt != "" {
 			prompts = append(prompts, p.prompt)
+		}
+		if p.git.name != "" {
+			prompts = append(prompts, "look at git")
 		}
 	}
 	found := layer.Project(cwd, h.dir).Except(layer.Unheard) // of these droids all keys are known
@@ -735,7 +724,8 @@ func (p part) holds(root, file string) bool {
 			return true
 		}
 	}
-	return false
+	place := filepath.Join(root, p.git.place)
+	return p.git.name != "" && (file == place || strings.HasPrefix(file, place+"/"))
 }
 
 // shrink leaves parts away while the tree still fails.
@@ -775,6 +765,7 @@ func TestTrees(t *testing.T) {
 				h := newHome(t, version, model.URL())
 				require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
 				model.On("command", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch "+filepath.Join(h.dir, "marks", "allowed"))}}, modelserver.Step{Text: "Done."})
+				model.On("look at git", lookAtGit, modelserver.Step{Text: "Done."})
 				x := newTraps(t)
 				x.polite = seed%10 == 0
 				parts := growTree(uint64(seed), h, filepath.Join(h.dir, "tree", "root"), x.url)

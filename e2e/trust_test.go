@@ -78,12 +78,6 @@ func (r hostile) nobodyThoughtOf(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(r.deep(), "bunfig.toml"), []byte("preload = [\"./p.js\"]\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(r.deep(), "p.js"), fmt.Appendf(nil, "require('child_process').execSync(%q)\n", r.mark("preload")), 0o644))
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(r.deep(), ".git")))
-	require.NoError(t, signedCommit(r.root))
-	gpg := filepath.Join(r.root, "gpg")
-	require.NoError(t, os.WriteFile(gpg, []byte("#!/bin/sh\n"+r.mark("gpg")+"\n"), 0o755))
-	for key, value := range map[string]string{"gpg.program": gpg, "log.showSignature": "true"} {
-		require.NoError(t, exec.Command("git", "-C", r.root, "config", key, value).Run())
-	}
 }
 
 // plugin adds a marketplace of the repository's own, whose plugin it turns on.

@@ -42,9 +42,10 @@ type Command struct {
 	// cannot be had.
 	Alone bool
 	// TrustsAll is for a user who trusts every project: droid applies what appears while it runs, and
-	// git runs the programs that a repository's configuration names for watching its files and for
-	// looking at signatures. Else droid watches no files (see withoutWatching), and git runs none of
-	// these, in droid and in all that it runs.
+	// git is left as it is. Else droid watches no files (see withoutWatching), and git runs no program
+	// that a repository's configuration names for watching its files and for looking at signatures,
+	// takes no bare repository that is not named to it, and its status runs no hook, in droid and in
+	// all that it runs.
 	TrustsAll bool
 	// SystemPrompt is added to droid's system prompt, "" for nothing. It holds for all
 	// sessions of the process, new and loaded, also after a compaction, and droid stores

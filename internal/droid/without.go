@@ -285,13 +285,14 @@ func mark(command string, args []string, address string) string {
 	return best
 }
 
-// gitRuns are the settings of a repository by which the git commands that droid itself runs at
-// a start or a prompt run a program, and what keeps them from it. status asks core.fsmonitor
-// for changed files (0.215, 0.225), and log has gpg.program look at signatures (0.99 to 0.225).
-var gitRuns = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
+// gitSettings keep the git commands that droid itself runs, and the model's, from programs of a repository where that costs
+// nobody anything. status and diff ask core.fsmonitor for changed files, and log has gpg.program look at signatures. With
+// safe.bareRepository (git 2.38) no directory of files that a clone brings is a repository. What else a repository's
+// configuration may have git start is a layer.GitProgram.
+var gitSettings = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}}
 
-// withoutPrograms adds variables that overrule gitRuns for git, behind those that are set in
-// this way already (git, "GIT_CONFIG_COUNT").
+// withoutPrograms adds variables that overrule a repository's configuration by gitSettings, behind those that are set in
+// this way already (git, "GIT_CONFIG_COUNT"). Without optional locks status writes no index, so no hook sees it change.
 func withoutPrograms(env []string) []string {
 	count := 0
 	for _, v := range env { // the last one counts
@@ -300,9 +301,9 @@ func withoutPrograms(env []string) []string {
 		}
 	}
 	count = max(count, 0)
-	env = append(env[:len(env):len(env)], fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+len(gitRuns)))
-	for i, run := range gitRuns {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count+i, run[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count+i, run[1]))
+	env = append(env[:len(env):len(env)], "GIT_OPTIONAL_LOCKS=0", fmt.Sprintf("GIT_CONFIG_COUNT=%d", count+len(gitSettings)))
+	for i, s := range gitSettings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count+i, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count+i, s[1]))
 	}
 	return env
 }

@@ -76,8 +76,10 @@ func TestNoStartWithALayer(t *testing.T) {
 // What a user has git take from the environment stays.
 func TestWithoutPrograms(t *testing.T) {
 	own := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=A"}
-	require.Equal(t, append(own, "GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=log.showSignature", "GIT_CONFIG_VALUE_2=false"), withoutPrograms(own))
-	require.Equal(t, []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=log.showSignature", "GIT_CONFIG_VALUE_1=false"}, withoutPrograms(nil))
+	require.Equal(t, append(own, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
+		"GIT_CONFIG_KEY_2=log.showSignature", "GIT_CONFIG_VALUE_2=false", "GIT_CONFIG_KEY_3=safe.bareRepository", "GIT_CONFIG_VALUE_3=explicit"), withoutPrograms(own))
+	require.Equal(t, []string{"GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_KEY_1=log.showSignature", "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=safe.bareRepository", "GIT_CONFIG_VALUE_2=explicit"}, withoutPrograms(nil))
 }
 
 func TestMark(t *testing.T) {

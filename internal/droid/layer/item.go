@@ -25,6 +25,9 @@ const (
 	Unheard   Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)
 	Setting   Kind = "setting"    // decides what is asked or where text goes
 	Unread    Kind = "unread"     // a file that could not be looked at
+	// GitProgram is a program of a repository that git starts as droid, or a command about which droid does not ask, looks
+	// at the repository. The user's own commands need the same setting, so it is not overruled.
+	GitProgram Kind = "git program"
 )
 
 // outcomes say what becomes of each kind where nobody said yes. A kind that is not here is
@@ -38,6 +41,8 @@ var outcomes = map[Kind]struct {
 	Unheard: {opaque: true},
 	Setting: {closed: true},
 	Unread:  {closed: true},
+
+	GitProgram: {closed: true},
 }
 
 // Item is one thing in a project's files that is not known to be harmless: it runs, or has

@@ -26,6 +26,7 @@ func Project(cwd, home string) Layer {
 			r.folder(dir)
 		}
 	}
+	r.git(cwd, home)
 	return r.layer
 }
 

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -88,8 +89,9 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 	size := info.Size()
 	var data []byte
 	if size <= max {
-		data, err = io.ReadAll(io.LimitReader(file, max+1)) // it may have grown
-		size = int64(len(data))
+		all := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+		_, err = all.ReadFrom(io.LimitReader(file, max+1)) // it may have grown
+		data, size = all.Bytes(), int64(all.Len())
 	}
 	if err == nil && size > max {
 		err = fmt.Errorf("%s has more than %d bytes", path, max)

@@ -56,6 +56,7 @@ var kinds = []struct {
 	{layer.Preload, aFile, "file that has an old droid run a program", "files that have an old droid run programs"},
 	{layer.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s", "unknown setting", "unknown settings"},
 	{layer.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s", "setting that changes what is asked", "settings that change what is asked"},
+	{layer.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s", "program that git starts by itself", "programs that git starts by itself"},
 	{layer.Unread, aFile, "file that cannot be read", "files that cannot be read"},
 }
 

@@ -1,0 +1,250 @@
+package layer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"droid-acp/internal/sys/files"
+)
+
+// gitSetting is one setting of a file of git's configuration.
+type gitSetting struct {
+	key   string // as git prints it: section and name in lower case
+	value string // "" also for a name without one
+	file  string
+}
+
+// section is what the key begins with, and name what it ends with. A subsection may stand between them.
+func (s gitSetting) section() string { section, _, _ := strings.Cut(s.key, "."); return section }
+func (s gitSetting) name() string    { return s.key[strings.LastIndexByte(s.key, '.')+1:] }
+
+// mostIncludes is how deep files of a configuration may include each other, as in git.
+const mostIncludes = 10
+
+// errGitInclude says that a configuration includes a file that is not looked for.
+var errGitInclude = errors.New("it includes a file whose place only git knows")
+
+// readGitConfig reads a file of git's configuration and those that it includes, on whatever condition. It starts nothing,
+// git least of all. A missing file has no settings. With an error the settings are those found before it, and file is
+// where it is. home is what git takes "~" for.
+func readGitConfig(path, home string, depth int) (all []gitSetting, file string, err error) {
+	if depth > mostIncludes {
+		return nil, path, errors.New("its files include each other too deeply")
+	}
+	data, err := files.Read(path, MaxFile)
+	if err != nil {
+		if isAbsent(err) {
+			err = nil
+		}
+		return nil, path, err
+	}
+	own, err := parseGitConfig(data)
+	if err != nil {
+		return nil, path, err
+	}
+	for _, s := range own {
+		s.file = path
+		all = append(all, s)
+		if s.name() != "path" || s.value == "" || s.section() != "include" && s.section() != "includeif" {
+			continue
+		}
+		base := path[:1+strings.LastIndexFunc(path, isSeparator)]
+		included, ok := gitPath(s.value, base, home)
+		if !ok {
+			return all, path, errGitInclude
+		}
+		more, file, err := readGitConfig(included, home, depth+1)
+		all = append(all, more...)
+		if err != nil {
+			return all, file, err
+		}
+	}
+	return all, "", nil
+}
+
+func isSeparator(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }
+
+// gitPath is a path of a configuration. One that is relative begins with base, which ends in a separator. The result is not
+// cleaned: ".." behind a symbolic link leads where the link does.
+func gitPath(value, base, home string) (path string, ok bool) {
+	rest, below := strings.CutPrefix(value, "~/")
+	switch {
+	case below:
+		return home + "/" + rest, true
+	case strings.HasPrefix(value, "~") || strings.HasPrefix(value, "%("):
+		return "", false
+	case filepath.IsAbs(value) || strings.HasPrefix(value, "/"):
+		return value, true
+	}
+	return base + value, true
+}
+
+// gitSyntaxError says in which line git, too, would find the configuration broken.
+type gitSyntaxError int
+
+func (e gitSyntaxError) Error() string {
+	return fmt.Sprintf("line %d is none of git's configuration", int(e))
+}
+
+// gitParser reads a configuration as git's own parser does (config.c), character by character.
+type gitParser struct {
+	rest []byte
+	line int
+	end  bool
+	all  []gitSetting
+}
+
+func parseGitConfig(data []byte) ([]gitSetting, error) {
+	p := gitParser{rest: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
+	section := ""
+	for !p.end {
+		begin, c, ok := p.line, p.next(), true
+		switch {
+		case isGitSpace(c):
+		case c == '#' || c == ';':
+			for !p.end && c != '\n' {
+				c = p.next()
+			}
+		case c == '[':
+			section, ok = p.header()
+		case isLetter(c):
+			ok = p.setting(c, section)
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, gitSyntaxError(begin)
+		}
+	}
+	return p.all, nil
+}
+
+// next is the next character, a line break for the end.
+func (p *gitParser) next() byte {
+	if len(p.rest) == 0 {
+		p.end = true
+		return '\n'
+	}
+	c := p.rest[0]
+	p.rest = p.rest[1:]
+	if c == '\r' && len(p.rest) > 0 && p.rest[0] == '\n' {
+		c, p.rest = '\n', p.rest[1:]
+	}
+	if c == '\n' {
+		p.line++
+	}
+	return c
+}
+
+// header reads the name of a section behind its bracket, up to where the name of a setting follows. A subsection stands in
+// quotes, or behind a dot in an old form.
+func (p *gitParser) header() (section string, ok bool) {
+	var name []byte
+	for c := p.next(); c != ']'; c = p.next() {
+		if isGitSpace(c) {
+			quoted, ok := p.quoted(c)
+			return string(bytes.ToLower(name)) + "." + quoted + ".", ok
+		}
+		if p.end || !isNameCharacter(c) && c != '.' {
+			return "", false
+		}
+		name = append(name, c)
+	}
+	return string(bytes.ToLower(name)) + ".", true
+}
+
+// quoted reads a subsection in quotes and the bracket behind it. c is the space before it.
+func (p *gitParser) quoted(c byte) (name string, ok bool) {
+	for isGitSpace(c) {
+		if c == '\n' {
+			return "", false
+		}
+		c = p.next()
+	}
+	if c != '"' {
+		return "", false
+	}
+	var text []byte
+	for c = p.next(); c != '"'; c = p.next() {
+		if c == '\\' {
+			c = p.next()
+		}
+		if c == '\n' {
+			return "", false
+		}
+		text = append(text, c)
+	}
+	return string(text), p.next() == ']'
+}
+
+// setting reads a name, which begins with c, and its value.
+func (p *gitParser) setting(c byte, section string) bool {
+	name := []byte{c}
+	for c = p.next(); isNameCharacter(c); c = p.next() {
+		name = append(name, c)
+	}
+	for c == ' ' || c == '\t' {
+		c = p.next()
+	}
+	value, ok := "", c == '\n'
+	if c == '=' {
+		value, ok = p.value()
+	}
+	p.all = append(p.all, gitSetting{key: section + string(bytes.ToLower(name)), value: value})
+	return ok
+}
+
+// value reads a value to the end of its line.
+func (p *gitParser) value() (string, bool) {
+	var text, spaces []byte
+	quote, comment := false, false
+	for {
+		c := p.next()
+		switch {
+		case c == '\n':
+			return string(text), !quote
+		case comment:
+			continue
+		case isGitSpace(c) && !quote:
+			if len(text) > 0 {
+				spaces = append(spaces, ' ')
+			}
+			continue
+		case (c == '#' || c == ';') && !quote:
+			comment = true
+			continue
+		}
+		text, spaces = append(text, spaces...), nil
+		switch c {
+		case '"':
+			quote = !quote
+			continue
+		case '\\':
+			switch c = p.next(); c {
+			case '\n':
+				continue
+			case 't':
+				c = '\t'
+			case 'b':
+				c = '\b'
+			case 'n':
+				c = '\n'
+			case '\\', '"':
+			default:
+				return "", false
+			}
+		}
+		text = append(text, c)
+	}
+}
+
+func isGitSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func isNameCharacter(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '-' }

@@ -1,0 +1,341 @@
+package layer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"droid-acp/internal/sys/files"
+)
+
+// droid starts git by itself, and lets the model run git status, diff, log, show, blame and ls-files without a question
+// (0.99 to 0.225; docs/dev/protocol.md has the commands). gitPrograms are the settings by which one of these starts a
+// program. What droid.Command overrules without a question, as that costs nobody, is not among them.
+var gitPrograms = []struct {
+	section, name string
+	fetch         bool // only where git fetches missing objects, in a partial clone
+}{
+	{section: "filter", name: "clean"},
+	{section: "filter", name: "smudge"}, // for an external diff
+	{section: "filter", name: "process"},
+	{section: "lfs", name: "clean"}, // of an extension, which git-lfs starts
+	{section: "diff", name: "external"},
+	{section: "diff", name: "command"},
+	{section: "diff", name: "textconv"},
+	{section: "gpg", name: "program"},
+	{section: "core", name: "sshcommand", fetch: true},
+	{section: "core", name: "gitproxy", fetch: true},
+	{section: "core", name: "askpass", fetch: true},
+	{section: "core", name: "alternaterefscommand", fetch: true},
+	{section: "credential", name: "helper", fetch: true},
+	{section: "remote", name: "uploadpack", fetch: true},
+	{section: "remote", name: "vcs", fetch: true},
+	{section: "protocol", name: "allow", fetch: true},
+	{section: "gc", name: "recentobjectshook", fetch: true},
+}
+
+// harmlessPrograms are values that start nothing that a repository brings: those of git-lfs, as it writes them itself, and
+// the helpers that git has.
+var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"filter.lfs.clean":   regexp.MustCompile(`^git-lfs clean -- %f$`),
+		"filter.lfs.smudge":  regexp.MustCompile(`^git-lfs smudge (--skip )?-- %f$`),
+		"filter.lfs.process": regexp.MustCompile(`^git-lfs filter-process( --skip)?$`),
+		"credential.helper":  regexp.MustCompile(`^[a-z-]*$`),
+	}
+})
+
+// gitHooks are those that the same commands start. The second two belong to a fetch.
+var gitHooks = []string{"post-index-change", "pre-auto-gc", "reference-transaction"}
+
+// mostRepositories is how many repositories within one are looked at.
+const mostRepositories = 1000
+
+// mostIndex is how large an index may be that is read.
+const mostIndex = 256 << 20
+
+// gitReader looks at the repositories in which droid's git works in a directory.
+type gitReader struct {
+	*reader
+	home string
+	seen map[[2]string]bool
+	own  func() []gitSetting // the user's
+}
+
+// git reads what git starts in cwd. The user's own directory is no project's.
+func (r *reader) git(cwd, home string) {
+	g := gitReader{reader: r, home: home, seen: make(map[[2]string]bool), own: sync.OnceValue(func() (all []gitSetting) {
+		for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"), "/etc/gitconfig"} {
+			settings, _, _ := readGitConfig(path, home, 0) // what cannot be read is not known to be theirs
+			all = append(all, settings...)
+		}
+		return all
+	})}
+	for dir := cwd; ; dir = filepath.Dir(dir) {
+		if dir != home {
+			g.tree(dir)
+			g.bare(dir)
+		}
+		if isRepository(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+// tree reads the repository of a working tree, if there is one.
+func (g *gitReader) tree(dir string) {
+	own := dir + "/.git"
+	info, err := os.Stat(own)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		g.repository(own, dir)
+	default:
+		data, err := files.Read(own, MaxFile)
+		if err != nil {
+			g.blind(Unread, own, fmt.Sprintf("cannot be read: %v", err), own+err.Error())
+			return
+		}
+		if target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: "); ok {
+			g.repository(below(dir, target), dir)
+		}
+	}
+}
+
+// bare reads a directory that is a repository itself. git before 2.38 finds it also where droid's git is told not to.
+func (g *gitReader) bare(dir string) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil && (has("commondir") || has("objects") && has("refs")) {
+		g.repository(dir, dir)
+	}
+}
+
+// below is a path, which may be relative to dir. It is not cleaned, see gitPath.
+func below(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return dir + "/" + path
+}
+
+// repository reads a repository with the working tree dir, and those within it.
+func (g *gitReader) repository(repository, dir string) {
+	id := [2]string{files.Real(repository), files.Real(dir)}
+	if g.seen[id] || len(g.seen) > mostRepositories {
+		return
+	}
+	g.seen[id] = true
+	if len(g.seen) > mostRepositories {
+		g.blind(Unread, repository, "cannot be read: it is one of too many repositories", repository)
+		return
+	}
+	common := repository
+	if data, err := files.Read(repository+"/commondir", MaxFile); err == nil {
+		common = below(repository, strings.TrimRight(string(data), "\r\n"))
+	} else if !isAbsent(err) {
+		g.blind(Unread, repository+"/commondir", fmt.Sprintf("cannot be read: %v", err), repository+err.Error())
+	}
+	var settings []gitSetting
+	for _, path := range []string{common + "/config", repository + "/config.worktree"} {
+		more, file, err := readGitConfig(path, g.home, 0)
+		settings = append(settings, more...)
+		if err != nil {
+			g.unread(file, err)
+		}
+	}
+	fetches := slices.ContainsFunc(settings, func(s gitSetting) bool {
+		return s.key == "extensions.partialclone" || s.section() == "remote" && (s.name() == "promisor" || s.name() == "partialclonefilter")
+	})
+	hooks, trees := []string{common + "/hooks"}, []string{dir}
+	for _, s := range settings {
+		if g.runs(s, fetches) {
+			g.add(Item{Kind: GitProgram, Name: s.key, Does: s.value, File: filepath.Clean(s.file), whole: s.value})
+		}
+		switch s.key {
+		case "core.hookspath":
+			hooks = append(hooks, g.hooksPath(s, dir)...)
+		case "core.worktree":
+			trees = append(trees, below(repository, s.value))
+		}
+	}
+	for _, s := range g.own() {
+		if s.key == "core.hookspath" && !strings.HasPrefix(s.value, "~") && !filepath.IsAbs(s.value) {
+			hooks = append(hooks, below(dir, s.value)) // it is the repository's, whoever says so
+		}
+	}
+	slices.Sort(hooks)
+	for _, hooks := range slices.Compact(hooks) {
+		g.hooks(hooks, fetches)
+	}
+	g.within(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
+}
+
+// unread adds a file that git reads and this program cannot.
+func (g *gitReader) unread(path string, err error) {
+	whole := path + err.Error()
+	if info, missing := os.Stat(path); missing == nil && !info.IsDir() {
+		_, whole, _ = g.contents(path, info)
+	}
+	g.blind(Unread, filepath.Clean(path), fmt.Sprintf("cannot be read: %v", err), whole)
+}
+
+// runs reports whether a setting of a repository has git start something that its user did not set themselves.
+func (g *gitReader) runs(s gitSetting, fetches bool) bool {
+	for _, p := range gitPrograms {
+		if p.section != s.section() || p.name != s.name() || p.fetch && !fetches {
+			continue
+		}
+		if harmless := harmlessPrograms()[s.key]; harmless != nil && harmless.MatchString(s.value) {
+			return false
+		}
+		return !slices.ContainsFunc(g.own(), func(o gitSetting) bool { return o.key == s.key && o.value == s.value })
+	}
+	return false
+}
+
+// hooksPath is where a setting has git look for hooks.
+func (g *gitReader) hooksPath(s gitSetting, dir string) []string {
+	path, ok := gitPath(s.value, dir+"/", g.home)
+	if !ok {
+		g.blind(Unread, s.file, "has hooks in a directory whose place only git knows: "+s.value, s.value)
+		return nil
+	}
+	return []string{path}
+}
+
+// hooks adds those in a directory that one of droid's commands starts.
+func (g *gitReader) hooks(dir string, fetches bool) {
+	names := gitHooks
+	if !fetches {
+		names = names[:1]
+	}
+	for _, name := range names {
+		path := dir + "/" + name
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() {
+			continue
+		}
+		_, whole, _ := g.contents(path, info)
+		path = filepath.Clean(path)
+		g.add(Item{Kind: GitProgram, Name: "hook " + name, Does: path, File: path, whole: whole})
+	}
+}
+
+// gitLink is the mode of a repository within another one, as an index has it.
+const gitLink = 0o160000
+
+// within reads the repositories that stand in the index: git status looks into each.
+func (g *gitReader) within(repository string, trees []string, sha256 bool) {
+	indexes := []string{repository + "/index"}
+	entries, _ := os.ReadDir(repository) // without it git finds nothing either
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "sharedindex.") {
+			indexes = append(indexes, repository+"/"+e.Name())
+		}
+	}
+	for _, index := range indexes {
+		data, err := files.Read(index, mostIndex)
+		if isAbsent(err) {
+			continue
+		}
+		var links []string
+		if err == nil {
+			links, err = gitLinks(data, sha256)
+		}
+		if err != nil {
+			g.unread(index, err)
+		}
+		for _, link := range links {
+			for _, tree := range trees {
+				g.tree(below(tree, link))
+			}
+		}
+	}
+}
+
+var errGitIndex = errors.New("is no index that is known here")
+
+// gitLinks are the paths of an index whose entries are repositories (gitformat-index).
+func gitLinks(data []byte, sha256 bool) (links []string, err error) {
+	mode := binary.BigEndian.AppendUint32(nil, gitLink)
+	if !bytes.Contains(data, mode) {
+		return nil, nil // as in most repositories
+	}
+	const header, stat, modeAt = 12, 40, 24
+	if len(data) < header || string(data[:4]) != "DIRC" {
+		return nil, errGitIndex
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	if version < 2 || version > 4 {
+		return nil, errGitIndex
+	}
+	hash := 20
+	if sha256 {
+		hash = 32
+	}
+	rest, name := data[header:], []byte(nil)
+	for range count {
+		fixed := stat + hash + 2
+		if len(rest) < fixed {
+			return nil, errGitIndex
+		}
+		if version >= 3 && rest[stat+hash]&0x40 != 0 {
+			fixed += 2
+		}
+		isLink := bytes.Equal(rest[modeAt:modeAt+4], mode)
+		begin := fixed
+		if version == 4 { // the name before it, without its last bytes, and what follows
+			cut, n := gitVarint(rest[min(fixed, len(rest)):])
+			if n == 0 || cut > len(name) {
+				return nil, errGitIndex
+			}
+			name, begin = name[:len(name)-cut], fixed+n
+		} else {
+			name = name[:0]
+		}
+		length := bytes.IndexByte(rest[min(begin, len(rest)):], 0)
+		if length < 0 {
+			return nil, errGitIndex
+		}
+		name = append(name, rest[begin:begin+length]...)
+		end := begin + length + 1
+		if version < 4 {
+			end = (fixed + length + 8) &^ 7
+		}
+		if end > len(rest) {
+			return nil, errGitIndex
+		}
+		rest = rest[end:]
+		switch {
+		case isLink && len(name) == 0:
+			return nil, errors.New("has a repository whose place stands in another index")
+		case isLink:
+			links = append(links, string(name))
+		}
+	}
+	return links, nil
+}
+
+// gitVarint is a number as an index of version 4 has it, and how many bytes it takes, 0 for none.
+func gitVarint(data []byte) (value, n int) {
+	for n < len(data) && n < 5 {
+		c := data[n]
+		n++
+		value = value<<7 | int(c&0x7f)
+		if c&0x80 == 0 {
+			return value, n
+		}
+		value++
+	}
+	return 0, 0
+}
