@@ -126,20 +126,30 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 // lookForUnseen tells the user, once a file and turn, that droid does not see what they have not saved: where files stay on
 // the disk and the client can be asked.
 func (s *Session) lookForUnseen(ev quirks.Event) {
-	if client := s.agent.client; !client.Files || !client.TellsUnsaved || s.agent.cfg.Files != "" {
+	if !s.tellsUnseen() {
 		return
 	}
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
 		s.Go(func(t *owner.Task) {
 			unseen := false
-			t.Beside(func(ctx context.Context) {
-				unseen, _ = files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
-					return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
-				})
-			})
+			t.Beside(func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
 				s.tell(show.Unseen(path))
 			}
 		})
 	}
+}
+
+// tellsUnseen reports whether files stay on the disk and the client can be asked what is not saved.
+func (s *Session) tellsUnseen() bool {
+	client := s.agent.client
+	return client.Files && client.TellsUnsaved && s.agent.cfg.Files == ""
+}
+
+// unseen reports whether the editor has text of a file that is not saved. It blocks.
+func (s *Session) unseen(ctx context.Context, path string) bool {
+	unseen, _ := files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+		return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+	})
+	return unseen
 }

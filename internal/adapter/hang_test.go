@@ -54,7 +54,8 @@ var hangTests = map[files.Call]func(d *disk, stored string){
 	"Rules.Read":     func(d *disk, _ string) { d.prompt("/permissions") },
 	"Rules.TakeBack": nil,                    // TestPermissionIsTakenBack
 	"Watch":          nil, "Watch.Look": nil, // TestBackgroundOnADiskThatHangs
-	"Unseen": nil, // TestUnsavedTextThatDroidDoesNotSee
+	"Store.Snapshots": nil, // TestRewindWithoutTheTexts
+	"Unseen":          nil, // TestUnsavedTextThatDroidDoesNotSee
 }
 
 func opensSession(d *disk, _ string) {

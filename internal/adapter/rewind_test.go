@@ -7,35 +7,29 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// A user is asked before files change with the conversation: those that somebody has changed since are named, and nothing
-// happens where the answer is no.
+// A user is asked before files change with the conversation, and nothing happens where the answer is no. What droid does not name stays.
 func TestRewindAsksAboutFiles(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		dir := t.TempDir()
-		kept, changed, made := filepath.Join(dir, "kept"), filepath.Join(dir, "changed"), filepath.Join(dir, "made")
-		edited := time.UnixMilli(1795229644628) // as the scripted droid has it
-		for _, path := range []string{kept, changed, made} {
+		kept, made := filepath.Join(dir, "kept"), filepath.Join(dir, "made")
+		for _, path := range []string{kept, made} {
 			require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
-			require.NoError(t, os.Chtimes(path, edited, edited))
 		}
-		require.NoError(t, os.Chtimes(changed, edited, edited.Add(time.Minute)))
 		file := func(path string) fakedroid.Fields { return fakedroid.Fields{"filePath": path} }
-		edit := func(id, path string) fakedroid.Tool {
-			return fakedroid.Tool{ID: id, Name: "Edit", Input: fakedroid.Fields{"file_path": path, "old_str": "a", "new_str": "x"}, Result: "done"}
-		}
-		f := newFleet(t, v, uses(edit("t1", kept), edit("t2", changed)))
+		edit := fakedroid.Tool{ID: "t1", Name: "Edit", Input: fakedroid.Fields{"file_path": kept, "old_str": "a", "new_str": "x"}, Result: "done"}
+		f := newFleet(t, v, uses(edit))
 		f.options = append(f.options,
-			answering("get_rewind_info", fakedroid.Fields{"availableFiles": []any{file(kept), file(changed)}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}))
+			answering("get_rewind_info", fakedroid.Fields{"availableFiles": []any{file(kept), fakedroid.Fields{"name": "odd"}}, "createdFiles": []any{file(made), file(filepath.Join(dir, "gone"))}}))
 		e := begin(t, f.start)
-		e.agent.opener.Stat = os.Stat
 		require.Equal(t, "end_turn", e.run("one"))
 		e.ask = rejectOnce
 		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
@@ -45,15 +39,84 @@ func TestRewindAsksAboutFiles(t *testing.T) {
 		for _, m := range e.received() {
 			said += string(m.Params)
 		}
-		require.Contains(t, said, "changed`, **changed since droid's last edit of it**")
-		require.NotContains(t, said, "kept`,")
-		require.Contains(t, said, "made`, which may have been changed", "no edit of it is known")
+		require.Contains(t, said, "kept`, of which it is not known", "there is no store")
 		require.Contains(t, said, "gone`, which is not there now")
-		require.Contains(t, said, "These files are deleted, as they were not there then:")
+		require.Contains(t, said, "These files are deleted, as droid created them since:")
 		e.ask = allowOnce
 		require.Equal(t, "end_turn", e.run("/rewind 1 files"))
 		require.Contains(t, strings.Join(f.raw, "\n"), "execute_rewind")
+		require.NotContains(t, strings.Join(f.raw, "\n"), "odd")
 	})
+}
+
+// TestSinceEdits: what became of a file is told by the texts that droid's edits found and left.
+func TestSinceEdits(t *testing.T) {
+	const path, other = "/w/a", "/w/b"
+	edit := func(id, from, to string) fileEdit {
+		input, err := json.Marshal(map[string]string{"file_path": "a", "old_str": from, "new_str": to})
+		require.NoError(t, err)
+		return fileEdit{id, "Edit", input, []string{path}}
+	}
+	create := fileEdit{"c", "Create", []byte(`{"file_path":"/w/a","content":"new"}`), []string{path}}
+	patch := func(text string) fileEdit {
+		input, err := json.Marshal(map[string]string{"input": "*** Begin Patch\n" + text + "\n*** End Patch"})
+		require.NoError(t, err)
+		return fileEdit{"p", "ApplyPatch", input, show.EditedFiles("ApplyPatch", input, "/w")}
+	}
+	found := func(call, text string) store.Snapshot {
+		return store.Snapshot{Call: call, Path: path, Text: &text, Known: true}
+	}
+	none := func(call, path string) store.Snapshot { return store.Snapshot{Call: call, Path: path, Known: true} }
+	text := func(text string) show.File { return show.File{Text: &text, Known: true} }
+	gone := show.File{Known: true}
+	for name, c := range map[string]struct {
+		taken []store.Snapshot
+		edits []fileEdit
+		disk  show.File
+		want  show.Since
+	}{
+		"as droid left it":              {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\n"), show.OnlyEdited},
+		"changed behind it":             {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\nc\n"), show.FileChanged},
+		"taken back by hand":            {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("a\n"), show.FileChanged},
+		"two edits":                     {[]store.Snapshot{found("1", "a\n"), found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), show.OnlyEdited},
+		"changed between them":          {[]store.Snapshot{found("1", "a\n"), found("2", "x\nm\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\nm\n"), show.FileChanged},
+		"with one id":                   {[]store.Snapshot{found("1", "a\n"), found("1", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("1", "x", "y")}, text("y\n"), show.OnlyEdited},
+		"lines that end with \\r\\n":    {[]store.Snapshot{found("1", "a\r\nb\r\nc\r\n")}, []fileEdit{edit("1", "a\nb", "x\ny")}, text("x\r\ny\r\nc\r\n"), show.OnlyEdited},
+		"created":                       {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\n"), show.OnlyEdited},
+		"created, changed":              {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\nm\n"), show.FileChanged},
+		"patched":                       {[]store.Snapshot{found("p", "a\nb\n")}, []fileEdit{patch("*** Update File: a\n@@\n-a\n+x\n b")}, text("x\nb\n"), show.OnlyEdited},
+		"moved here":                    {[]store.Snapshot{{Call: "p", Path: other, Text: new("a\n"), Known: true}, none("p", path)}, []fileEdit{patch("*** Update File: b\n*** Move to: a\n@@\n-a\n+x")}, text("x\n"), show.OnlyEdited},
+		"moved away":                    {[]store.Snapshot{found("p", "a\n"), none("p", other)}, []fileEdit{patch("*** Update File: a\n*** Move to: b\n@@\n-a\n+x")}, gone, show.FileGone},
+		"removed, and made again":       {[]store.Snapshot{found("p", "a\n")}, []fileEdit{patch("*** Delete File: a")}, text("m\n"), show.FileChanged},
+		"removed by somebody":           {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, gone, show.FileGone},
+		"no texts":                      {nil, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
+		"no history":                    {[]store.Snapshot{found("1", "a\n")}, nil, text("x\n"), show.FileUnknown},
+		"an edit without its text":      {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), show.FileUnknown},
+		"another call's text":           {[]store.Snapshot{found("2", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
+		"a text that droid has dropped": {[]store.Snapshot{{Call: "1", Path: path}}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
+		"dropped, and changed later":    {[]store.Snapshot{{Call: "1", Path: path}, found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("m\n"), show.FileChanged},
+		"an edit that does not fit":     {[]store.Snapshot{found("1", "b\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
+		"a file that cannot be read":    {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, show.File{}, show.FileUnknown},
+	} {
+		require.Equal(t, c.want, sinceEdits(path, "/w", c.taken, c.edits, c.disk), name)
+	}
+}
+
+// TestEditsFrom: a refused or failed edit is none, nor is one from before the message.
+func TestEditsFrom(t *testing.T) {
+	var messages []stream.Message
+	require.NoError(t, json.Unmarshal([]byte(`[
+		{"id":"1","role":"assistant","content":[{"type":"tool_use","id":"z","name":"Edit","input":{"file_path":"f"}}]},
+		{"id":"2","role":"user","content":[{"type":"tool_result","toolUseId":"z","content":"done"}]},
+		{"id":"3","role":"user","content":[{"type":"text","text":"two"}]},
+		{"id":"4","role":"assistant","content":[{"type":"tool_use","id":"a","name":"Edit","input":{"file_path":"f"}},{"type":"tool_use","id":"b","name":"Create","input":{"file_path":"/g"}},{"type":"tool_use","id":"c","name":"Read","input":{"file_path":"f"}}]},
+		{"id":"5","role":"user","content":[{"type":"tool_result","toolUseId":"a","isError":true,"content":"no"},{"type":"tool_result","toolUseId":"b","content":"done"},{"type":"tool_result","toolUseId":"c","content":"text"}]},
+		{"id":"6","role":"assistant","content":[{"type":"tool_use","id":"d","name":"Edit","input":{"file_path":"f"}}]}]`), &messages))
+	var got []string
+	for _, e := range editsFrom(messages, "3", "/w") {
+		got = append(got, fmt.Sprint(e.id, e.name, e.files))
+	}
+	require.Equal(t, []string{"bCreate[/g]"}, got)
 }
 
 // TestTurnsFrom: droid's own turns count, a failed edit does not, and results are no messages of their own.

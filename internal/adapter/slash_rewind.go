@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
@@ -34,24 +34,41 @@ func rewindCommand(r *slashRun, args string) {
 		r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 		return
 	}
-	client, session, cwd, to := r.s.proc.Client(), r.s.droidID, r.s.cwd, points[n-1]
+	to := points[n-1]
+	w := &rewinding{s: r.s, client: r.s.proc.Client(), session: r.s.droidID, cwd: r.s.cwd, overlay: r.s.fileCalls.overlay}
 	var next store.Successor
-	var files droid.RewindInfo
-	var changes []show.RewoundFile
-	err = r.beside(func(ctx context.Context) (err error) {
-		next = r.s.agent.threads.Successor(ctx, session)
-		files, err = rewindFiles(ctx, client, session, to, info.Messages, cwd, len(fields) > 1)
-		changes = r.s.agent.rewoundFiles(ctx, files, info.Messages, cwd)
+	var files []rewoundFile
+	var done rewound
+	err = r.beside(func(ctx context.Context) error {
+		next = r.s.agent.threads.Successor(ctx, w.session)
+		found, at, err := rewindFiles(ctx, w.client, w.session, to, info.Messages, w.cwd, len(fields) > 1)
+		done.evicted = len(found.Evicted)
+		files = w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, w.cwd))
 		return err
 	})
 	if err != nil {
 		r.fail(failed, err)
 		return
 	}
-	goesOver := client.Version().Has(stream.GoesOverAfterRewind)
+	goesOver := w.client.Version().Has(stream.GoesOverAfterRewind)
 	ends := !goesOver && r.s.proc.Background()
-	if (ends || len(changes) > 0) && !r.agree(r.s.show.RewindQuestion(changes, ends), "Not rewound", "Agreed: go back") || r.over() {
-		return
+	if ends || len(files) > 0 {
+		named := make([]show.RewoundFile, len(files))
+		for i, f := range files {
+			named[i] = f.RewoundFile
+		}
+		question := r.s.show.RewindQuestion(named, ends)
+		if question == nil { // nobody can be asked
+			files = slices.DeleteFunc(files, func(f rewoundFile) bool {
+				if f.Loses() {
+					done.unasked = append(done.unasked, f.Path)
+				}
+				return f.Loses()
+			})
+		}
+		if !r.agree(question, "Not rewound", "Agreed: go back") || r.over() {
+			return
+		}
 	}
 	titles, none := r.s.line.Take(r.work, r.task, "a rewind", needTitle)
 	if none != nil {
@@ -61,15 +78,16 @@ func rewindCommand(r *slashRun, args string) {
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
-	var text string
-	err = r.beside(func(ctx context.Context) error {
-		said, id, err := rewindBefore(ctx, client, next.From, next.Title, to, files)
+	err = r.beside(func(ctx context.Context) (err error) {
+		err = w.goBack(ctx, &done, next.Title, to, files)
 		if err == nil {
-			next.Made(id, store.LinkRewind)
+			next.Made(done.NewSessionID, store.LinkRewind)
 		}
-		text = said
 		return err
 	})
+	for _, path := range done.saved {
+		r.s.tell(show.Saved(path))
+	}
 	var refused *stream.RPCError
 	switch {
 	case errors.As(err, &refused):
@@ -79,6 +97,7 @@ func rewindCommand(r *slashRun, args string) {
 		r.fail("The session goes on as it was. Whether files were restored is not known", plainly(err))
 		return
 	}
+	text := done.text(r.s.show)
 	if r.goOn(next, !goesOver) {
 		titles() // it has another one from here on
 		hint := r.arrived(next)

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"strings"
 
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/text/patch"
@@ -57,6 +58,32 @@ func EditedFiles(name string, raw json.RawMessage, cwd string) (named []string) 
 		}
 	}
 	return named
+}
+
+// TextAfter returns a file as an edit leaves it, made of the call's input and of the files as the edit found them. It is not known if
+// these do not fit.
+func TextAfter(name string, input json.RawMessage, cwd, path string, before Files) File {
+	v := View{cwd: cwd, files: make(Files)}
+	for at, f := range before {
+		if f.Text != nil { // droid edits \r\n as \n
+			f.Text = new(strings.ReplaceAll(*f.Text, "\r\n", "\n"))
+		}
+		v.files[at] = f
+	}
+	changes := listed(v.plannedChanges(name, input)).of(path)
+	if len(changes) != 1 || changes[0].part {
+		return File{}
+	}
+	return File{Text: changes[0].new, Known: true}
+}
+
+// Same reports whether two files are known to have the same text, apart from the ends of its lines.
+func (f File) Same(other File) bool {
+	if !f.Known || !other.Known || f.Text == nil || other.Text == nil {
+		return f.Known && other.Known && f.Text == other.Text
+	}
+	plain := func(text string) string { return strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n") }
+	return plain(*f.Text) == plain(*other.Text)
 }
 
 // readText is the text of a file that was read for the event that is being shown: nil

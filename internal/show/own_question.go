@@ -1,9 +1,7 @@
 package show
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -107,49 +105,64 @@ const endsBackground = "\n\nA command that droid runs in the background ends wit
 type RewoundFile struct {
 	Path    string
 	Deleted bool // it goes, as it was not there then; else it gets its old text
-	Since   SinceEdit
+	Since   Since
+	Unsaved bool // the editor has unsaved text of it
 }
 
-// SinceEdit is what became of a file since droid's last edit of it.
-type SinceEdit int
+// Since is what became of a file since droid's first edit of it that is taken back.
+type Since int
 
-// What one sees of that on the disk; nothing, as far as that tells, is the zero value.
 const (
-	FileUnknown SinceEdit = iota + 1 // it could not be seen
-	FileGone                         // it is not there
-	FileChanged                      // somebody has written it
+	OnlyEdited  Since = iota // only droid's edits have changed it
+	FileGone                 // it does not exist
+	FileUnknown              // there is nothing to compare it with
+	FileChanged              // something else has changed it as well
 )
 
-var sinceEdits = map[SinceEdit]string{
-	FileUnknown: ", which may have been changed since droid's last edit of it",
+var sinceWords = [...]string{
+	OnlyEdited:  "",
 	FileGone:    ", which is not there now",
-	FileChanged: ", **changed since droid's last edit of it**",
+	FileUnknown: ", of which it is not known whether you or another program changed it, too",
+	FileChanged: ", **changed by you or another program, too**",
 }
 
-// mostRewound is how many files a question names.
+// Loses reports whether going back may undo more than droid's edits.
+func (f RewoundFile) Loses() bool { return f.Since >= FileUnknown || f.Unsaved }
+
+// words follow the file's name in the question.
+func (f RewoundFile) words() string {
+	if f.Unsaved {
+		return sinceWords[f.Since] + ", **with unsaved changes in your editor**"
+	}
+	return sinceWords[f.Since]
+}
+
+// mostRewound bounds how many files a question names of those where nothing is lost but droid's edits. It names all others.
 const mostRewound = 50
 
 // RewindQuestion asks whether to go back. files are those which that changes, and background says that a command in the
 // background ends with it. It is nil where CompactQuestion is.
 func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion {
 	var parts []string
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b RewoundFile) int { return cmp.Compare(b.Since, a.Since) }) // what the user may lose stands first
 	for _, kind := range []struct {
 		deleted bool
 		what    string
-	}{{false, "These files get the text that they had then:"}, {true, "These files are deleted, as they were not there then:"}} {
-		var lines []string
+	}{{false, "These files get the text that they had then:"}, {true, "These files are deleted, as droid created them since:"}} {
+		var lost, others []string
 		for _, f := range files {
-			if f.Deleted != kind.deleted {
-				continue
+			line := "- " + v.fileCode(f.Path) + f.words()
+			switch {
+			case f.Deleted != kind.deleted:
+			case f.Loses():
+				lost = append(lost, line)
+			default:
+				others = append(others, line)
 			}
-			lines = append(lines, "- "+markdown.Code(visible.Line(paths.Relative(v.cwd, f.Path)))+sinceEdits[f.Since])
 		}
-		if n := len(lines); n > mostRewound {
-			lines = append(lines[:mostRewound], fmt.Sprintf("- and %d more", n-mostRewound))
+		if n := len(others); n > mostRewound {
+			others = append(others[:mostRewound], fmt.Sprintf("- and %d more", n-mostRewound))
 		}
-		if len(lines) > 0 {
+		if lines := append(lost, others...); len(lines) > 0 {
 			parts = append(parts, kind.what+"\n\n"+strings.Join(lines, "\n"))
 		}
 	}
@@ -157,6 +170,19 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 		parts = append(parts, "droid is started again for it."+endsBackground)
 	}
 	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Go back")
+}
+
+// FileList names files in a sentence.
+func (v *View) FileList(files []string) string {
+	var names []string
+	for _, path := range files {
+		names = append(names, v.fileCode(path))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (v *View) fileCode(path string) string {
+	return markdown.Code(visible.Line(paths.Relative(v.cwd, path)))
 }
 
 // The options. The first of their kind is never the one that says yes.

@@ -23,7 +23,7 @@ func (d *Overlay) Read(ctx context.Context, id, path string) (private string, er
 	if err != nil || !at.exists {
 		return "", nil
 	}
-	c, buffer, v := d.unsaved(ctx, at)
+	c, buffer, v, _ := d.unsaved(ctx, at)
 	if v != unsaved {
 		if info, err := os.Lstat(at.resolved); err == nil {
 			d.knows(at.resolved, func(k *known) { *k = known{mtime: info.ModTime()} })
@@ -43,18 +43,37 @@ func (d *Overlay) Read(ctx context.Context, id, path string) (private string, er
 	return private, nil
 }
 
+// Unsaved returns the unsaved text that the editor has of a file, nil if there is none. known is false if that is not certain: the editor
+// did not answer within 3 s, or its text may be out of date. Nothing is saved.
+func (d *Overlay) Unsaved(ctx context.Context, path string) (text *string, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
+	defer cancel()
+	at, err := resolve(path)
+	if err != nil || !at.exists {
+		return nil, true // Before saves nothing either
+	}
+	c, buffer, v, err := d.unsaved(ctx, at)
+	switch {
+	case v == unsaved:
+		return new(withEnds(plain(buffer), c.ends)), true
+	case v == equal:
+		return nil, true
+	}
+	return nil, c != nil && err != nil && !errors.Is(err, errLate) // the editor does not have it
+}
+
 // unsaved asks the editor about a file, when no edit is on its way there.
-func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, verdict) {
+func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, verdict, error) {
 	d.files.AwaitDelivery(ctx, []string{at.path})
 	if d.o.KeepTimes { // while an edit has the file, it may have another mtime than the editor knows
 		leave, err := d.files.enter(ctx, at.resolved)
 		if err != nil {
-			return nil, "", disk
+			return nil, "", disk, err
 		}
 		defer leave()
 	}
 	if ctx.Err() != nil || d.files.lateAt(at.resolved) != nil || d.isSilent() || !d.trusts(at.resolved) {
-		return nil, "", disk
+		return nil, "", disk, nil
 	}
 	c, buffer, v, err := d.compare(ctx, at)
 	if errors.Is(err, errLate) {
@@ -63,7 +82,7 @@ func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, v
 	if err != nil {
 		d.debug("the editor cannot say what is unsaved", at, err)
 	}
-	return c, buffer, v
+	return c, buffer, v, err
 }
 
 // privateFile makes a private file that a call has until Drop.

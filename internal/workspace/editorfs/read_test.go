@@ -5,6 +5,7 @@ package editorfs
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -252,5 +253,40 @@ func TestLateAnswersSilenceReads(t *testing.T) {
 		began := time.Now()
 		require.Equal(r, four, r.shown(path))
 		require.Equal(r, began, time.Now())
+	})
+}
+
+// TestUnsaved: what is typed and not saved is known, nothing is saved by asking, and an editor that does not answer knows nothing.
+func TestUnsaved(t *testing.T) {
+	slow := time.Duration(0)
+	bubble(t, func(o *testeditor.Options) { o.Slow = func(_, _ string) time.Duration { return slow } }, func(r *room) {
+		path := r.has("a.txt", "one\r\ntwo\r\n")
+		is := func(want string, known bool) {
+			r.Helper()
+			text, ok := r.overlay.Unsaved(r.Context(), path)
+			require.Equal(r, known, ok)
+			require.Equal(r, want != "", text != nil)
+			if text != nil {
+				require.Equal(r, want, *text)
+			}
+		}
+		is("", true)
+		r.opened(path)
+		r.types(path, "typed\n")
+		is("typed\r\none\r\ntwo\r\n", true)
+		require.Equal(r, "one\r\ntwo\r\n", r.disk(path))
+		require.NoError(r, r.editor.Save(path))
+		is("", true)
+		slow = time.Minute
+		is("", false)
+		slow = 0
+		is("", false) // it is not asked for a while
+		time.Sleep(time.Minute)
+		is("", true)
+		require.NoError(r, os.Remove(path))
+		is("", true)
+		path = filepath.Join(filepath.Dir(r.dir), "elsewhere")
+		r.writes(path, "not the editor's\n")
+		is("", true)
 	})
 }

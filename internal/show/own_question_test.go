@@ -1,0 +1,33 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/acp/protocol"
+)
+
+// TestRewindQuestion: what the user may lose stands first, and all of it is named; of other files as many as one can read.
+func TestRewindQuestion(t *testing.T) {
+	v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}})
+	var files []RewoundFile
+	for i := range 2 * mostRewound {
+		files = append(files, RewoundFile{Path: fmt.Sprintf("/workspace/same%d", i)})
+	}
+	for i := range 2 * mostRewound {
+		files = append(files, RewoundFile{Path: fmt.Sprintf("/workspace/changed%d", i), Since: FileChanged})
+	}
+	files = append(files, RewoundFile{Path: "/workspace/made", Deleted: true, Unsaved: true}, RewoundFile{Path: "/elsewhere/gone", Deleted: true, Since: FileGone})
+	text := *v.RewindQuestion(files, false).call.Content[0].Content.Text
+	restored, deleted, _ := strings.Cut(text, "\n\nThese files are deleted, as droid created them since:\n\n")
+	lines := strings.Split(restored, "\n")
+	require.Equal(t, "These files get the text that they had then:", lines[0])
+	require.Equal(t, "- `changed0`, **changed by you or another program, too**", lines[2])
+	require.Equal(t, "- `changed99`, **changed by you or another program, too**", lines[2*mostRewound+1])
+	require.Equal(t, "- `same0`", lines[2*mostRewound+2])
+	require.Equal(t, fmt.Sprintf("- and %d more", mostRewound), lines[len(lines)-1])
+	require.Equal(t, "- `made`, **with unsaved changes in your editor**\n- `/elsewhere/gone`, which is not there now", deleted)
+}
