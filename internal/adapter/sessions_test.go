@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
@@ -74,6 +75,61 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 			held, err := e.agent.cfg.Store.IsOpen(e.session)
 			require.NoError(t, err)
 			require.False(t, held)
+		})
+	}
+}
+
+// A delete that fails, or that is taken back before anything was moved, ends nothing: neither the turn that runs, nor a command
+// in the background, nor the note for other agents that the session is open.
+func TestDeleteThatEndsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs files.Call // the request is taken back meanwhile
+		want  string
+	}{
+		"the trash cannot be made":   {want: "The session could not be deleted: deleting session "},
+		"taken back, others are met": {hangs: "Store.Free"},
+		"taken back, trash is tried": {hangs: "Store.CheckDelete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := beginLeaving(t, "{}")
+				root := filepath.Join(t.TempDir(), "sessions")
+				l.agent.cfg.Store = store.New(root, zap.NewNop())
+				file(t, root, l.session, "A")
+				trash := filepath.Join(filepath.Dir(root), "droid-acp-trash")
+				if c.hangs == "" {
+					require.NoError(t, os.WriteFile(trash, nil, 0o600))
+				}
+				l.inside(func(s *Session) { s.lock.Begin("") }) // it was held in no store
+				require.Equal(t, "end_turn", l.run("hello"))    // notes in this one that it is open
+				l.settle()
+				turn := l.prompt("wait")
+				l.settle()
+				l.hanging.begin(c.hangs)
+				deletes := l.request("session/delete", sessionParamsOf(l.session))
+				l.settle()
+				if c.hangs != "" {
+					require.True(t, l.hanging.wasReached())
+					l.notify("$/cancel_request", `{"requestId":`+deletes+`}`)
+					l.settle()
+					l.hanging.revive()
+				}
+				answer := l.await(deletes)
+				require.NotNil(t, answer.Error)
+				if c.hangs != "" {
+					require.Equal(t, problem.CodeCancelled, answer.Error.Code)
+				}
+				require.Contains(t, answer.Error.Message, c.want)
+				l.settle()
+				require.ErrorIs(t, store.New(root, zap.NewNop()).Delete(l.session), store.ErrOpenElsewhere, "others see that it is open")
+				require.Equal(t, "end_turn", ended(l.await(turn)))
+				require.True(t, l.Runs())
+				require.NotContains(t, l.told(), "was ended")
+				require.Equal(t, 1, l.starts)
+				require.NoError(t, os.RemoveAll(trash))
+				require.Nil(t, l.call("session/delete", sessionParamsOf(l.session)).Error)
+				require.False(t, l.Runs())
+			})
 		})
 	}
 }
