@@ -264,3 +264,61 @@ func TestCancelledLoadKeepsTheMode(t *testing.T) {
 		require.NotContains(t, strings.Join(e.updates(), "\n"), "in auto-high")
 	})
 }
+
+// TestNothingBeforeTheResponse: whichever method opens a session of a project that nobody has trusted, whose droid and MCP
+// server have something to say, the editor gets nothing of it before the response, but for what a load tells.
+func TestNothingBeforeTheResponse(t *testing.T) {
+	for _, method := range []string{"session/new", "session/fork", "session/resume", "session/load"} {
+		for _, client := range []string{"zed", "agent-shell"} {
+			for _, open := range []bool{false, true} { // the session that is named is open
+				if open && method == "session/new" {
+					continue
+				}
+				t.Run(fmt.Sprint(method, " ", client, " ", open), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						slow := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+							return fakedroid.Later{After: time.Second, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
+						})
+						r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer}, slow)
+						require.Nil(t, r.newSession().Error)
+						require.Equal(t, "end_turn", r.run("hello"))
+						if !open {
+							require.Nil(t, r.call("session/close", r.inSession("")).Error)
+							time.Sleep(time.Minute)
+						}
+						n := len(r.received())
+						answer := r.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%s,"mcpServers":[]}`, r.session, quoted(r.dir)))
+						require.Nil(t, answer.Error)
+						id := r.session
+						if method == "session/new" || method == "session/fork" {
+							id = r.sessionOf(answer)
+						}
+						time.Sleep(time.Minute)
+						var before, after []string
+						answered := false
+						for _, m := range r.received()[n:] {
+							switch {
+							case m.Method == "" && string(m.ID) == string(answer.ID):
+								answered = true
+							case !strings.Contains(string(m.Params), id):
+							case answered:
+								after = append(after, m.Raw)
+							default:
+								before = append(before, m.Raw)
+							}
+						}
+						has := func(lines []string, text string) bool { return strings.Contains(strings.Join(lines, "\n"), text) }
+						if method == "session/load" {
+							require.True(t, has(before, "This project brings"))
+							require.Empty(t, after)
+							return
+						}
+						require.Empty(t, before)
+						require.True(t, has(after, "This project brings"))
+						require.True(t, has(after, "available_commands_update"))
+					})
+				})
+			}
+		}
+	}
+}
