@@ -165,7 +165,7 @@ func (s *Session) tick() {
 	s.tell(s.show.Tick(s.moment())...)
 	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.tell(s.show.Text(s.proc.TellSilence())...)
+		s.tell(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
 	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	if at, ok := s.usage.Due(); ok && !now.Before(at) {
