@@ -159,11 +159,11 @@ func (k *kit) tells(l line) bool {
 	return l.Method == "session/update" && strings.Contains(string(l.Params), `"`+k.id+`"`)
 }
 
-// reopened loads or resumes the session. The updates that came before the response are
+// loaded loads the session. The updates that came before the response are
 // returned; none must come after it.
-func (k *kit) reopened(t *testing.T, method string) (result json.RawMessage, before []update) {
+func (k *kit) loaded(t *testing.T) (result json.RawMessage, before []update) {
 	from := k.seen()
-	number, l := k.response(k.request(method, k.named(nil)), turnLimit)
+	number, l := k.response(k.request("session/load", k.named(nil)), turnLimit)
 	require.Nil(t, l.Error)
 	for _, l := range k.since(from)[:number-from] {
 		if u, ok := asUpdate(l); ok {
@@ -284,27 +284,33 @@ var requirements = []requirement{
 	}},
 	{"ACP-LOAD-001", "session/load succeeds, with an object (ACP-LOAD-003). dart: optional.session.load.", func(t *testing.T, k *kit) {
 		require.True(t, k.init.AgentCapabilities.LoadSession)
-		result, before := k.reopened(t, "session/load")
+		result, before := k.loaded(t)
 		require.True(t, strings.HasPrefix(string(result), "{"))
 		require.Contains(t, kinds(before), "user_message_chunk")
 		require.Contains(t, kinds(before), "agent_message_chunk")
 	}},
 	{"ACP-LOAD-002", "All that a load tells comes before its response, in a process that has the session and in one that opens it.", func(t *testing.T, k *kit) {
-		_, before := k.reopened(t, "session/load")
+		_, before := k.loaded(t)
 		require.Contains(t, kinds(before), "available_commands_update")
 		k.mustCall("session/close", map[string]any{"sessionId": k.id}, nil)
-		_, before = k.reopened(t, "session/load")
+		_, before = k.loaded(t)
 		require.Contains(t, kinds(before), "available_commands_update")
 		if k.h.version == newDroid {
 			require.Contains(t, kinds(before), "usage_update")
 		}
 	}},
-	{"ACP-RESUME-001", "session/resume succeeds and tells no history (ACP-RESUME-002).", func(t *testing.T, k *kit) {
-		result, before := k.reopened(t, "session/resume")
-		require.True(t, strings.HasPrefix(string(result), "{"))
-		for _, u := range before {
-			require.NotContains(t, u.SessionUpdate, "_chunk")
+	{"ACP-RESUME-001", "session/resume succeeds and tells no history (ACP-RESUME-002). Nothing of the session comes before the response.", func(t *testing.T, k *kit) {
+		from := k.seen()
+		number, l := k.response(k.request("session/resume", k.named(nil)), turnLimit)
+		require.Nil(t, l.Error)
+		require.True(t, strings.HasPrefix(string(l.Result), "{"))
+		for _, l := range k.since(from)[:number-from] {
+			require.False(t, k.tells(l), l.raw)
 		}
+		k.nothing(t, number+1, func(l line) bool {
+			u, ok := asUpdate(l)
+			return ok && strings.Contains(u.SessionUpdate, "_chunk")
+		})
 	}},
 	{"ACP-LIST-001", "session/list gives an array.", func(t *testing.T, k *kit) {
 		var list struct{ Sessions []json.RawMessage }

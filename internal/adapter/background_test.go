@@ -47,11 +47,14 @@ func TestBackgroundCommandEndsTold(t *testing.T) {
 	}
 }
 
-// toolFor uses a tool for one prompt, and answers the others.
+// toolFor uses a tool for one prompt, takes its time for another one, and answers the others.
 func toolFor(text string, tool fakedroid.Tool) fakedroid.Script {
 	return eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error {
-		if p.Text == text {
+		switch p.Text {
+		case text:
 			return d.Use("", "", tool)
+		case "wait":
+			return d.Pause(time.Minute)
 		}
 		return d.Say("", "re: "+p.Text)
 	})

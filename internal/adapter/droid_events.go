@@ -115,7 +115,7 @@ func (s *Session) readNoMore() {
 	}
 }
 
-// silenceDue is when the user is to be told that the model says nothing; ok is false
+// silenceDue is when the user is to be told that droid does not take a prompt, or that the model says nothing; ok is false
 // while that is not so, or the user sees the reason: a running tool or a question.
 func (s *Session) silenceDue() (at time.Time, ok bool) {
 	if !s.prompts.Working() || s.questions.IsOpen() || s.show.Busy() {

@@ -27,7 +27,7 @@ import (
 // FilesWay is how droid's reads and edits reach the files.
 type FilesWay string
 
-// The ways. The zero value is FilesEditor for clients whose fs methods are worth it, and
+// The ways. The zero value is FilesEditor for clients whose fs methods are known to be safe, and
 // FilesDisk for all others (protocol.ClientTraits).
 const (
 	FilesEditor FilesWay = "editor" // through the client's fs methods, where it has them

@@ -144,22 +144,23 @@ func TestDiffsOfEditsWithASlowEditor(t *testing.T) {
 // nothing listens.
 func TestFilesStayOnTheDisk(t *testing.T) {
 	for name, c := range map[string]struct {
-		capabilities, status string
-		way                  FilesWay
-		fails                bool
-		opened               int
+		client, capabilities, status string
+		way                          FilesWay
+		fails                        bool
+		opened                       int
 	}{
-		"read alone":  {`{"fs":{"readTextFile":true}}`, "on disk, since the editor does not offer both", "", false, 0},
-		"write alone": {`{"fs":{"writeTextFile":true,"readTextFile":false}}`, "on disk, since the editor does not offer both", "", false, 0},
-		"none":        {`{}`, "on disk, since the editor does not offer both", "", false, 0},
-		"wanted":      {bothMethods, "on disk, as --files says", FilesDisk, false, 0},
-		"no socket":   {bothMethods, "on disk, since this droid cannot be held", "", true, 1},
+		"read alone":        {"zed", `{"fs":{"readTextFile":true}}`, "on disk, since the editor does not offer both", "", false, 0},
+		"write alone":       {"zed", `{"fs":{"writeTextFile":true,"readTextFile":false}}`, "on disk, since the editor does not offer both", "", false, 0},
+		"none":              {"zed", `{}`, "on disk, since the editor does not offer both", "", false, 0},
+		"wanted":            {"zed", bothMethods, "on disk, as --files says", FilesDisk, false, 0},
+		"no socket":         {"zed", bothMethods, "on disk, since this droid cannot be held", "", true, 1},
+		"an unknown client": {"somebody new", bothMethods, "on disk, since this editor's fs methods are not known to be safe; --files editor uses them all the same", "", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {
 				r := filesAgent(t, v, func(r *filesRoom) { r.pipe.fails = c.fails })
 				r.agent.cfg.Files = c.way
-				r.greets(c.capabilities, "zed")
+				r.greets(c.capabilities, c.client)
 				r.session = r.newSession()
 				path := r.opened("a.txt", "one\ntwo\n", "")
 				r.does(readOf(path), editOf(path, "two", "three"))
@@ -173,6 +174,21 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The fs methods of a client of which nothing is known are used where the user says so.
+func TestEditorFilesOfAnUnknownClient(t *testing.T) {
+	bothDroids(t, func(t *testing.T, v fakedroid.Version) {
+		r := filesAgent(t, v)
+		r.agent.cfg.Files = FilesEditor
+		r.greets(bothMethods, "somebody new")
+		r.session = r.newSession()
+		path := r.opened("a.txt", "one\ntwo\n", "unsaved ")
+		r.does(readOf(path), editOf(path, "two", "three"))
+		require.Equal(t, "end_turn", r.run("go"))
+		r.holds(path, "unsaved one\nthree\n")
+		require.Contains(t, r.status(), "- files through the editor")
+	})
 }
 
 // Where files stay on the disk, a client whose answers can be trusted is asked: the user is told once a turn that droid

@@ -85,5 +85,5 @@ func (a *Agent) usesEditorFiles(client protocol.ClientCapabilities) bool {
 	case FilesEditor:
 		return client.Files
 	}
-	return client.Files && !client.FilesOnDisk
+	return client.Files && client.SafeFiles
 }

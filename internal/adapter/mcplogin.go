@@ -67,8 +67,8 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
 func (s *Session) showLogin(l *mcp.Login) {
-	if !s.out.Known() || s.ended {
-		return // register shows it, or nobody does
+	if s.ended {
+		return
 	}
 	dialog := uuid.NewString()
 	s.Go(func(t *owner.Task) { s.askToLogIn(t, l, dialog) })

@@ -123,6 +123,9 @@ func (r *reload) run(t *owner.Task) {
 	}
 	r.turn = turn
 	s.load = r
+	if !r.replay {
+		s.out.Hold() // also where the session is open already
+	}
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
 	if err := s.until(s.Context, t, "a load", needStart, needCalls); err != nil {
@@ -154,8 +157,11 @@ func (r *reload) run(t *owner.Task) {
 	// everything again.
 	s.out.Use(r.SessionID)
 	s.out.Forget()
-	if r.replay && !r.showsAll(t, info, summary) {
-		return // it has its answer
+	if r.replay {
+		s.out.Release()
+		if !r.showsAll(t, info, summary) {
+			return // it has its answer
+		}
 	}
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
@@ -294,10 +300,8 @@ func (r *reload) end(err *acp.RequestError) {
 		if r.moved && !r.replay && s.out.Known() {
 			s.out.Keep(movedOn)
 		}
-		s.tellLeftOut()
 		result := s.sessionResult()
-		s.register()
-		s.agent.respond(r.call, result, nil)
+		s.answerOpening(r.call, result)
 		r.answer.Set(loaded{result: result})
 		return
 	}
@@ -310,6 +314,9 @@ func (r *reload) end(err *acp.RequestError) {
 	}
 	s.agent.respond(r.call, nil, err)
 	r.refuse(err)
+	if s.out.Known() {
+		s.out.Release()
+	}
 	s.tellState() // which is told by no response
 	switch {
 	case notOpened && err.Code == problem.CodeCancelled:
@@ -353,6 +360,7 @@ func (r *reload) openedForOthers(err *acp.RequestError) {
 		s.loseLoads(err)
 	default:
 		s.register()
+		s.out.Release()
 	}
 }
 

@@ -125,6 +125,19 @@ func TestBehindALoadThatFails(t *testing.T) {
 	}
 }
 
+// What a session that is open tells goes on when it could not be resumed.
+func TestResumeThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) { return nil, "no" })
+		e := begin(t, playing(repeats(), fakedroid.WithVersion(fakedroid.V0225), fails))
+		require.Equal(t, "end_turn", e.run("one"))
+		require.NotNil(t, e.call("session/resume", sessionParamsOf(e.session)).Error)
+		n := len(e.received())
+		require.Equal(t, "end_turn", e.run("two"))
+		require.Contains(t, e.since(n), `"text":"two"`)
+	})
+}
+
 // Loading the session is the way out after three crashes; a command that droid
 // never heard of is none, nor is a prompt that was cancelled.
 func TestLoadAfterThreeCrashes(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/owner"
@@ -123,14 +124,20 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }
 
+// answerOpening answers the request that opened the session. What was told of it before that, but for the history of a load, and
+// the state that the response does not have, follow.
+func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
+	s.register()
+	s.tellLeftOut()
+	s.agent.respond(c, result, nil)
+	s.out.Release()
+}
+
 // register marks the session as known to the editor and tells it the state that the
 // response does not have.
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-	for _, l := range s.servers.NotShown() {
-		s.showLogin(l)
-	}
 }
 
 // nextTick is when something is due, zero for never.
@@ -160,7 +167,7 @@ func (s *Session) tick() {
 	s.tell(s.show.Tick(s.moment())...)
 	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.tell(s.show.Text(s.proc.TellSilence())...)
+		s.tell(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
 	}
 	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	if at, ok := s.usage.Due(); ok && !now.Before(at) {

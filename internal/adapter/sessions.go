@@ -103,9 +103,7 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 		return nil, placeError(err)
 	}
 	return owner.Ask(s.Owner, nil, func(*owner.Task) (any, *acp.RequestError) {
-		a.respond(c, result, nil) // from now on the editor takes updates of it
-		s.register()
-		s.tellLeftOut()
+		s.answerOpening(c, result)
 		return result, nil
 	})
 }

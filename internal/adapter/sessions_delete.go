@@ -15,7 +15,7 @@ import (
 
 // deleteSession removes a thread from the store, whichever of its ids is given. Its
 // files are moved aside, see store.Delete. A session that does not exist is deleted
-// already.
+// already. Nothing of an open session ends before it is known that its files can be moved.
 func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	id, err := idOf(c)
 	if err != nil {
@@ -23,7 +23,8 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	place := a.arrive(c, id, registry.Opens)
 	defer place.Leave()
-	if _, err := a.threadAt(c.Context, place); err != nil {
+	known, err := a.threadAt(c.Context, place)
+	if err != nil {
 		return nil, err
 	}
 	if err := turnOf(c.Context, place); err != nil {
@@ -31,10 +32,8 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	}
 	open := place.All()
 	place.Acted()
-	for _, s := range open {
-		if err := s.onlyHere(); err != nil {
-			return nil, notDeleted(err) // and the session goes on
-		}
+	if err := a.checkDelete(c.Context, known, open); err != nil {
+		return nil, err // and the sessions go on
 	}
 	if err := turnOf(c.Context, place); err != nil {
 		return nil, err
@@ -59,26 +58,44 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	return struct{}{}, nil
 }
 
+// checkDelete returns an error where a thread with these ids and open sessions cannot be deleted, or the request was taken back.
+func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) *acp.RequestError {
+	if len(open) == 0 {
+		return nil // Store.Delete leaves all as it is when it fails
+	}
+	_, err := files.Within(ctx, a.calls, "Store.CheckDelete", "session "+ids[0], files.Done(func() error { return a.cfg.Store.CheckDelete(ids...) }))
+	for _, s := range open {
+		if err == nil {
+			err = s.onlyHere(ctx)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return problem.Cancelled()
+	case err != nil:
+		return notDeleted(err)
+	}
+	return nil
+}
+
 func notDeleted(err error) *acp.RequestError {
 	return problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 }
 
-// onlyHere is nil where no other window has the session open. The session's own note does not count; it is made anew where another one has.
-func (s *Session) onlyHere() (held error) {
+// onlyHere is nil where no other window has the session open. The session's own note does not count; it is made anew.
+func (s *Session) onlyHere(ctx context.Context) (held error) {
 	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
 		if s.loading.Is(s.droidID) {
 			return none, nil // its own load is noted, too
 		}
 		id, release := s.droidID, s.lock.Begin("")
-		t.Beside(func(ctx context.Context) {
+		t.Beside(func(context.Context) {
 			if release != nil {
 				s.agent.atEnd("release", files.ReleaseTime, release)
 			}
 			held = s.agent.opener.Free(ctx, id)
 		})
-		if held != nil {
-			s.lockStored()
-		}
+		s.lockStored()
 		return none, nil
 	})
 	return held

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
@@ -74,6 +75,61 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 			held, err := e.agent.cfg.Store.IsOpen(e.session)
 			require.NoError(t, err)
 			require.False(t, held)
+		})
+	}
+}
+
+// A delete that fails, or that is taken back before anything was moved, ends nothing: neither the turn that runs, nor a command
+// in the background, nor the note for other agents that the session is open.
+func TestDeleteThatEndsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs files.Call // the request is taken back meanwhile
+		want  string
+	}{
+		"the trash cannot be made":   {want: "The session could not be deleted: deleting session "},
+		"taken back, others are met": {hangs: "Store.Free"},
+		"taken back, trash is tried": {hangs: "Store.CheckDelete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := beginLeaving(t, "{}")
+				root := filepath.Join(t.TempDir(), "sessions")
+				l.agent.cfg.Store = store.New(root, zap.NewNop())
+				file(t, root, l.session, "A")
+				trash := filepath.Join(filepath.Dir(root), "droid-acp-trash")
+				if c.hangs == "" {
+					require.NoError(t, os.WriteFile(trash, nil, 0o600))
+				}
+				l.inside(func(s *Session) { s.lock.Begin("") }) // it was held in no store
+				require.Equal(t, "end_turn", l.run("hello"))    // notes in this one that it is open
+				l.settle()
+				turn := l.prompt("wait")
+				l.settle()
+				l.hanging.begin(c.hangs)
+				deletes := l.request("session/delete", sessionParamsOf(l.session))
+				l.settle()
+				if c.hangs != "" {
+					require.True(t, l.hanging.wasReached())
+					l.notify("$/cancel_request", `{"requestId":`+deletes+`}`)
+					l.settle()
+					l.hanging.revive()
+				}
+				answer := l.await(deletes)
+				require.NotNil(t, answer.Error)
+				if c.hangs != "" {
+					require.Equal(t, problem.CodeCancelled, answer.Error.Code)
+				}
+				require.Contains(t, answer.Error.Message, c.want)
+				l.settle()
+				require.ErrorIs(t, store.New(root, zap.NewNop()).Delete(l.session), store.ErrOpenElsewhere, "others see that it is open")
+				require.Equal(t, "end_turn", ended(l.await(turn)))
+				require.True(t, l.Runs())
+				require.NotContains(t, l.told(), "was ended")
+				require.Equal(t, 1, l.starts)
+				require.NoError(t, os.RemoveAll(trash))
+				require.Nil(t, l.call("session/delete", sessionParamsOf(l.session)).Error)
+				require.False(t, l.Runs())
+			})
 		})
 	}
 }
@@ -207,4 +263,62 @@ func TestCancelledLoadKeepsTheMode(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("three"))
 		require.NotContains(t, strings.Join(e.updates(), "\n"), "in auto-high")
 	})
+}
+
+// TestNothingBeforeTheResponse: whichever method opens a session of a project that nobody has trusted, whose droid and MCP
+// server have something to say, the editor gets nothing of it before the response, but for what a load tells.
+func TestNothingBeforeTheResponse(t *testing.T) {
+	for _, method := range []string{"session/new", "session/fork", "session/resume", "session/load"} {
+		for _, client := range []string{"zed", "agent-shell"} {
+			for _, open := range []bool{false, true} { // the session that is named is open
+				if open && method == "session/new" {
+					continue
+				}
+				t.Run(fmt.Sprint(method, " ", client, " ", open), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						slow := fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+							return fakedroid.Later{After: time.Second, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
+						})
+						r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer}, slow)
+						require.Nil(t, r.newSession().Error)
+						require.Equal(t, "end_turn", r.run("hello"))
+						if !open {
+							require.Nil(t, r.call("session/close", r.inSession("")).Error)
+							time.Sleep(time.Minute)
+						}
+						n := len(r.received())
+						answer := r.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%s,"mcpServers":[]}`, r.session, quoted(r.dir)))
+						require.Nil(t, answer.Error)
+						id := r.session
+						if method == "session/new" || method == "session/fork" {
+							id = r.sessionOf(answer)
+						}
+						time.Sleep(time.Minute)
+						var before, after []string
+						answered := false
+						for _, m := range r.received()[n:] {
+							switch {
+							case m.Method == "" && string(m.ID) == string(answer.ID):
+								answered = true
+							case !strings.Contains(string(m.Params), id):
+							case answered:
+								after = append(after, m.Raw)
+							default:
+								before = append(before, m.Raw)
+							}
+						}
+						has := func(lines []string, text string) bool { return strings.Contains(strings.Join(lines, "\n"), text) }
+						if method == "session/load" {
+							require.True(t, has(before, "This project brings"))
+							require.Empty(t, after)
+							return
+						}
+						require.Empty(t, before)
+						require.True(t, has(after, "This project brings"))
+						require.True(t, has(after, "available_commands_update"))
+					})
+				})
+			}
+		}
+	}
 }

@@ -86,7 +86,7 @@ func filesWay(s *Session) string {
 	case !s.agent.client.Files:
 		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
 	case !s.agent.usesEditorFiles(s.agent.client):
-		return "on disk, since this editor's fs methods give nothing more, or may damage files; --files editor uses them all the same"
+		return "on disk, since this editor's fs methods are not known to be safe; --files editor uses them all the same"
 	case s.proc.Client() == nil:
 		return "as the next process allows"
 	case s.proc.Client().Without() != nil && !s.proc.Client().HasHooks():

@@ -67,6 +67,9 @@ func (p *userPrompt) send(request string) {
 	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
 		p.addShellNotes()
 	}
+	if s.prompts.Runs(p.id) {
+		s.proc.Spoke(time.Now()) // droid is waited for from now on
+	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
 	s.Go(func(t *owner.Task) {
 		client, message, err := s.proc.Client(), p.message, error(nil)

@@ -214,6 +214,37 @@ func TestQuirk28_SilenceIsNoEnd(t *testing.T) {
 	})
 }
 
+// A droid that does not take a prompt is silent, too, from when the prompt was sent. A cancel ends the prompt.
+func TestPromptThatIsNotTaken(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := begin(t, playing(says("hi"), v, answering("add_user_message", fakedroid.NoAnswer{})))
+		time.Sleep(10 * time.Minute)
+		id := e.prompt("hello")
+		time.Sleep(time.Minute - time.Second)
+		require.Empty(t, e.of(e.session))
+		time.Sleep(4 * time.Minute)
+		require.Equal(t, []string{"thought: droid has not accepted your prompt, which you can cancel, for 1 min; 2 min; 4 min"}, e.of(e.session))
+		e.cancel()
+		require.Equal(t, "cancelled", ended(e.await(id)))
+	})
+}
+
+// A droid that takes a prompt late is waited for from then on.
+func TestPromptThatIsTakenLate(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		late := fakedroid.WithAnswer("droid.add_user_message", func(map[string]any) (any, string) {
+			return fakedroid.Later{After: 90 * time.Second, Then: func(map[string]any) (any, string) { return nil, "" }}, ""
+		})
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Pause(time.Hour) }), v, late))
+		e.prompt("hello")
+		time.Sleep(149 * time.Second)
+		require.Equal(t, []string{"thought: droid has not accepted your prompt, which you can cancel, for 1 min"}, e.of(e.session))
+		time.Sleep(2 * time.Second)
+		require.Equal(t, []string{"thought: droid has not accepted your prompt, which you can cancel, for 1 min\n\ndroid waits for the model, which has said nothing for 1 min"}, e.of(e.session))
+		e.cancel()
+	})
+}
+
 // TestQuirk17_ModeDoesNotAnswerAPermission: the user still has the request in
 // front of them after a change of mode.
 func TestQuirk17_ModeDoesNotAnswerAPermission(t *testing.T) {

@@ -75,7 +75,7 @@ func Shared(raw json.RawMessage) json.RawMessage {
 // ACP has it show.
 func ReadDeclared(raw json.RawMessage) ClientCapabilities {
 	read := ReadCapabilities(raw, nil)
-	read.ClientTraits = ClientTraits{OptionNames: true, RequestContent: true, Login: read.TerminalLogin || read.TerminalLoginMeta}
+	read.ClientTraits = ClientTraits{OptionNames: true, RequestContent: true, SafeFiles: true, Login: read.TerminalLogin || read.TerminalLoginMeta}
 	return read
 }
 

@@ -24,7 +24,7 @@ type ClientTraits struct {
 	NoResults      bool // shows nothing of how a call ended but that: nobody would see why an edit failed
 	StatusEach     bool // takes a call for completed when an update of it does not say how it stands
 	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
-	FilesOnDisk    bool // its fs methods may damage files, ask the user again, or know no more than the disk
+	SafeFiles      bool // its fs methods are known to have unsaved text, and to damage no file: else files stay on the disk
 	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
 	FirstTitle     bool // keeps the first title of a call, which would say nothing
@@ -72,21 +72,21 @@ var knownClients = map[string]ClientTraits{
 	// is merged into the entry of the call. Titles: ToolCall::from_acp and update_fields in acp_thread.rs, which
 	// escape those of edits themselves. Fields: ElicitationFormState::new in
 	// crates/agent_ui/src/conversation_view/elicitation.rs, whatever the schema says.
-	"zed": {OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
+	"zed": {SafeFiles: true, OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
 	// Another window's prompt is to it an "ACP server bug" (seen). Calls: seen; the handler of a prompt's end empties
 	// :tool-calls (read).
-	"agent-shell": {OwnPrompts: true, ForgetsCalls: true, OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
+	"agent-shell": {SafeFiles: true, OwnPrompts: true, ForgetsCalls: true, OptionNames: true, RequestContent: true, CallDiffs: true, OwnCommand: true, MindsTimes: true, ErrorMessage: true},
 	// Toad 0.6.18, seen; name read in src/toad/__init__.py. Its keys for a kind
 	// pick the first option of it. Its fs methods are the disk's; a file that it cannot
 	// read is "" (read). After a prompt's error it tells the user to install the agent
 	// (src/toad/acp/agent.py).
-	"toad": {OptionNames: true, RequestContent: true, FilesOnDisk: true, ErrorDetails: true, NoPromptErrors: true},
+	"toad": {OptionNames: true, RequestContent: true, ErrorDetails: true, NoPromptErrors: true},
 	// Qt Creator 20.0.2, seen; name read in src/plugins/acpclient/acpchatcontroller.cpp.
 	// A call that waits is folded twice, and a request shows its title. Its fs methods
 	// are the disk's (read).
-	"QtCreator": {OptionNames: true, NoDiffs: true, FilesOnDisk: true, ErrorMessage: true},
+	"QtCreator": {OptionNames: true, NoDiffs: true, ErrorMessage: true},
 	// acp-ui 0.1.15, seen; name read in src/stores/session.ts.
 	"acp-ui": {OptionNames: true, NoDiffs: true},
 	// vscode-acp 0.2.0, seen; name read in src/core/ConnectionManager.ts. It
@@ -95,19 +95,19 @@ var knownClients = map[string]ClientTraits{
 	// The next answer stands in place of what came while no prompt runs, and below its prompt once more (seen). Of a call it
 	// shows title and status, which is "completed" to it in an update that has none (seen; read in
 	// src/ui/ChatWebviewProvider.ts).
-	"vscode-acp-client": {StatusEach: true, NoResults: true, PromptsAlone: true, OptionNames: true, NoDiffs: true, FilesOnDisk: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
+	"vscode-acp-client": {StatusEach: true, NoResults: true, PromptsAlone: true, OptionNames: true, NoDiffs: true, TellsUnsaved: true, ErrorMessage: true, NarrowOptions: true},
 	// agentic.nvim of November 2025, seen; name read in lua/agentic/acp/acp_client.lua,
 	// where it stands among the capabilities. Of a diff it shows the path. It writes to
 	// the disk beside a buffer with unsaved changes, and its reads lose a file's last
 	// newline (seen).
-	"Agentic.nvim": {OptionNames: true, CallContent: true, NoDiffs: true, FirstTitle: true, FilesOnDisk: true},
+	"Agentic.nvim": {OptionNames: true, CallContent: true, NoDiffs: true, FirstTitle: true},
 	// mitto 0.3.0, seen; name read in internal/web/shared_acp_process.go. Its
 	// fs methods are the disk's (read).
-	"mitto": {OptionNames: true, NoDiffs: true, FirstTitle: true, FilesOnDisk: true},
+	"mitto": {OptionNames: true, NoDiffs: true, FirstTitle: true},
 	// acpx 0.19.1, read: takes the first option of a kind by policy; seen: it shows
 	// nothing of a call that waits but its title. It asks its user, or refuses, at each
 	// fs request as well (read).
-	"acpx": {ByPolicy: true, FilesOnDisk: true, ErrorDetails: true},
+	"acpx": {ByPolicy: true, ErrorDetails: true},
 	// This program's own smoke test: takes the first option of a kind by policy.
 	"droid-acp smoke": {ByPolicy: true, RequestContent: true, ErrorDetails: true},
 	// This program's "attach", which joins in a terminal, by number.
@@ -121,7 +121,7 @@ var knownClients = map[string]ClientTraits{
 	// of an error begins on the line of a message before it (seen; read in acp/handler.lua). It gives no answer to a
 	// permission request while no prompt runs (seen with 19.22). Of a call that has ended it shows kind and file (seen; read
 	// in acp/formatters.lua); what is told of it later, as one more call without a title (seen; read in process_tool_call).
-	"CodeCompanion.nvim": {NoResults: true, OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, FilesOnDisk: true, StoppedAgain: true, ErrorMessage: true},
+	"CodeCompanion.nvim": {NoResults: true, OptionKinds: true, DropsOutside: true, OwnPrompts: true, PromptsAlone: true, ErrorBehind: true, OneDiff: true, StoppedAgain: true, ErrorMessage: true},
 	// avante (Neovim) does the same and gives itself no name.
 
 	// JetBrains' editors, each with its own name behind the dot and a member "type" beside it: read in a
@@ -136,7 +136,7 @@ var unknown = ClientTraits{AtItsWord: true, RequestContent: true}
 // lose last newlines, and do not answer while a buffer has unsaved changes (seen). What such a client
 // shows of an error is not known: all that there is, is in the message. avante ends a message where a prompt is sent
 // alone, and leaves out the user's of a session that it loads (seen; read in lua/avante/llm.lua).
-var nameless = ClientTraits{FilesOnDisk: true, ErrorMessage: true, NoUserMessages: true}
+var nameless = ClientTraits{ErrorMessage: true, NoUserMessages: true}
 
 // readTraits are the traits of the client that sent this clientInfo, or has it
 // among its capabilities.

@@ -45,16 +45,15 @@ func TestWhatTheUserSaysThatItShows(t *testing.T) {
 	}
 }
 
-// A client's fs methods are used where they are worth it: not by default where it gives
-// itself no name, or where they are known to damage files.
-func TestFilesOnDisk(t *testing.T) {
+// A client's fs methods are used by default where it is known that they damage no file.
+func TestSafeFiles(t *testing.T) {
 	for info, want := range map[string]bool{
-		`null`: true, `{}`: true, `{"name":""}`: true, `{"name":"zed"}`: false, `{"name":"agent-shell"}`: false,
-		`{"name":"CodeCompanion.nvim"}`: true, `{"name":"Agentic.nvim"}`: true, `{"name":"somebody new"}`: false,
+		`null`: false, `{}`: false, `{"name":""}`: false, `{"name":"zed"}`: true, `{"name":"agent-shell"}`: true, `{"name":"acp-ui"}`: false,
+		`{"name":"CodeCompanion.nvim"}`: false, `{"name":"Agentic.nvim"}`: false, `{"name":"somebody new"}`: false, `{"name":"JetBrains.GoLand"}`: false,
 	} {
 		caps := ReadCapabilities(json.RawMessage(`{"fs":{"readTextFile":true,"writeTextFile":true}}`), json.RawMessage(info))
 		require.True(t, caps.Files)
-		require.Equal(t, want, caps.FilesOnDisk, info)
+		require.Equal(t, want, caps.SafeFiles, info)
 	}
 	for _, capabilities := range []string{`{}`, `{"fs":null}`, `{"fs":{"readTextFile":true}}`, `{"fs":{"writeTextFile":true}}`, `{"fs":{"readTextFile":true,"writeTextFile":"true"}}`} {
 		require.False(t, ReadCapabilities(json.RawMessage(capabilities), nil).Files, capabilities)

@@ -19,7 +19,6 @@ type Login struct {
 
 	message string
 	began   time.Time
-	asks    bool   // the editor is to be asked to open it
 	dialog  string // the id of the editor's dialog, "" while the editor was not asked
 	asked   Dialog // that dialog
 }
@@ -101,7 +100,7 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 	text := l.Text()
 	if dialogs && isWebAddress(l.URL) {
 		text = "Your editor asks you to log in to the MCP server " + l.Server + "."
-		do.Show, l.asks = l, true
+		do.Show = l
 	} else if asked == nil {
 		do.Texts = s.once(text)
 	}
@@ -109,17 +108,6 @@ func (s *Servers) LoginBegan(now time.Time, ev stream.MCPAuthRequired, dialogs b
 		asked.Reply = text
 	}
 	return do
-}
-
-// NotShown returns the logins whose address the editor is to be asked to open and was not
-// yet, because they began before it knew the session.
-func (s *Servers) NotShown() (logins []*Login) {
-	for _, l := range s.logins {
-		if l.asks && l.dialog == "" {
-			logins = append(logins, l)
-		}
-	}
-	return logins
 }
 
 // Dialog is a question that the editor has, and that can be taken back.

@@ -57,10 +57,13 @@ func (m *Machine) Stopping() bool {
 	return m.running != nil && m.running.cancelled && m.running.kind == ToDroid
 }
 
-// Working reports whether droid works on a prompt that nobody cancelled.
+// Working reports whether droid has, or is being sent, a prompt that nobody cancelled.
 func (m *Machine) Working() bool {
-	return m.running != nil && !m.running.cancelled && m.running.stage == taken
+	return m.running != nil && !m.running.cancelled && m.running.withDroid()
 }
+
+// Sending reports whether the running prompt was sent to droid, which has not taken it.
+func (m *Machine) Sending() bool { return m.running != nil && m.running.stage == sent }
 
 // Waiting is how many prompts wait, or are with droid beside the running one.
 func (m *Machine) Waiting() int { return len(m.queue) + len(m.steered) }

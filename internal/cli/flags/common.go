@@ -54,7 +54,7 @@ func Common() []Setting {
 		},
 		{
 			Name: Files, Env: "DROID_ACP_FILES", Kind: Choice, Value: "WAY", Allowed: []string{"editor", "disk"},
-			Unset: "editor where the editor offers it and does it well",
+			Unset: "editor where that is known to damage nothing (Zed, agent-shell)",
 			Does:  "have droid read and edit files through the editor's own buffers, or on the disk",
 		},
 		{

@@ -33,7 +33,16 @@ var companions = []string{".settings.json", ".settings.json.bak"}
 // under the same name, 0.225 would lose what comes after. A droid that nobody
 // holds a session for, such as one in a terminal, is not noticed: it keeps no file
 // open (0.99 to 0.225).
-func (s *Store) Delete(ids ...string) error {
+func (s *Store) Delete(ids ...string) error { return s.delete(ids, s.Free, s.trash) }
+
+// CheckDelete returns the error for which Delete would not move these sessions, nil where they can be moved. It does not
+// look whether somebody holds them.
+func (s *Store) CheckDelete(ids ...string) error {
+	return s.delete(ids, func(string) error { return nil }, s.tryTrash)
+}
+
+// delete has move take what the store has of these sessions. free returns the error for which one stays.
+func (s *Store) delete(ids []string, free func(id string) error, move func([]stored) error) error {
 	var deleted []stored
 	for _, id := range ids {
 		if !stream.ValidSessionID(id) {
@@ -41,7 +50,7 @@ func (s *Store) Delete(ids ...string) error {
 		}
 		from, err := s.conversations(id)
 		if err == nil && len(from) > 0 {
-			err = s.Free(id)
+			err = free(id)
 		}
 		if err != nil {
 			return fmt.Errorf("deleting session %s: %w", id, err)
@@ -53,7 +62,7 @@ func (s *Store) Delete(ids ...string) error {
 	if len(deleted) == 0 {
 		return nil
 	}
-	if err := s.trash(deleted); err != nil {
+	if err := move(deleted); err != nil {
 		return fmt.Errorf("deleting session %s: %w", deleted[0].id, err)
 	}
 	return nil

@@ -134,6 +134,34 @@ func TestDeleteWithoutPlaceForIt(t *testing.T) {
 	require.Equal(t, []string{"kept"}, ids(s.list("", 0)))
 }
 
+// Whether the files of a session can be moved is found out beforehand, and leaves no trace. Who has it open is not asked.
+func TestCheckDelete(t *testing.T) {
+	s := newStore(t)
+	all := s.full("mine")
+	release, err := s.MarkOpen("mine")
+	require.NoError(t, err)
+	defer release()
+	require.NoError(t, s.CheckDelete("mine", "never"))
+	errMove := errors.New("invalid cross-device link")
+	for _, dir := range []string{filepath.Join(s.root, "-w"), s.root} { // where the conversation and the attachments lie
+		s.rename = func(from, to string) error {
+			if filepath.Dir(from) == dir {
+				return errMove
+			}
+			return os.Rename(from, to)
+		}
+		require.ErrorIs(t, s.CheckDelete("mine"), errMove)
+	}
+	s.rename = os.Rename
+	require.Equal(t, all, filesIn(t, s.root))
+	require.Empty(t, s.bins())
+	require.NoError(t, os.Remove(s.bin()))
+	require.NoError(t, os.WriteFile(s.bin(), nil, 0o600))
+	require.ErrorContains(t, s.CheckDelete("mine"), s.bin())
+	require.NoError(t, s.CheckDelete("never"))
+	require.Equal(t, all, filesIn(t, s.root))
+}
+
 // Two stores on the same files stand for two processes: neither keeps memory.
 func TestDeleteAtOnce(t *testing.T) {
 	s := newStore(t)

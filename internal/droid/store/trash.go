@@ -30,26 +30,71 @@ type renamed struct{ from, to string }
 // cannot be moved, the others go back. If two processes delete one session at once, the one
 // that moves the conversation moves the rest.
 func (s *Store) trash(sessions []stored) error {
-	root, err := filepath.EvalSymlinks(s.root) // nothing is renamed to another file system
+	m, err := s.newMove(sessions)
 	if err != nil {
 		return err
 	}
-	trash := filepath.Join(filepath.Dir(root), trashName)
-	if err := os.MkdirAll(trash, 0o700); err != nil {
-		return err
-	}
-	bin, err := os.MkdirTemp(trash, time.Now().UTC().Format("20060102T150405Z")+"-"+sessions[0].id+"-*")
-	if err != nil {
-		return err
-	}
-	m := &move{rename: s.rename, bin: bin}
 	for _, one := range sessions {
 		if err := m.session(one, filepath.Join(s.root, one.id)); err != nil {
 			return m.back(err)
 		}
 	}
 	if len(m.done) == 0 { // another process has moved it
-		return os.RemoveAll(bin)
+		return os.RemoveAll(m.bin)
+	}
+	return nil
+}
+
+// newMove makes the directory that sessions move to.
+func (s *Store) newMove(sessions []stored) (*move, error) {
+	root, err := filepath.EvalSymlinks(s.root) // nothing is renamed to another file system
+	if err != nil {
+		return nil, err
+	}
+	trash := filepath.Join(filepath.Dir(root), trashName)
+	if err := os.MkdirAll(trash, 0o700); err != nil {
+		return nil, err
+	}
+	bin, err := os.MkdirTemp(trash, time.Now().UTC().Format("20060102T150405Z")+"-"+sessions[0].id+"-*")
+	if err != nil {
+		return nil, err
+	}
+	return &move{rename: s.rename, bin: bin}, nil
+}
+
+// tryTrash does what trash does with a file of its own from each directory that holds something of the sessions.
+func (s *Store) tryTrash(sessions []stored) error {
+	m, err := s.newMove(sessions)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(m.bin)
+	for _, one := range sessions {
+		for _, d := range one.dirs {
+			if err := m.try(d.path); err != nil {
+				return err
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(s.root, one.id)); err != nil {
+			continue // it has no attachments
+		}
+		if err := m.try(s.root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try moves a new file from a directory into the bin.
+func (m *move) try(dir string) error {
+	f, err := os.CreateTemp(dir, ".droid-acp-*.tmp")
+	if err != nil {
+		return err
+	}
+	_ = f.Close() // nothing was written
+	if err := m.rename(f.Name(), filepath.Join(m.bin, filepath.Base(f.Name()))); err != nil {
+		_ = os.Remove(f.Name())
+		return err
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ func TestFilesFollowThePrompt(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		clients := map[string]*fakeClient{}
 		var a *fakeAgent
-		for _, name := range []string{"one", "two", "without files", "acpx"} {
+		for _, name := range []string{"zed", "agent-shell", "without files", "acpx"} {
 			capabilities := everything
 			if name == "without files" {
 				capabilities = "{}"
@@ -46,9 +46,9 @@ func TestFilesFollowThePrompt(t *testing.T) {
 			}
 			return of
 		}
-		require.Equal(t, "one", asked())
+		require.Equal(t, "zed", asked())
 		for _, step := range []struct{ prompts, has string }{
-			{"two", "two"}, {"without files", "two"}, {"acpx", "two"}, {"one", "one"}, {"two", "two"},
+			{"agent-shell", "agent-shell"}, {"without files", "agent-shell"}, {"acpx", "agent-shell"}, {"zed", "zed"}, {"agent-shell", "agent-shell"},
 		} {
 			clients[step.prompts].prompts(a, "s1", "go")
 			for _, c := range clients {
@@ -56,9 +56,28 @@ func TestFilesFollowThePrompt(t *testing.T) {
 			}
 			require.Equal(t, step.has, asked(), "after a prompt of %s", step.prompts)
 		}
-		require.Contains(t, h.Status().Sessions[0].Clients[0], "two", "ps shows it first")
-		clients["two"].Gone()
-		clients["one"].take()
-		require.Equal(t, "one", asked())
+		require.Contains(t, h.Status().Sessions[0].Clients[0], "agent-shell", "ps shows it first")
+		clients["agent-shell"].Gone()
+		clients["zed"].take()
+		require.Equal(t, "zed", asked())
 	})
+}
+
+// A client whose fs methods are not known to be safe is not asked in place of one whose methods are; where the agent of such
+// a client asks for files, as with --files editor, every client is.
+func TestFilesOfAnUnknownClientThatJoins(t *testing.T) {
+	for first, follows := range map[string]bool{"zed": false, "somebody new": true} {
+		inHouse(t, func(t *testing.T, h *house) {
+			own, a := h.client(first, everything)
+			own.opens(a, "s1")
+			joined, _ := h.client("somebody else", everything)
+			joined.load("s1")
+			joined.prompts(a, "s1", "go")
+			joined.take()
+			own.take()
+			a.say(`{"jsonrpc":"2.0","id":5,"method":"fs/write_text_file","params":{"sessionId":"s1","path":"/w/a","content":"x"}}`)
+			require.Equal(t, follows, len(joined.take()) == 1)
+			require.Equal(t, !follows, len(own.take()) == 1)
+		})
+	}
 }

@@ -108,7 +108,7 @@ func (q *question) mayAnswer(c *Client) bool {
 	case askPermission:
 		return true
 	case readFile, writeFile:
-		return c.caps.Files
+		return c.caps.Files && (c.caps.SafeFiles || !q.agent.shows.SafeFiles) // an agent of an unsafe client asks only if its user wants that
 	case askForm:
 		if textAt(q.params, "mode") == "url" {
 			return c.caps.URLs

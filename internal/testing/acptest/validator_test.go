@@ -17,10 +17,11 @@ func load(t *testing.T) *Validator {
 	return v
 }
 
-// talkWith is a conversation with a client that declares these capabilities and has sent
-// a request, 7.
+// talkWith is a conversation with a client that declares these capabilities, loads the session "s" and
+// has sent a request, 7.
 func talkWith(v *Validator, capabilities, method string) *Conversation {
 	c := v.NewConversation()
+	c.Client([]byte(`{"jsonrpc":"2.0","id":"load","method":"session/load","params":{"sessionId":"s"}}`))
 	c.Client([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":` + capabilities + `}}`))
 	if method != "" {
 		c.Client([]byte(`{"jsonrpc":"2.0","id":7,"method":"` + method + `","params":{}}`))
@@ -124,4 +125,35 @@ func TestARequestHasOneAnswer(t *testing.T) {
 	require.Error(t, c.Agent([]byte(result(`{"stopReason":"end_turn"}`))))
 	c.Client([]byte(`{"jsonrpc":"2.0","id":7,"method":"session/prompt"}`))
 	require.NoError(t, c.Agent([]byte(result(`{"stopReason":"end_turn"}`))))
+}
+
+// Nothing is about a session before the response that opens it, but for the history of a load.
+func TestNothingBeforeASessionIsOpen(t *testing.T) {
+	v := load(t)
+	about := func(id string) []byte {
+		return []byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + id + `","update":{"sessionUpdate":"plan","entries":[]}}}`)
+	}
+	for _, tc := range []struct {
+		method, result string // of the request that names "old"
+		during         bool   // it may be told something of "old" meanwhile
+		opens          string
+	}{
+		{"session/new", `{"sessionId":"new"}`, false, "new"},
+		{"session/fork", `{"sessionId":"new"}`, false, "new"},
+		{"session/resume", `{}`, false, "old"},
+		{"session/load", `{}`, true, "old"},
+	} {
+		c := v.NewConversation()
+		c.Client([]byte(`{"jsonrpc":"2.0","id":7,"method":"` + tc.method + `","params":{"sessionId":"old"}}`))
+		require.Equal(t, tc.during, c.Agent(about("old")) == nil, tc.method)
+		require.Error(t, c.Agent(about("new")), tc.method)
+		require.NoError(t, c.Agent([]byte(result(tc.result))), tc.method)
+		for _, id := range []string{"old", "new"} {
+			require.Equal(t, id == tc.opens, c.Agent(about(id)) == nil, tc.method+" "+id)
+		}
+		c = v.NewConversation()
+		c.Client([]byte(`{"jsonrpc":"2.0","id":7,"method":"` + tc.method + `","params":{"sessionId":"old"}}`))
+		require.NoError(t, c.Agent([]byte(failure(`{"code":-32603,"message":"no"}`))), tc.method)
+		require.Error(t, c.Agent(about("old")), tc.method)
+	}
 }

@@ -321,8 +321,8 @@ func (p *Process) SilenceDue() (at time.Time, ok bool) {
 	return p.silence.since.Add(p.silence.next()), p.droid != nil && !p.paused
 }
 
-// TellSilence is what the user is told now. It continues the thought that told it last.
-func (p *Process) TellSilence() (message, text string, thought bool) {
+// TellSilence is what the user is told now. It continues the thought that told it last. sending is that droid has not taken the prompt.
+func (p *Process) TellSilence(sending bool) (message, text string, thought bool) {
 	q := &p.silence
 	q.told = q.next()
 	minutes := fmt.Sprintf("%d min", int(q.told/time.Minute))
@@ -330,5 +330,8 @@ func (p *Process) TellSilence() (message, text string, thought bool) {
 		return q.message, "; " + minutes, true
 	}
 	q.message = uuid.NewString()
+	if sending {
+		return q.message, "droid has not accepted your prompt, which you can cancel, for " + minutes, true
+	}
 	return q.message, "droid waits for the model, which has said nothing for " + minutes, true
 }

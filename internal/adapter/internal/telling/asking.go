@@ -88,18 +88,44 @@ func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
 // ask asks the editor something, and hands on the answer, or why there is none, as it comes.
 func ask[T any](w *Way, method string, params any, came func(q *Asked, result T, err error)) *Asked {
 	q := &Asked{way: w, method: method, since: time.Now()}
+	send := func() {
+		pending := wire.Ask(w.editor, method, params, func(result T, err error) { came(q, result, err) })
+		w.mu.Lock()
+		q.pending = pending
+		w.mu.Unlock()
+	}
 	w.mu.Lock()
 	w.asked = append(w.asked, q)
+	holds := w.holds
+	if holds {
+		w.held = append(w.held, func() {
+			if w.waits(q) {
+				send()
+			}
+		})
+	}
 	w.mu.Unlock()
-	q.pending = wire.Ask(w.editor, method, params, func(result T, err error) { came(q, result, err) })
+	if !holds {
+		send()
+	}
 	return q
+}
+
+// waits reports whether a request was neither answered nor withdrawn.
+func (w *Way) waits(q *Asked) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Contains(w.asked, q)
 }
 
 // Withdraw has no answer come any more. It reports whether it was in time.
 func (q *Asked) Withdraw() bool {
 	waits := q.way.answered(q)
-	if waits {
-		q.pending.Withdraw()
+	q.way.mu.Lock()
+	pending := q.pending
+	q.way.mu.Unlock()
+	if waits && pending != nil { // else it was not sent
+		pending.Withdraw()
 	}
 	return waits
 }

@@ -35,7 +35,9 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 			Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
 			End:   o.Settle, Ended: func() {},
 		})
-		test(t, way{New(conn, o, zap.NewNop()), peer.Line, func(line string) { peer.Say(line) }})
+		w := New(conn, o, zap.NewNop())
+		w.Release()
+		test(t, way{w, peer.Line, func(line string) { peer.Say(line) }})
 		o.Stop()
 		<-o.Over
 		_ = stdin.Close()
@@ -109,5 +111,21 @@ func TestAskBeside(t *testing.T) {
 		require.ErrorContains(t, <-third.Answered, "no")
 		require.Empty(t, w.Waits(time.Now()))
 		require.Empty(t, second.Answered)
+	})
+}
+
+// TestHeldRequest: a request that is held is sent later, unless it was taken back.
+func TestHeldRequest(t *testing.T) {
+	asking(t, func(t *testing.T, w way) {
+		w.Hold()
+		first, second := AskBeside[string](w.Way, "one", nil), AskBeside[string](w.Way, "two", nil)
+		require.True(t, first.Withdraw())
+		require.False(t, first.Withdraw())
+		require.Len(t, w.Waits(time.Now()), 1)
+		w.Release()
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"method":"two"}`, w.next())
+		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)
+		require.NoError(t, <-second.Answered)
+		require.Equal(t, "a", second.Result)
 	})
 }

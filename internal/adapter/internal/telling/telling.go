@@ -45,6 +45,8 @@ type Way struct {
 	mu      sync.Mutex
 	session string   // by which the editor uses the session; the owner alone writes it
 	asked   []*Asked // that have no answer
+	holds   bool     // nothing leaves: the response that opens the session comes first
+	held    []func() // what is to leave then, in order
 }
 
 // chunk is the kind of the text that was told last, with its encoded notification. Most
@@ -59,9 +61,28 @@ func (c *chunk) is(of chunk) bool {
 	return c.session == of.session && c.kind == of.kind && c.message == of.message
 }
 
-// New makes the way to an editor that does not know the session yet.
+// New makes the way to an editor that does not know the session yet. It holds what is told and asked until Release.
 func New(editor Editor, o *owner.Owner, log *zap.Logger) *Way {
-	return &Way{editor: editor, owner: o, log: log}
+	return &Way{editor: editor, owner: o, log: log, holds: true}
+}
+
+// Hold keeps from the editor what is told and asked until Release: nothing about a session leaves before the response that
+// opens it, but for what a load shows.
+func (w *Way) Hold() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.holds = true
+}
+
+// Release sends what was held, in order, and has everything leave at once from now on.
+func (w *Way) Release() {
+	w.mu.Lock()
+	held := w.held
+	w.holds, w.held = false, nil
+	w.mu.Unlock()
+	for _, send := range held {
+		send()
+	}
 }
 
 // Use notes by which id the editor uses the session.
@@ -99,8 +120,15 @@ func (w *Way) Full() <-chan struct{} {
 // Tell tells one thing, under the id by which the editor uses the session. Of the session's
 // state that is done only where it differs from what was told last.
 func (w *Way) Tell(u protocol.Update) {
+	w.mu.Lock()
+	holds := w.holds
+	if holds {
+		w.held = append(w.held, func() { w.Tell(u) })
+	}
+	w.mu.Unlock()
 	text, isText := u.(show.Text)
 	switch {
+	case holds:
 	case w.editor == nil, isState(u.UpdateKind()) && !w.news(u):
 	case isText:
 		w.text(text)

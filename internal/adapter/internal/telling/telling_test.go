@@ -39,6 +39,13 @@ func (l *listener) take() []string {
 	return heard
 }
 
+// openWay is the way to an editor that knows the session.
+func openWay(l *listener) *Way {
+	w := New(l, nil, zap.NewNop())
+	w.Release()
+	return w
+}
+
 func mode(id string) protocol.Update {
 	return protocol.CurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeID: id}
 }
@@ -51,7 +58,7 @@ func toldMode(id string) []string {
 // anew to an editor that begins anew. Kinds count apart.
 func TestStateIsToldWhenItDiffers(t *testing.T) {
 	l := new(listener)
-	w := New(l, nil, zap.NewNop())
+	w := openWay(l)
 	w.Use("s")
 	w.Tell(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
@@ -77,7 +84,7 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 // TestWhatHappensIsToldEachTime: calls and texts are no state.
 func TestWhatHappensIsToldEachTime(t *testing.T) {
 	l := new(listener)
-	w := New(l, nil, zap.NewNop())
+	w := openWay(l)
 	w.Use("s")
 	for range 2 {
 		w.Tell(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
@@ -92,7 +99,7 @@ func TestWhatHappensIsToldEachTime(t *testing.T) {
 // TestTextsNameTheirMessage, thought or not, and the session as the editor uses it then.
 func TestTextsNameTheirMessage(t *testing.T) {
 	l := new(listener)
-	w := New(l, nil, zap.NewNop())
+	w := openWay(l)
 	w.Use("s")
 	for _, tc := range []struct {
 		session string
@@ -188,4 +195,29 @@ func TestKeepText(t *testing.T) {
 	kept, cut = w.KeptTexts()
 	require.Empty(t, kept, "a load shows it")
 	require.False(t, cut)
+}
+
+// What is told while the way holds leaves in order when it does so no more, of the session's state what is news then.
+func TestHold(t *testing.T) {
+	l := new(listener)
+	w := New(l, nil, zap.NewNop())
+	w.Use("old")
+	w.Tell(show.Text{MessageID: "a", Text: "one"})
+	w.Tell(mode("spec"))
+	w.Tell(mode("normal"))
+	require.Empty(t, l.take())
+	w.Told(mode("spec")) // by the response
+	w.Use("s")
+	w.Release()
+	heard := l.take()
+	require.Len(t, heard, 2)
+	require.Contains(t, heard[0], `"one"`)
+	require.Equal(t, toldMode("normal"), heard[1:])
+	w.Hold()
+	w.Tell(mode("spec"))
+	require.Empty(t, l.take())
+	w.Release()
+	require.Equal(t, toldMode("spec"), l.take())
+	w.Release()
+	require.Empty(t, l.take())
 }
