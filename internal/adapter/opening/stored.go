@@ -232,7 +232,7 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 func (o *Opener) load(ctx context.Context, client *droid.Client, p droid.LoadParams) (*stream.SessionInfo, error) {
 	info, err := client.Load(ctx, p)
 	if refused, ok := errors.AsType[*stream.RPCError](err); ok && strings.HasPrefix(refused.Message, "Invalid session file") { // 0.99 to 0.225
-		if path, err := ofSession(ctx, o, "Store.File", p.SessionID, o.cfg.Store.File); err == nil {
+		if path, err := ofSession(ctx, o, "Store.Find", p.SessionID, o.cfg.Store.File); err == nil {
 			refused.Message += ". Restore the file " + path + " from a backup, or move it away"
 		}
 	}
