@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/sys/child"
 )
 
 // commandLine reads the arguments and runs a command. cobra finds the command, reads the
@@ -93,7 +94,7 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 		c = versionCommand()
 	}
 	if file, isFile := l.base.stdout.(*os.File); isFile {
-		onHangup(file, func() {
+		child.OnReaderGone(file, func() {
 			if !c.serves {
 				l.base.mute() // who left without reading on wants no more words
 			}

@@ -2,13 +2,9 @@ package main
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/windows"
 )
-
-// onHangup does nothing: here the next write tells that nobody reads any more.
-func onHangup(*os.File, func()) {}
 
 // heedsColours has a console heed the sequences that colours are written with; one of
 // before Windows 10 does not.

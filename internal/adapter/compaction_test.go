@@ -59,13 +59,17 @@ func TestCompactAsksFirst(t *testing.T) {
 }
 
 // An empty conversation has nothing to compact, which is no failure. Where only a login helps, no remedy says that none is needed.
+// A failure has a remedy, and no name of droid's protocol.
 func TestCompactThatCannotBe(t *testing.T) {
 	for why, tc := range map[string]struct {
 		v         fakedroid.Version
 		want, not []string
 	}{
 		"Nothing to compact — the conversation is empty.": {fakedroid.V0225, []string{"There is nothing to compact yet."}, []string{"failed", "not compacted", "compact_session"}},
-		"No access token available":                       {fakedroid.V099, []string{"needs a Factory login to compact, also with a model of your own", " login` in a terminal", "Update droid"}, []string{"needs no login"}},
+		"ENOSPC: no space left on device, write": {fakedroid.V0225, []string{
+			"The conversation was not compacted: ENOSPC: no space left on device, write. Make room on the disk, or have your quota raised.",
+		}, []string{"compact_session", "droid: "}},
+		"No access token available": {fakedroid.V099, []string{"needs a Factory login to compact, also with a model of your own", " login` in a terminal", "Update droid"}, []string{"needs no login", "compact_session"}},
 	} {
 		for _, client := range []string{"CodeCompanion.nvim", "zed"} {
 			synctest.Test(t, func(t *testing.T) {

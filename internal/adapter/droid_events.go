@@ -68,8 +68,8 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 	s.apply(s.proc.Heard(time.Now(), ev))
 }
 
-// apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, waits until
-// they are read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
+// apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
+// failed, waits until they are read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
 		if s.fileCalls.Behind(events[i:]) {
@@ -77,6 +77,10 @@ func (s *Session) apply(events []quirks.Event) {
 		}
 		if stops, is := ev.(quirks.SubagentStops); is && !s.ended {
 			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
+			continue
+		}
+		if failed := s.show.Unexplained(ev); len(failed) > 0 && !s.ended {
+			s.explain(failed, s.fileCalls.Defer(ev))
 			continue
 		}
 		paths := s.show.Needs(ev)

@@ -2,6 +2,8 @@ package adapter
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +53,25 @@ func TestModelFailureIsATypedError(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session whose file droid cannot read: the error names the file, and says what to do.
+func TestSessionFileThatIsCorrupt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const id = "6e0b7c1e-0000-4000-8000-000000000001"
+		root := filepath.Join(t.TempDir(), "sessions")
+		path := filepath.Join(root, "-workspace", id+".jsonl")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(`{"type":"sess`), 0o600))
+		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())
+		f.options = append(f.options, fakedroid.WithAnswer("droid.load_session", func(map[string]any) (any, string) {
+			return nil, "Invalid session file: missing session_start event"
+		}))
+		e := agentOn(t, f, root)
+		answer := e.call("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/workspace","mcpServers":[]}`, id))
+		require.Contains(t, answer.Error.Message, "droid refused to open the session: Invalid session file: missing session_start event. "+
+			"Restore the file "+path+" from a backup, or move it away")
+	})
 }
 
 // CodeCompanion writes an error behind what was said last: an empty line ends that. Others get none, nor does it

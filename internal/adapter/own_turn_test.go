@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -178,6 +179,27 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 		require.True(t, e.parked())
 		require.Equal(t, "end_turn", e.run("more"))
 		require.Contains(t, strings.Join(e.updates(), "\n"), "What droid was doing by itself ended, since its process has.")
+	})
+}
+
+// A load in the process whose own turn waits for a permission leaves the call open, and its question.
+func TestLoadWhileAnOwnTurnAsks(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		e := connect(t, playing(reportsAndAsks, fakedroid.WithSessions(new(fakedroid.Sessions)), v))
+		var id, question json.RawMessage
+		e.onAsk = func(of, params json.RawMessage) bool { id, question = of, params; return true }
+		e.beginSession()
+		require.Equal(t, "end_turn", e.run("go"))
+		time.Sleep(5 * time.Second)
+		require.NotNil(t, question)
+		before := len(e.updates())
+		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
+		told := strings.Join(e.updates()[before:], "\n")
+		require.Contains(t, told, "tool_call t1 pending touch a")
+		require.NotContains(t, told, "failed")
+		e.answer(id, question, allowOnce)
+		time.Sleep(5 * time.Second)
+		require.Contains(t, e.updates()[before:], "tool_call_update t1 completed")
 	})
 }
 

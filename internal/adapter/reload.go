@@ -260,6 +260,9 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
 			continue // its file tells
 		}
+		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().Open(end.ID) {
+			continue // droid's own turn goes on with it
+		}
 		s.tell(s.show.History(s.moment(), ev)...)
 	}
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)

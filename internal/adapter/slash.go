@@ -20,6 +20,7 @@ import (
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
 	"droid-acp/internal/text/markdown"
@@ -206,7 +207,7 @@ func (r *slashRun) fail(what string, why error) {
 		r.s.prompts.Fail(r.prompt.id, problem.Died{Exit: exit})
 		return
 	}
-	r.reply(what + ": " + strings.TrimSuffix(why.Error(), ".") + ".")
+	r.reply(what + ": " + strings.TrimSuffix(plainly(why).Error(), ".") + ".")
 }
 
 // done ends a command that has said all there is to say.
@@ -346,10 +347,14 @@ func (r *slashRun) do(failed, sought string, f func(context.Context) (string, er
 	}
 }
 
-// plainly is an error without the method of droid's that it ended, where droid has.
+// plainly is an error without the method of droid's protocol that failed, where droid refused it or has ended. What droid
+// says of a file comes with what to do.
 func plainly(err error) error {
 	if exit, gone := errors.AsType[*droid.ExitError](err); gone {
-		return exit
+		return errors.New(diagnosis.Ended(exit))
+	}
+	if refused, ok := errors.AsType[*stream.RPCError](err); ok {
+		return errors.New(diagnosis.Refusal(refused.Message))
 	}
 	return err
 }

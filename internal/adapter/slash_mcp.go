@@ -89,8 +89,8 @@ func switchServer(ctx context.Context, client *droid.Client, verb, name string) 
 		return "", err
 	}
 	err := client.SwitchMCPServer(ctx, name, true)
-	if errors.As(err, new(*stream.RPCError)) {
-		return "", fmt.Errorf("it was stopped and not started again: %w. `/mcp enable %s` tries once more", err, name)
+	if refused, ok := errors.AsType[*stream.RPCError](err); ok {
+		refused.Message = fmt.Sprintf("it was stopped and not started again: %s. `/mcp enable %s` tries once more", refused.Message, name)
 	}
 	return name + " was stopped and started again; `/mcp` shows what became of it.", err
 }

@@ -89,7 +89,7 @@ func TestMCPServerIsChanged(t *testing.T) {
 			}
 			d.refuse = `"enabled":true`
 			require.Equal(t, "end_turn", r.run("/mcp reconnect mine"))
-			require.Contains(t, strings.Join(r.updates(), "\n"), "it was stopped and not started again")
+			require.Contains(t, strings.Join(r.updates(), "\n"), "did not reconnect the MCP server mine: it was stopped and not started again: not now. ")
 			r.write(t, "~/.factory/mcp.json", "{")
 			d.seen()
 			require.Equal(t, "end_turn", r.run("/mcp disable mine"))
@@ -102,8 +102,8 @@ func TestMCPServerIsChanged(t *testing.T) {
 func TestMCPLogoutWithoutALogin(t *testing.T) {
 	for kind, says := range map[string]string{
 		"stdio":     "droid did not log out of the MCP server mine: it is a program that runs on your machine, so it has no login.",
-		"http":      "droid did not log out of the MCP server mine: clear_mcp_auth: droid: MCP server not found",
-		"not known": "droid did not log out of the MCP server mine: clear_mcp_auth: droid: MCP server not found",
+		"http":      "droid did not log out of the MCP server mine: MCP server not found",
+		"not known": "droid did not log out of the MCP server mine: MCP server not found",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			server := fakedroid.Fields{"name": "mine", "status": "connected", "source": "user"}

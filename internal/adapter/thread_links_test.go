@@ -527,6 +527,18 @@ func TestRewindWithoutFiles(t *testing.T) {
 	})
 }
 
+// A rewind that droid refuses says why and what to do, without a name of droid's protocol.
+func TestRewindThatIsRefused(t *testing.T) {
+	versions(t, func(t *testing.T, v fakedroid.Option) {
+		f := newFleet(t, v, repeats())
+		f.options = append(f.options, fakedroid.WithAnswer("droid.execute_rewind", func(map[string]any) (any, string) { return nil, "ENOSPC: no space left on device, write" }))
+		e := begin(t, f.start)
+		require.Equal(t, "end_turn", e.run("one"))
+		require.Equal(t, "end_turn", e.run("/rewind 1"))
+		require.Contains(t, e.messages(), "The session was not rewound: ENOSPC: no space left on device, write. Make room on the disk, or have your quota raised.")
+	})
+}
+
 // TestTitleWaitsForARewind: a droid that goes over into the session which it makes would name either one of the two, and
 // not say which (0.225.2).
 func TestTitleWaitsForARewind(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -30,7 +31,6 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.Shown()
 	}
-	s.explain(s.show.Unexplained(ev))
 	s.tellHeard(s.show.Event(s.moment(), ev, files)...)
 	s.heed(ev, files)
 }
@@ -48,11 +48,9 @@ func (s *Session) tellHeard(things ...protocol.Update) {
 	}
 }
 
-// explain tells why edits failed, once that was read beside the owner.
-func (s *Session) explain(failed []show.FailedEdit) {
-	if len(failed) == 0 {
-		return
-	}
+// explain tells why edits failed, once that was read beside the owner. What is held waits for that, so that all of a turn is told
+// before its response.
+func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 	var calls []string
 	for _, e := range failed {
 		calls = append(calls, quirks.RawID(e.ID))
@@ -61,16 +59,23 @@ func (s *Session) explain(failed []show.FailedEdit) {
 	id, _ := s.prompts.Running()
 	p := s.prompts.Get(id) // nil in a turn of droid's own
 	s.Go(func(t *owner.Task) {
+		defer func() {
+			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
+				s.readNoMore()
+			}
+		}()
 		var results map[string]string
 		t.Beside(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
-		if p != nil && p.cancelled {
-			return // it has its response, which is the last of a cancelled turn
+		events := s.fileCalls.Release(held)
+		if events == nil {
+			return // droid has ended meanwhile, or the session
 		}
 		for _, e := range failed {
-			if why := results[quirks.RawID(e.ID)]; why != "" {
+			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
 				s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 			}
 		}
+		s.apply(events)
 	})
 }
 

@@ -384,8 +384,8 @@ func (w *world) atRest() {
 		waits := 0
 		for _, p := range w.droids {
 			if p.win == win && !p.ended() {
-				for _, n := range p.asked {
-					if n == 1 {
+				for _, ask := range p.asked {
+					if ask.isOpen() {
 						waits++
 					}
 				}
@@ -498,8 +498,8 @@ func (w *world) finish() {
 	}
 	w.mu.Lock()
 	for _, p := range w.droids {
-		for _, n := range p.asked {
-			if n == 1 && !p.ended() {
+		for _, ask := range p.asked {
+			if ask.isOpen() && !p.ended() {
 				w.breaks("a question of droid's has no answer: window %d", p.win.n)
 			}
 		}

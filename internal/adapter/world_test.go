@@ -175,8 +175,8 @@ type worldDroid struct {
 	name     string
 	client   *droid.Client
 	kill     func()
-	d        *fakedroid.Droid // touched by its goroutine
-	asked    map[string]int   // answers to its questions, by id; one that it has taken back itself is not there
+	d        *fakedroid.Droid  // touched by its goroutine
+	asked    map[string]*askOf // its questions, by id
 	children int
 	session  string
 	of       *threadOf // whose children these are
@@ -189,6 +189,14 @@ type worldDroid struct {
 	spawned  []spawned
 	crashed  bool
 }
+
+// askOf is a question of droid's.
+type askOf struct {
+	answered bool
+	resolved bool // droid says so, of what it got an answer to or an interrupt for; an answer may cross that
+}
+
+func (a *askOf) isOpen() bool { return !a.answered && !a.resolved }
 
 func (w *world) breaks(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf(format, args...))
@@ -292,7 +300,7 @@ func goroutines() int {
 func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
-	p := &worldDroid{w: w, win: win, asked: map[string]int{}, modern: v == fakedroid.V0225}
+	p := &worldDroid{w: w, win: win, asked: map[string]*askOf{}, modern: v == fakedroid.V0225}
 	p.client = droid.NewClientWithSettings(stdout, tapped{stdin, p.told}, func(data []byte) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -404,9 +412,10 @@ func (p *worldDroid) told(line []byte) {
 		}
 	}
 	if m.Type == "response" {
-		p.asked[m.ID]++
-		if p.asked[m.ID] > 2 {
-			w.breaks("droid got another answer to its question: %s", line)
+		if ask := p.asked[m.ID]; ask == nil || ask.answered {
+			w.breaks("droid got an answer to what it does not ask: %s", line)
+		} else {
+			ask.answered = true
 		}
 		if strings.Contains(string(line), `"proceed`) {
 			if w.allowed--; w.allowed < 0 {
@@ -431,7 +440,7 @@ func (w *world) counts() {
 	}
 }
 
-// said hears what a droid says. A question is counted once, its answer again.
+// said hears what a droid says.
 func (p *worldDroid) said(line []byte) {
 	p.w.mu.Lock()
 	p.w.note(p.name, "says", line)
@@ -448,10 +457,10 @@ func (p *worldDroid) said(line []byte) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	if m.Type == "request" {
-		p.asked[m.ID] = 1
+		p.asked[m.ID] = new(askOf)
 	}
-	if id := m.Params.Notification.RequestID; m.Params.Notification.Type == "permission_resolved" && p.asked[id] == 1 {
-		p.asked[id] = 0 // an interrupt has resolved it
+	if ask := p.asked[m.Params.Notification.RequestID]; m.Params.Notification.Type == "permission_resolved" && ask != nil {
+		ask.resolved = true
 	}
 	if m.Params.Notification.Type == "tool_result" {
 		p.worked(m.Params.Notification.Content)

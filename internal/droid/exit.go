@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"droid-acp/internal/droid/stream"
 )
@@ -22,13 +25,20 @@ type ExitError struct {
 	Err       error    // what else is known, such as a failed write
 }
 
-// Error names the cause and what droid wrote to stderr.
+// Error names the cause and what droid wrote to stderr, without droid's source.
 func (e *ExitError) Error() string {
-	if len(e.Stderr) == 0 {
+	said := slices.DeleteFunc(slices.Clone(e.Stderr), sourceLine().MatchString)
+	if len(said) == 0 {
 		return e.cause()
 	}
-	return e.cause() + ": " + strings.Join(e.Stderr, "\n")
+	return e.cause() + ": " + strings.Join(said, "\n")
 }
+
+// sourceLine matches what Bun, which droid is, prints around the error that ends it (0.215, 0.225): lines of the source
+// with their numbers, a mark below one, fields of the error and the stack.
+var sourceLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^ *(\d+ \|.*|\^|(path|dest|syscall|errno|code): .*|at .*:\d+:\d+\)?)$`)
+})
 
 func (e *ExitError) cause() string {
 	var b strings.Builder

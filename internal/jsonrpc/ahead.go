@@ -2,16 +2,22 @@ package jsonrpc
 
 import (
 	"io"
+	"os"
 	"sync"
+
+	"droid-acp/internal/sys/child"
 )
 
-// maxAhead is how many bytes are read ahead: more than a pipe or a socket holds of a peer that has gone.
+// maxAhead is how many bytes are read ahead. Where the system cannot say that the peer has gone, its end is noticed if no
+// more than this is before it.
 const maxAhead = 1 << 20
 
 // Ahead reads an input, and on while its reader is held up, so that the input's end is noticed behind what is not yet
 // wanted. Read is for one goroutine, which may call Look.
 type Ahead struct {
-	in io.Reader
+	in    io.Reader
+	ended func()
+	watch sync.Once // for the end behind more than maxAhead
 
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -21,9 +27,10 @@ type Ahead struct {
 	wanted bool   // that it goes on
 }
 
-// NewAhead makes one. It reads nothing before Read or Look.
-func NewAhead(in io.Reader) *Ahead {
-	a := &Ahead{in: in}
+// NewAhead makes one. It reads nothing before Read or Look. It calls ended at most once, when Look has found that the
+// peer writes nothing more.
+func NewAhead(in io.Reader, ended func()) *Ahead {
+	a := &Ahead{in: in, ended: sync.OnceFunc(ended)}
 	a.more = sync.NewCond(&a.mu)
 	return a
 }
@@ -47,8 +54,11 @@ func (a *Ahead) Read(p []byte) (int, error) {
 	return a.in.Read(p)
 }
 
-// Look reads beside the caller, up to maxAhead, until Read is called. ended is called at the input's end.
-func (a *Ahead) Look(ended func()) {
+// Look reads beside the caller, up to maxAhead, until Read is called.
+func (a *Ahead) Look() {
+	if f, ok := a.in.(*os.File); ok {
+		a.watch.Do(func() { child.OnWriterGone(f, a.ended) })
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wanted = true
@@ -63,7 +73,7 @@ func (a *Ahead) Look(ended func()) {
 		over := a.err != nil
 		a.mu.Unlock()
 		if over {
-			ended()
+			a.ended()
 		}
 	}()
 }

@@ -79,9 +79,10 @@ type Options struct {
 func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	options.MaxLine = cmp.Or(options.MaxLine, maxLine)
 	c := &Conn{
-		in: NewAhead(in), out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
+		out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
+	c.in = NewAhead(in, func() { c.update((*state).leave) })
 	c.out.most = cmp.Or(options.Unread, maxBytes)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.out.Run()
@@ -237,7 +238,7 @@ func (c *Conn) arrive(it item) bool {
 		if !full {
 			return !stopped
 		}
-		c.in.Look(func() { c.update((*state).leave) })
+		c.in.Look()
 		<-c.space
 	}
 }

@@ -106,6 +106,11 @@ func (n *Normalizer) openCall(raw, name string) *openCall {
 	return c
 }
 
+// Open reports whether the call of this id has begun and not ended.
+func (n *Normalizer) Open(id string) bool {
+	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.id == id })
+}
+
 // touch notes that droid works on c. It reports false if that showed that the turn
 // of c was over, so that c has ended, too.
 func (n *Normalizer) touch(c *openCall) bool {

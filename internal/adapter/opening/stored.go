@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -203,7 +204,7 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 	}
 	p := droid.LoadParams{SessionID: open.ID, MessageLimit: open.Messages}
 	if made := open.Copy; made != nil {
-		info, err := client.Load(ctx, p)
+		info, err := o.load(ctx, client, p)
 		if err != nil {
 			return nil, err
 		}
@@ -215,14 +216,25 @@ func (o *Opener) OpenIn(ctx context.Context, client *droid.Client, servers []str
 	}
 	p.MCPServers = servers
 	if open.CWD == "" {
-		return client.Load(ctx, p)
+		return o.load(ctx, client, p)
 	}
 	if err := o.place(ctx, p.SessionID, open.CWD, open.Held); err != nil {
 		return nil, err
 	}
-	info, err := client.Load(ctx, p)
+	info, err := o.load(ctx, client, p)
 	if err == nil && info.CWD != "" && !o.sameDirectory(ctx, info.CWD, open.CWD) {
 		return nil, elsewhere(open.CWD, info.CWD, "droid does not go on there.")
+	}
+	return info, err
+}
+
+// load has a process load a session. Where droid cannot read the session's file, the error names that.
+func (o *Opener) load(ctx context.Context, client *droid.Client, p droid.LoadParams) (*stream.SessionInfo, error) {
+	info, err := client.Load(ctx, p)
+	if refused, ok := errors.AsType[*stream.RPCError](err); ok && strings.HasPrefix(refused.Message, "Invalid session file") { // 0.99 to 0.225
+		if path, err := ofSession(ctx, o, "Store.Find", p.SessionID, o.cfg.Store.File); err == nil {
+			refused.Message += ". Restore the file " + path + " from a backup, or move it away"
+		}
 	}
 	return info, err
 }

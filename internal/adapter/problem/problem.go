@@ -115,7 +115,7 @@ func NotDone(w Work, err error) *acp.RequestError {
 	case errors.As(err, &refused):
 		return Internal("droid_refused", "droid refused "+w.refused+": "+diagnosis.Refusal(refused.Message))
 	case errors.As(err, &exit):
-		return Internal("droid_crashed", diagnosis.Sentence(exit)+" This happened while it "+w.while+". Try again.")
+		return Internal("droid_crashed", diagnosis.Ended(exit)+" This happened while it "+w.while+". Try again.")
 	case errors.Is(err, files.ErrHangs):
 		return Internal("disk_silent", err.Error()+".")
 	case errors.Is(err, context.Canceled):
@@ -147,7 +147,7 @@ func NotOpened(id string, err error) *acp.RequestError {
 	case errors.As(err, &exit) && !exit.Started:
 		return NotStarted(exit)
 	case errors.As(err, &exit):
-		return Internal("droid_exited", diagnosis.Sentence(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
+		return Internal("droid_exited", diagnosis.Ended(exit)+" This happened while it opened the session. Try again; if droid ends again, "+diagnosis.MoreWords())
 	}
 	return NotDone(Opening, err)
 }
@@ -250,7 +250,7 @@ func KeepsCrashing(last error) *acp.RequestError {
 func crashText(err error, unknown string) string {
 	var exit *droid.ExitError
 	if errors.As(err, &exit) {
-		return diagnosis.Sentence(exit)
+		return diagnosis.Ended(exit)
 	}
 	return unknown
 }

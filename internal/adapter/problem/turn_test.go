@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/quirks"
 )
@@ -56,4 +57,18 @@ func TestRejectedRequestEndsWithItsCause(t *testing.T) {
 			require.True(t, strings.HasSuffix(told.Message, "400 "+cause), told.Message)
 		}
 	}
+}
+
+// A turn that droid could not store may have failed before the model was asked.
+func TestTurnThatIsNotStored(t *testing.T) {
+	said := Text(Turn(&quirks.Failure{Typed: true, Reason: string(diagnosis.NotPersisted), Message: "ENOSPC: no space left on device, write"}, false))
+	require.Contains(t, said, "it may have done only part of the work")
+	require.Contains(t, said, "Make room on the disk")
+}
+
+// A droid that dies because of a file says what to do about that.
+func TestCrashBecauseOfAFile(t *testing.T) {
+	said := Text(Crash(&droid.ExitError{Code: 1, Started: true, Stderr: []string{"Critical error: ENOSPC: no space left on device, write"}}, false))
+	require.Equal(t, "droid exited with code 1: Critical error: ENOSPC: no space left on device, write. Make room on the disk, or have your quota raised. "+
+		"The next prompt starts droid again and continues this session.", said)
 }

@@ -146,7 +146,7 @@ var modelRemedies = map[Kind]string{
 	ModelRejected:       "The provider rejected the request.",
 	ProcessExit:         "droid was ended while it worked. Send the prompt again; droid is started anew if need be.",
 	PromptRejected:      "droid did not begin with this prompt. If a hook of yours for UserPromptSubmit refuses it, look at that; else send the prompt again.",
-	NotPersisted:        "droid did the work but could not write it into its session file, so a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",
+	NotPersisted:        "droid could not write this turn into its session file: it may have done only part of the work, and a later load may lack it. Make room on the disk and see that ~/.factory can be written to.",
 	NoApprover:          "droid wanted to ask for a permission and took nobody to be there. Load the session again and send the prompt again, or open a new session.",
 	BadSchema:           "The JSON schema that the answer was to follow is none that droid takes; the model was not asked.",
 	NotInForm:           notInForm,

@@ -138,6 +138,28 @@ func TestCrash(t *testing.T) {
 	require.Contains(t, Exit(&droid.ExitError{Code: -1, Signal: "SIGTRAP", Stderr: []string{"panic(main thread): Segmentation fault at address 0x0", oh}}).Remedy, crashed)
 }
 
+// Bun prints the source around an error that ends droid: users read the error, and what to do about a file.
+func TestExitWithSource(t *testing.T) {
+	const said = `Failed to initialize telemetry client: EROFS: read-only file system, mkdir '/h/.factory'
+2576 |   }
+2577 |
+2581 |       fs.mkdirSync(factoryDir, { recursive: true });
+                ^
+EROFS: read-only file system, mkdir '/h/.factory'
+    path: "/h/.factory",
+ syscall: "mkdir",
+   errno: -30,
+    code: "EROFS"
+      at ensureSessionsDirectory (src/services/SessionService.ts:2581:10)
+      at new ir (src/services/SessionService.ts:1008:10)
+      at src/entrypoints/exec/run.ts:122:34
+Bun v1.3.9 (Linux x64 baseline)`
+	got := Exit(&droid.ExitError{Code: 1, Stderr: strings.Split(said, "\n")}).Error()
+	require.Equal(t, "droid exited with code 1 before it said anything: Failed to initialize telemetry client: EROFS: read-only file system, mkdir '/h/.factory'\n"+
+		"EROFS: read-only file system, mkdir '/h/.factory'\nBun v1.3.9 (Linux x64 baseline). "+
+		"Have its file system mounted so that it can be written, or set HOME to a directory elsewhere.", got)
+}
+
 func TestGroups(t *testing.T) {
 	for kind, want := range map[string]Group{
 		"droid_not_found":      NotInstalled,

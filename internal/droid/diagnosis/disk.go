@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"droid-acp/internal/droid"
 )
 
 // Unusable says what to do where a file or a directory of the user's cannot be read or
@@ -50,12 +52,26 @@ var codes = map[string]error{
 // file's fault.
 func Refusal(said string) string {
 	said = strings.TrimSuffix(said, ".")
-	m := refusal().FindStringSubmatch(said)
-	if m == nil {
-		return said
-	}
-	if remedy := Unusable(filepath.Clean(m[2]), codes[m[1]]); remedy != "" {
+	if remedy := fileRemedy(said); remedy != "" {
 		return said + ". " + remedy
 	}
 	return said
+}
+
+// Ended is how droid ended, with what to do where it was a file's fault.
+func Ended(err *droid.ExitError) string {
+	text := Sentence(err)
+	if remedy := fileRemedy(text); remedy != "" {
+		text += " " + remedy
+	}
+	return text
+}
+
+// fileRemedy says what to do about the file of which droid tells, "" where it tells of none.
+func fileRemedy(said string) string {
+	m := refusal().FindStringSubmatch(said)
+	if m == nil {
+		return ""
+	}
+	return Unusable(filepath.Clean(m[2]), codes[m[1]])
 }

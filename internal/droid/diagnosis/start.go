@@ -123,7 +123,7 @@ const noCommand = 127
 
 // Exit explains that droid ended before it could be used.
 func Exit(err *droid.ExitError) *Trouble {
-	crash := crashOf(err)
+	crash, file := crashOf(err), fileRemedy(err.Error())
 	switch {
 	case err.Code == noCommand && !err.Started && strings.Contains(strings.Join(err.Stderr, "\n"), "node"):
 		return &Trouble{Exited, Sentence(err), "This droid is a script that needs Node. Put node into the PATH of the editor, or install droid as a program. " + InstallWords()}
@@ -131,6 +131,8 @@ func Exit(err *droid.ExitError) *Trouble {
 		return &Trouble{Exited, Sentence(err), "This processor lacks instructions that this build of droid uses. npm has builds for older processors: " + InstallWords()}
 	case crash != "":
 		return &Trouble{Exited, Sentence(err), "droid itself crashed (" + crash + "). Try again; if it crashes again, a newer droid may help. " + UpdateIt(cmp.Or(err.Path, "droid"))}
+	case file != "":
+		return &Trouble{Exited, Sentence(err), file}
 	}
 	return &Trouble{Exited, Sentence(err), TryIt(cmp.Or(err.Path, "droid"))}
 }

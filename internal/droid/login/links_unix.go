@@ -29,6 +29,7 @@ type hearing struct {
 	env     []string    // for droid
 	links   chan string // nil when nothing is heard
 	dir     *files.TempDir
+	removes []string // its path, for who may have to remove it
 	pipe    *os.File
 	reading *sync.WaitGroup
 }
@@ -63,6 +64,7 @@ func newHearing(env []string) (h hearing, err error) {
 		return h, err
 	}
 	h.env = append(env[:len(env):len(env)], "PATH="+h.dir.Path+string(os.PathListSeparator)+path)
+	h.removes = []string{h.dir.Path}
 	h.links, h.reading = make(chan string, 8), new(sync.WaitGroup)
 	h.reading.Go(h.read)
 	return h, nil

@@ -55,7 +55,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
 	hearing := hearLinks(child.Environment(c.Env, envAutoUpdate, "false"), log)
-	process, err := c.start(hearing.env)
+	process, err := c.start(hearing)
 	if err != nil {
 		hearing.close()
 		return nil, fmt.Errorf("starting droid %s: %w", c.Path, err)
@@ -72,14 +72,15 @@ func (c Command) Start(log *zap.Logger) (*Process, error) {
 // hold it open for ever.
 const drainTime = 500 * time.Millisecond
 
-// start starts the process with this environment. A browser that it opens is none of its
+// start starts the process. A browser that it opens is none of its
 // family: on Unix droid starts that in a session of its own.
-func (c Command) start(env []string) (*Process, error) {
+func (c Command) start(h hearing) (*Process, error) {
 	dir, err := files.MakeEmptyDir() // in a project's directory it would run what that brings
 	if err != nil {
 		return nil, err
 	}
-	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: env, NoJob: true})
+	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: h.env, NoJob: true,
+		Removes: append(h.removes, dir.Path)})
 	if err != nil {
 		return nil, errors.Join(err, dir.Remove())
 	}

@@ -134,6 +134,11 @@ func (s *Store) Find(id string) (Session, error) {
 	})
 }
 
+// File is the path of a session's file, of several that of the one that was used last. The error is as in Find.
+func (s *Store) File(id string) (string, error) {
+	return fromCopies(s, id, func(c candidate) (string, error) { return c.path(), nil })
+}
+
 // fromCopies is what read finds in the file of a session; of several in the one that was used last and
 // can be read. The error is that of reading the store, or a *NotFoundError.
 func fromCopies[T any](s *Store, id string, read func(c candidate) (T, error)) (none T, err error) {

@@ -26,7 +26,8 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 	w := &way{ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
-		ahead, left := jsonrpc.NewAhead(in), make(chan struct{})
+		left := make(chan struct{})
+		ahead := jsonrpc.NewAhead(in, func() { close(left) })
 		lines := jsonrpc.NewLines(ahead, r.max, func([]byte) {})
 		var waiting []byte // whole lines on the way out
 		for {
@@ -54,7 +55,7 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 				continue
 			}
 			if out == r.far { // what the far side said last may wait for a slow editor
-				ahead.Look(func() { close(left) })
+				ahead.Look()
 			}
 			select {
 			case <-full:

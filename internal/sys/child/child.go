@@ -47,6 +47,9 @@ type Command struct {
 	// by itself, and when the program is told to end, all that it started ends, too, also
 	// in groups of their own. Terminate asks the program alone.
 	Tree bool
+	// Removes are directories, by their absolute paths, that are removed on Unix when this program dies before the
+	// command has ended. It is for what the command alone uses.
+	Removes []string
 	// NoJob lets what the program starts on Windows live on, as a browser is to.
 	NoJob bool
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,11 +170,14 @@ func TestRun(t *testing.T) {
 	require.Equal(t, "out\n", out.String())
 }
 
-// envOwner makes the test program one that starts a program and waits.
+// envOwner makes the test program one that starts a program and waits. It is a directory of the program's.
 const envOwner = "CHILD_TEST_OWNER"
 
 func ownAndWait() {
-	p, err := Start(Command{Path: "sh", Args: []string{"-c", "trap '' TERM HUP; sleep 1000 <&- >&2 & echo begun >&2; wait"}})
+	p, err := Start(Command{
+		Path: "sh", Args: []string{"-c", "trap '' TERM HUP; sleep 1000 <&- >&2 & echo begun >&2; wait"},
+		Removes: []string{os.Getenv(envOwner)},
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -183,10 +187,12 @@ func ownAndWait() {
 	os.Exit(0)
 }
 
-// All of the group ends when its owner is killed and can do nothing about it.
+// All of the group ends when its owner is killed and can do nothing about it, and what is the program's alone is removed.
 func TestGroupEndsWithItsOwner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "-a b")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "c"), 0o700))
 	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), envOwner+"=1")
+	owner.Env = append(os.Environ(), envOwner+"="+dir)
 	out, err := owner.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, owner.Start())
@@ -197,5 +203,8 @@ func TestGroupEndsWithItsOwner(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, owner.Process.Kill())
 	require.Error(t, owner.Wait())
-	require.Eventually(t, func() bool { return !inGroup(group) }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dir)
+		return !inGroup(group) && os.IsNotExist(err)
+	}, 20*time.Second, 5*time.Millisecond)
 }

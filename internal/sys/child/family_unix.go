@@ -14,10 +14,10 @@ import (
 )
 
 // guardScript is what the guard runs: it waits for the end of its input, asks its process group to end, so that the
-// program can end what it has started in groups of their own, and two seconds later kills it, itself included. The input
-// ends when our process dies, however it dies. The guard ignores the polite signals that terminate sends, and
+// program can end what it has started in groups of their own, and two seconds later kills it, itself included. Before that
+// it removes the directories that it was given. The input ends when our process dies, however it dies. The guard ignores the polite signals that terminate sends, and
 // writes a line when it does.
-const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s TERM 0; sleep 2; kill -s KILL 0`
+const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s TERM 0; sleep 2; rm -rf -- "$@"; kill -s KILL 0`
 
 // family is a program with the processes that it started.
 //
@@ -43,7 +43,7 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 	defer f.mu.Unlock()
 	f.tree, f.below = c.Tree, tree{}
 	endWithThread(cmd.SysProcAttr, syscall.SIGKILL)
-	if guard, alive, err := startGuard(); err == nil {
+	if guard, alive, err := startGuard(c.Removes); err == nil {
 		f.guard, f.alive = guard, alive
 		cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pgid = true, guard.Process.Pid
 		endWithThread(cmd.SysProcAttr, syscall.SIGTERM) // the guard sees to the rest
@@ -57,8 +57,8 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 }
 
 // startGuard starts a guard and waits until it ignores polite signals. The guard
-// lives until it is killed or alive is closed.
-func startGuard() (guard *exec.Cmd, alive *os.File, err error) {
+// lives until it is killed or alive is closed; then it removes the directories.
+func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
 	shell, err := Find("sh")
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func startGuard() (guard *exec.Cmd, alive *os.File, err error) {
 		return nil, nil, err
 	}
 	defer input.Close() // the guard has its own
-	guard = exec.Command(shell, "-c", guardScript)
+	guard = exec.Command(shell, append([]string{"-c", guardScript, "sh"}, removes...)...)
 	guard.Stdin = input
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	ready, err := guard.StdoutPipe()

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// writerGone is the event that the writer of a socket has closed its side; that of a pipe is a hangup.
+const writerGone = unix.POLLRDHUP
+
 // pipe is the reading end of a pipe which Go's poller does not know: that would be woken by each write,
 // also while nobody reads. It has an epoll of its own, which tells one event each time that it is asked
 // to, and which Go's poller knows.
