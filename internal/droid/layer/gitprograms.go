@@ -80,7 +80,7 @@ func (r *reader) git(cwd, home string) {
 	})}
 	for dir := cwd; ; dir = filepath.Dir(dir) {
 		if dir != home {
-			g.tree(dir)
+			g.workTree(dir)
 			g.bare(dir)
 		}
 		if isRepository(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
@@ -89,8 +89,8 @@ func (r *reader) git(cwd, home string) {
 	}
 }
 
-// tree reads the repository of a working tree, if there is one.
-func (g *gitReader) tree(dir string) {
+// workTree reads the repository of a working tree, if there is one.
+func (g *gitReader) workTree(dir string) {
 	own := dir + "/.git"
 	info, err := os.Stat(own)
 	switch {
@@ -100,7 +100,7 @@ func (g *gitReader) tree(dir string) {
 	default:
 		data, err := files.Read(own, MaxFile)
 		if err != nil {
-			g.blind(Unread, own, fmt.Sprintf("cannot be read: %v", err), own+err.Error())
+			g.unread(Unread, own, err)
 			return
 		}
 		if target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: "); ok {
@@ -136,21 +136,21 @@ func (g *gitReader) repository(repository, dir string) {
 	}
 	g.seen[id] = true
 	if len(g.seen) > mostRepositories {
-		g.blind(Unread, repository, "cannot be read: it is one of too many repositories", repository)
+		g.unread(Unread, repository, errTooManyRepositories)
 		return
 	}
 	common := repository
 	if data, err := files.Read(repository+"/commondir", MaxFile); err == nil {
 		common = below(repository, strings.TrimRight(string(data), "\r\n"))
 	} else if !isAbsent(err) {
-		g.blind(Unread, repository+"/commondir", fmt.Sprintf("cannot be read: %v", err), repository+err.Error())
+		g.unread(Unread, repository+"/commondir", err)
 	}
 	var settings []gitSetting
 	for _, path := range []string{common + "/config", repository + "/config.worktree"} {
 		more, file, err := readGitConfig(path, g.home, 0)
 		settings = append(settings, more...)
 		if err != nil {
-			g.unread(file, err)
+			g.unclear(Unread, filepath.Clean(file), fmt.Sprintf("cannot be read: %v", err))
 		}
 	}
 	fetches := slices.ContainsFunc(settings, func(s gitSetting) bool {
@@ -180,14 +180,8 @@ func (g *gitReader) repository(repository, dir string) {
 	g.within(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
 }
 
-// unread adds a file that git reads and this program cannot.
-func (g *gitReader) unread(path string, err error) {
-	whole := path + err.Error()
-	if info, missing := os.Stat(path); missing == nil && !info.IsDir() {
-		_, whole, _ = g.contents(path, info)
-	}
-	g.blind(Unread, filepath.Clean(path), fmt.Sprintf("cannot be read: %v", err), whole)
-}
+// errTooManyRepositories is why a repository was not read.
+var errTooManyRepositories = errors.New("it is one of too many repositories")
 
 // runs reports whether a setting of a repository has git start something that its user did not set themselves.
 func (g *gitReader) runs(s gitSetting, fetches bool) bool {
@@ -225,9 +219,9 @@ func (g *gitReader) hooks(dir string, fetches bool) {
 		if err != nil || info.IsDir() {
 			continue
 		}
-		_, whole, _ := g.contents(path, info)
+		_, whole, err := g.contents(path)
 		path = filepath.Clean(path)
-		g.add(Item{Kind: GitProgram, Name: "hook " + name, Does: path, File: path, whole: whole})
+		g.add(Item{Kind: GitProgram, Name: "hook " + name, Does: path, File: path, whole: whole, Unread: err != nil})
 	}
 }
 
@@ -253,11 +247,11 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 			links, err = gitLinks(data, sha256)
 		}
 		if err != nil {
-			g.unread(index, err)
+			g.unclear(Unread, filepath.Clean(index), fmt.Sprintf("cannot be read: %v", err))
 		}
 		for _, link := range links {
 			for _, tree := range trees {
-				g.tree(below(tree, link))
+				g.workTree(below(tree, link))
 			}
 		}
 	}
