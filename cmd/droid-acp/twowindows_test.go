@@ -106,6 +106,7 @@ func asksAndWorks(d *fakedroid.Droid, s *fakedroid.Subagent) error {
 func windowsOptions() []fakedroid.Option {
 	status := "connected"
 	return []fakedroid.Option{
+		fakedroid.WithSessions(&fakedroid.Sessions{TakesAny: true}),
 		fakedroid.WithAnswer("droid.list_mcp_servers", func(map[string]any) (any, string) {
 			return fakedroid.Fields{"servers": []any{fakedroid.Fields{"name": "mine", "status": status, "source": "user", "serverType": "stdio"}}}, ""
 		}),

@@ -28,17 +28,13 @@ type shownProject struct {
 // showed notes that the user is being shown what the project brings.
 func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
 
-// tellLeftOut tells what the process leaves out, once, and with the first prompt where the client would not show it
-// before.
+// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.
 func (s *Session) tellLeftOut() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
 	}
 	project := trust.Project{Layer: *client.Without()}
-	if project.In(s.shown.sums) {
-		return
-	}
 	s.showed(project)
 	others := ""
 	if client.Without().HidesServers() {
@@ -117,7 +113,9 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 				return true, err
 			}
 			replaced = true
-			s.tellLeftOut()
+			if !project.In(s.shown.sums) {
+				s.tellLeftOut()
+			}
 		}
 	}
 	return replaced, problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")

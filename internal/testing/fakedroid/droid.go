@@ -365,6 +365,9 @@ func (d *Droid) load(id string, params map[string]any) error {
 	}
 	name, _ := params["sessionId"].(string)
 	found, ok := d.sessions.find(name)
+	if !ok && d.sessions.TakesAny {
+		found, ok = stored{settings: d.settings}, true
+	}
 	if !ok {
 		return d.ReplyError(id, codeNotFound, "Session not found")
 	}

@@ -15,6 +15,8 @@ type Sessions struct {
 	// Directory tells where the file of a session says that it goes on, "" where it was
 	// begun. It is nil where sessions have no files.
 	Directory func(id string) string
+	// TakesAny makes a load of an unknown session find an empty one, for a fake that is a process of its own.
+	TakesAny bool
 
 	mu    sync.Mutex
 	all   map[string]*stored
