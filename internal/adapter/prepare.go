@@ -60,7 +60,7 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 	if _, err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
 		return err
 	}
-	for replaced := true; replaced; {
+	for range mostLooks {
 		if err := s.inItsMode(ctx, t); err != nil {
 			return err
 		}
@@ -73,11 +73,11 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 			return err
 		}
 		// The project may have changed over that. Nothing is waited for behind this look.
-		if replaced, err = p.trust(ctx, t); err != nil || ctx.Err() != nil {
+		if replaced, err := p.trust(ctx, t); err != nil || ctx.Err() != nil || !replaced {
 			return err
 		}
 	}
-	return nil
+	return projectChanges()
 }
 
 // renew ends the droid of a prompt that begins where it must be replaced.

@@ -118,7 +118,12 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			}
 		}
 	}
-	return replaced, problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
+	return replaced, projectChanges()
+}
+
+// projectChanges answers a prompt before which no two looks at the project came to the same.
+func projectChanges() *acp.RequestError {
+	return problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
 }
 
 // lookAtProject looks at the project for a droid that runs, which is nil where none does.

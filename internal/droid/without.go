@@ -342,9 +342,10 @@ func (c *Client) Given() layer.Layer {
 }
 
 // MissesTexts reports whether the process does not know of a command, a skill or a subagent as it is now: it has read
-// them at its start, and watches no files.
+// them at its start, and watches no files. One before 0.215 has no commands, and goes on.
 func (c *Client) MissesTexts(now layer.Layer) bool {
-	return c.own != nil && c.Given().Texts != now.Texts
+	given := c.given.Load()
+	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
 }
 
 // StartedWithout is what the process was started without, see Command.

@@ -159,7 +159,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 			o.log.Warn("droid hangs; another one opens the session")
 		case !command.Must() && client.TakesRuntime() && cannotTake(err):
 			o.log.Warn("droid does not start when it is to take MCP servers; they are passed with the session", zap.Error(err))
-			command.Runtime, command.Without = false, nil
+			command.Runtime, command.Without, command.Project = false, nil, nil
 		default:
 			return nil, nil, refusal(command.Without, err, err)
 		}

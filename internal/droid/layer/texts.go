@@ -25,7 +25,7 @@ func TextStamp(cwd, home string) uint64 {
 					if left--; err != nil || left < 0 {
 						return fs.SkipAll
 					}
-					if info, err := os.Stat(path); err == nil {
+					if info, err := os.Stat(path); err == nil && !info.IsDir() {
 						_, _ = h.Write([]byte(path)) // it never fails
 						_ = binary.Write(h, binary.LittleEndian, [...]int64{info.ModTime().UnixNano(), info.Size(), int64(info.Mode())})
 					}
