@@ -420,6 +420,13 @@ func TestEditsThroughLinksNameTheRealFile(t *testing.T) {
 					require.NoError(t, err)
 					require.Contains(t, []string{"line one\nline 2\nline three\n", "new\n"}, string(text), "it is where the request said")
 				}
+				require.NoError(t, os.MkdirAll(filepath.Join(h.dir, "deep"), 0o755))
+				require.NoError(t, os.Symlink(filepath.Join(h.dir, "deep"), filepath.Join(h.work, "deep."+files)))
+				model.On("above", modelserver.Step{Text: "I change it. ", Tools: []modelserver.ToolCall{toCreate(h.work+"/deep."+files+"/../up."+files, "new\n")}}, modelserver.Step{Text: "Changed."})
+				require.Nil(t, s.prompt("above").end(turnLimit).Err)
+				_, err := os.Stat(filepath.Join(h.dir, "up."+files))
+				require.Equal(t, h.version == oldDroid, err == nil, "0.99 goes up from where the link leads")
+				require.Contains(t, string(s.asked()[len(s.asked())-1].ToolCall), `"title":"Create `+filepath.Join(h.dir, "up."+files)+" (linked from ")
 				c.onPermission(func(p permission) string {
 					require.NoError(t, os.Remove(swapped))
 					require.NoError(t, os.Symlink(bashrc, swapped))

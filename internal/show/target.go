@@ -24,14 +24,21 @@ func (v *View) RequestedPaths(ev quirks.Event) (requested []string) {
 	return requested
 }
 
-// requestedPaths are those of one tool, each once.
+// requestedPaths are those of one tool, each once. A path with ".." in it is there twice, as it is and cleaned: droid 0.99 leaves
+// it to the system, for which a/.. is another directory where a is a link, and 0.225 cleans it (seen).
 func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []string) {
 	add := func(path string) {
 		if path == "" {
 			return
 		}
-		if path = paths.Absolute(cwd, path); !slices.Contains(requested, path) {
-			requested = append(requested, path)
+		exact := path
+		if !filepath.IsAbs(path) {
+			exact = cwd + string(filepath.Separator) + path
+		}
+		for _, p := range []string{paths.Absolute(cwd, path), exact} {
+			if !slices.Contains(requested, p) && (p == filepath.Clean(p) || strings.Contains(p, "..")) {
+				requested = append(requested, p)
+			}
 		}
 	}
 	switch tool.Confirmation {
@@ -39,7 +46,7 @@ func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []stri
 		return nil
 	}
 	name, d := tool.ToolUse.Name, tool.Details
-	if toolOf(name).edits || !toolOf(name).far {
+	if !toolOf(name).far {
 		add(parseToolInput(tool.ToolUse.Input).FilePath)
 	}
 	for _, path := range EditedFiles(name, tool.ToolUse.Input, cwd) {
@@ -73,9 +80,12 @@ func (v *View) targets(tool stream.PermissionToolUse) []target {
 		if tool.Confirmation == "sandbox_violation" && !t.linked {
 			t.outside = false // droid says itself where it is
 		}
-		if t.real == "" || t.linked || t.outside {
+		clean := filepath.Clean(path)
+		switch {
+		case path != clean && t.real != "" && t.real == v.files[clean].Real: // the cleaned path is among them
+		case t.real == "" || t.linked || t.outside:
 			elsewhere = append(elsewhere, t)
-		} else {
+		default:
 			others = append(others, t)
 		}
 	}
@@ -88,7 +98,7 @@ func (v *View) targets(tool stream.PermissionToolUse) []target {
 // target is where one path leads. A link in the path of a session's directory itself is the user's own.
 func (v *View) target(path string) target {
 	t := target{path: path, real: v.files[path].Real, outside: true}
-	t.linked = t.real != "" && !paths.Same(path, t.real)
+	t.linked = t.real != "" && !paths.Same(filepath.Clean(path), t.real)
 	for _, dir := range v.directories {
 		real := v.files[dir].Real
 		if real == "" || t.real == "" || !paths.Below(real, t.real) {
@@ -108,7 +118,7 @@ func (v *View) showTargets(name string, targets []target, title string, shown *p
 	var named, sentences []string
 	retitle, real := false, make(map[string]string)
 	for _, t := range targets {
-		path := fileName(v.cwd, t.path)
+		path := visible.Exact(strings.TrimPrefix(t.path, v.cwd+string(filepath.Separator))) // with its ".."
 		said := markdown.Code(visible.Line(path))
 		switch {
 		case t.real == "":
@@ -124,7 +134,7 @@ func (v *View) showTargets(name string, targets []target, title string, shown *p
 				sentence += ", outside the session's directories"
 			}
 			sentences = append(sentences, sentence+".")
-			real[t.path] = t.real
+			real[filepath.Clean(t.path)] = t.real
 		default:
 			named = append(named, path)
 			if t.outside {

@@ -18,11 +18,12 @@ var ErrLinks = errors.New("too many symbolic links")
 var errKernel = errors.New("a link of the kernel's leads elsewhere for each process")
 
 // Resolve returns the path of the file that a write to an absolute path would reach, without symbolic links. Unlike
-// filepath.EvalSymlinks it follows a link to a file that does not exist: a write creates that file. It may hang.
+// filepath.EvalSymlinks it follows a link to a file that does not exist: a write creates that file. ".." is the
+// directory above the one that a link leads to. It may hang.
 func Resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)
-	resolved, rest := root, strings.TrimPrefix(filepath.Clean(path), root)
+	resolved, rest := root, strings.TrimPrefix(filepath.FromSlash(path), root)
 	for links := 0; rest != ""; {
 		var name string
 		name, rest, _ = strings.Cut(rest, string(filepath.Separator))

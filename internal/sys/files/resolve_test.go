@@ -3,6 +3,7 @@ package files
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,13 @@ func TestResolve(t *testing.T) {
 		got, err := Resolve(in(path))
 		require.NoError(t, err, path)
 		require.Equal(t, in(want), got, path)
+	}
+	got, err := Resolve(in("project") + "/deep/../.bashrc")
+	require.NoError(t, err)
+	require.Equal(t, in("home/.bashrc"), got, "as the kernel follows it")
+	if runtime.GOOS == "linux" {
+		_, err = Resolve("/proc/self/cwd/x")
+		require.ErrorIs(t, err, errKernel)
 	}
 	_, err = Resolve(in("project/loop/x"))
 	require.ErrorIs(t, err, ErrLinks)
