@@ -379,3 +379,68 @@ func TestFailedEditSaysWhy(t *testing.T) {
 		require.Contains(t, last(from, "create"), "new text")
 	})
 }
+
+// The project brings links to the user's home: the request for an edit names the file that would be written, and one that changes
+// while the user reads it is refused, with the editor's files and without.
+func TestEditsThroughLinksNameTheRealFile(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		for _, files := range []string{"disk", "editor"} {
+			t.Run(files, func(t *testing.T) {
+				bashrc, link := filepath.Join(h.dir, ".bashrc"), filepath.Join(h.work, "notes.md."+files)
+				require.NoError(t, os.WriteFile(bashrc, []byte(patchBefore), 0o644))
+				require.NoError(t, os.Symlink(bashrc, link))
+				require.NoError(t, os.Symlink(h.dir, filepath.Join(h.work, "build."+files)))
+				profile := ".profile." + files
+				swapped := filepath.Join(h.work, "swapped."+files)
+				require.NoError(t, os.WriteFile(swapped, []byte(patchBefore), 0o644))
+				c := startAgent(t, h)
+				var s session
+				if files == "editor" {
+					s = c.openWith(h, lateEditor(t, h, 0))
+				} else {
+					s = c.open(h)
+				}
+				for word, edit := range map[string]modelserver.ToolCall{
+					"link":      toEdit(link, "line two", "line 2"),
+					"directory": toCreate(filepath.Join(h.work, "build."+files, profile), "new\n"),
+				} {
+					real := map[string]string{"link": bashrc, "directory": filepath.Join(h.dir, profile)}[word]
+					for _, answer := range []func(permission) string{rejectOnce, allowOnce} {
+						c.onPermission(answer)
+						asked := len(s.asked())
+						model.On(word, modelserver.Step{Text: "I change it. ", Tools: []modelserver.ToolCall{edit}}, modelserver.Step{Text: "Changed."})
+						require.Nil(t, s.prompt(word).end(turnLimit).Err)
+						require.Len(t, s.asked(), asked+1)
+						call := string(s.asked()[asked].ToolCall)
+						require.Contains(t, call, fmt.Sprintf(`"title":"%s %s (linked from `, edit.Name, real), call)
+						require.Contains(t, call, fmt.Sprintf(`"path":%q`, real), call)
+						require.Contains(t, call, "outside the session's directories", call)
+					}
+					text, err := os.ReadFile(real)
+					require.NoError(t, err)
+					require.Contains(t, []string{"line one\nline 2\nline three\n", "new\n"}, string(text), "it is where the request said")
+				}
+				require.NoError(t, os.MkdirAll(filepath.Join(h.dir, "deep"), 0o755))
+				require.NoError(t, os.Symlink(filepath.Join(h.dir, "deep"), filepath.Join(h.work, "deep."+files)))
+				model.On("above", modelserver.Step{Text: "I change it. ", Tools: []modelserver.ToolCall{toCreate(h.work+"/deep."+files+"/../up."+files, "new\n")}}, modelserver.Step{Text: "Changed."})
+				require.Nil(t, s.prompt("above").end(turnLimit).Err)
+				_, err := os.Stat(filepath.Join(h.dir, "up."+files))
+				require.Equal(t, h.version == oldDroid, err == nil, "0.99 goes up from where the link leads")
+				require.Contains(t, string(s.asked()[len(s.asked())-1].ToolCall), `"title":"Create `+filepath.Join(h.dir, "up."+files)+" (linked from ")
+				c.onPermission(func(p permission) string {
+					require.NoError(t, os.Remove(swapped))
+					require.NoError(t, os.Symlink(bashrc, swapped))
+					return allowOnce(p)
+				})
+				before, err := os.ReadFile(bashrc)
+				require.NoError(t, err)
+				model.On("exchange", modelserver.Step{Text: "I change it. ", Tools: []modelserver.ToolCall{toEdit(swapped, "line three", "line 3")}}, modelserver.Step{Text: "Changed."})
+				require.Nil(t, s.prompt("exchange").end(turnLimit).Err)
+				after, err := os.ReadFile(bashrc)
+				require.NoError(t, err)
+				require.Equal(t, string(before), string(after))
+				require.True(t, told(model, "now, so this was refused"), "the model learns why")
+			})
+		}
+	})
+}

@@ -148,3 +148,48 @@ func TestPermissionsOfAProject(t *testing.T) {
 		require.Equal(t, text, string(after))
 	})
 }
+
+// What the user has allowed for good runs what a project brings (`make test`), so it is asked about in a project of which something
+// is left out, also in a folder below. In others it runs as before, and what the user wants to be asked about stays so.
+func TestAllowedForGoodIsAskedAboutWhereSomethingIsLeftOut(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		h.changeSettings(t, func(settings map[string]any) {
+			settings["commandAllowlist"] = []any{"make test", "touch"}
+			settings["commandDenylist"] = []any{"ls"}
+		})
+		commands := []string{"make test", "touch a", "ls"}
+		for i, command := range commands {
+			model.On(fmt.Sprintf("prompt%dx", i), modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute(fmt.Sprint("c", i), command)}}, modelserver.Step{Text: "Done."})
+		}
+		for name, want := range map[string][]bool{"plain": {false, false, true}, "left out": {true, true, true}} {
+			t.Run(name, func(t *testing.T) {
+				g := h
+				g.work = filepath.Join(h.dir, name)
+				require.NoError(t, os.MkdirAll(filepath.Join(g.work, ".git"), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(g.work, "Makefile"), []byte("test:\n\ttouch ran\n"), 0o644))
+				if name == "left out" {
+					require.NoError(t, os.Mkdir(filepath.Join(g.work, ".factory"), 0o755))
+					require.NoError(t, os.WriteFile(filepath.Join(g.work, ".factory", "mcp.json"), []byte(`{"mcpServers":{"x":{"type":"stdio","command":"false"}}}`), 0o644))
+				}
+				c := startAgent(t, g)
+				commandsAsked := 0
+				c.onPermission(func(p permission) string {
+					if strings.Contains(string(p.ToolCall), "Trust this project") {
+						return p.option("allow_once") // not now
+					}
+					commandsAsked++
+					return rejectOnce(p)
+				})
+				s := c.open(g)
+				for i, command := range commands {
+					before := commandsAsked
+					s.say(fmt.Sprintf("prompt%dx", i))
+					require.Equal(t, want[i], commandsAsked > before, command)
+				}
+				require.Equal(t, want[0], strings.Contains(s.say("/permissions why make test"), "droid asks before it, whatever the mode, by `make"))
+				_, err := os.Stat(filepath.Join(g.work, "ran"))
+				require.Equal(t, want[0], os.IsNotExist(err))
+			})
+		}
+	})
+}

@@ -57,6 +57,11 @@ func (a *Agent) rootsOf(id string) []string {
 	return nil
 }
 
+// directories are the working directory and the additional ones.
+func (s *Session) directories() []string {
+	return append([]string{s.cwd}, s.instructed.Load().Roots...)
+}
+
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
 // The next process gets them when it starts, see Opener.Added.
 func (s *Session) checkWords() {

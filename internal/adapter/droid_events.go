@@ -83,10 +83,13 @@ func (s *Session) apply(events []quirks.Event) {
 			s.explain(failed, s.fileCalls.Defer(ev))
 			continue
 		}
-		paths := s.show.Needs(ev)
-		if s.ended || len(paths) == 0 {
+		paths, requested := s.show.Needs(ev), s.show.RequestedPaths(ev)
+		if s.ended || len(paths) == 0 && len(requested) == 0 {
 			s.translate(ev, nil)
 			continue
+		}
+		if len(requested) > 0 {
+			requested = append(requested, s.directories()...)
 		}
 		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
 		s.Go(func(t *owner.Task) {
@@ -97,7 +100,7 @@ func (s *Session) apply(events []quirks.Event) {
 				}
 			}()
 			s.doJobs(t, jobs...)
-			t.Beside(func(ctx context.Context) { texts = s.agent.files.Read(ctx, paths) })
+			t.Beside(func(ctx context.Context) { texts = s.agent.files.ReadResolved(ctx, paths, requested) })
 			s.filesRead(held, texts)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/show"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that
@@ -14,6 +15,7 @@ import (
 type further struct {
 	host  *userPrompt                    // the prompt
 	words string                         // of a refusal; "" for a steering message
+	own   bool                           // the agent refused, and the user has read why in a notice
 	shown bool                           // the editor has been sent it
 	taken owner.Later[*acp.RequestError] // nil when droid has it, or why it has not
 }
@@ -39,7 +41,9 @@ func (p *userPrompt) join(when turns.When) {
 // with a refusal (0.99 to 0.225), so the words go there as a further message of the same
 // prompt when that has happened. What is said with several refusals goes as one.
 func (s *Session) sayBehind(text string) {
-	unsent := func(p *userPrompt) bool { return p.further != nil && p.further.words != "" && !p.further.shown }
+	unsent := func(p *userPrompt) bool {
+		return p.further != nil && p.further.words != "" && !p.further.shown && !p.further.own
+	}
 	switch p := s.prompts.Find(unsent); {
 	case p != nil:
 		p.further.words += "\n\n" + text
@@ -47,6 +51,14 @@ func (s *Session) sayBehind(text string) {
 		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: text}}).join(turns.Behind)
 	default:
 		s.tellUnsaid(text)
+	}
+}
+
+// refuseFor tells the user why what they allowed is refused, and has the model get it as the words of a refusal.
+func (s *Session) refuseFor(why string) {
+	s.tell(show.Notice(why))
+	if s.prompts.Joinable() {
+		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: why, own: true}}).join(turns.Behind)
 	}
 }
 
@@ -59,7 +71,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 	host.used = usage.Sum(host.used, p.used)
 	switch {
 	case p.further.words != "":
-		if end.Unsent {
+		if end.Unsent && !p.further.own {
 			s.tellUnsaid(p.further.words)
 		}
 	case !end.Unsent && end.Err == nil:

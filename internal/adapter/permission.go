@@ -16,15 +16,16 @@ import (
 
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
-	s  *Session
-	ev quirks.PermissionAsked
+	s     *Session
+	ev    quirks.PermissionAsked
+	files show.Files // as the user is shown them
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
 func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files show.Files) {
-	r := &permissionRequest{s, ev}
+	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
 	}
@@ -41,7 +42,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 	case telling.Withdrawn:
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p := s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
@@ -96,6 +97,11 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 		}
 	}
 	s.doJobs(t, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if moved := r.moved(t); moved != "" {
+		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
+		s.refuseFor(moved)
+		return show.Decision{Option: stream.OptionCancel}
+	}
 	if d.Plan == "" {
 		return d
 	}
@@ -106,6 +112,22 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 		d.Option = stream.OptionCancel
 	}
 	return d
+}
+
+// moved resolves the paths of the request again, and says which leads elsewhere than the user was shown, "" when none does.
+func (r *permissionRequest) moved(t *owner.Task) string {
+	requested := r.s.show.RequestedPaths(r.ev)
+	if len(requested) == 0 {
+		return ""
+	}
+	real := make(map[string]string)
+	t.Beside(func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
+	for _, path := range requested {
+		if real[path] != r.files[path].Real {
+			return show.Moved(path, r.files[path].Real, real[path])
+		}
+	}
+	return ""
 }
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.

@@ -25,17 +25,20 @@ const (
 	maxReadings = 16
 	// reading names the reading of such a file; TestReadingsThatHangAreBounded has it hang.
 	reading files.Call = "a file to show"
+	// resolving names the resolving of a path.
+	resolving files.Call = "where a path leads"
 )
 
 // fileReader reads files beside those who want them, within bounds of time and number.
 type fileReader struct {
-	readText func(path string) show.File // may hang
+	readText func(path string) show.File       // may hang
+	resolve  func(path string) (string, error) // may hang
 	readings *files.Calls
 }
 
 // newFileReader makes a fileReader that reads each file by readText, which may hang.
 func newFileReader(readText func(path string) show.File) *fileReader {
-	return &fileReader{readText: readText, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
+	return &fileReader{readText: readText, resolve: files.Resolve, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
@@ -57,6 +60,31 @@ func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
 		}
 	}
 	return texts
+}
+
+// ReadResolved is Read that also resolves paths, as far as that could be done within another half second.
+func (f *fileReader) ReadResolved(ctx context.Context, texts, requested []string) show.Files {
+	read := f.Read(ctx, texts)
+	for path, real := range f.Resolve(ctx, requested) {
+		file := read[path]
+		file.Real = real
+		read[path] = file
+	}
+	return read
+}
+
+// Resolve returns the real paths of those that could be resolved within half a second.
+func (f *fileReader) Resolve(ctx context.Context, paths []string) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
+	defer cancel()
+	real := make(map[string]string)
+	for _, path := range paths {
+		to, err := files.Within(ctx, f.readings, resolving, path, f.resolve)
+		if err == nil {
+			real[path] = to
+		}
+	}
+	return real
 }
 
 // readText reads a file to show how it changes. It returns nothing for a file that is too

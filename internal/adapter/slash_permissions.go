@@ -51,11 +51,19 @@ func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
 		known, unread = got.known, got.unread
 		return err
 	})
-	if client := s.proc.Client(); client != nil && client.Without() != nil {
-		for _, i := range client.Without().Of(layer.Allowed) {
-			if !slices.ContainsFunc(known, func(k rules.Rule) bool { return k.Kind == rules.Allowed && k.Owner == rules.User && k.Text == i.Does }) {
-				known = append(known, rules.Rule{Kind: rules.Denied, Text: i.Does, Owner: rules.Process})
+	if client := s.proc.Client(); client != nil && client.Without() != nil && len(client.Without().Items) > 0 {
+		var asked []string
+		for _, k := range known {
+			if k.Kind == rules.Allowed && k.Owner == rules.User {
+				asked = append(asked, k.Text)
 			}
+		}
+		for _, i := range client.Without().Of(layer.Allowed) {
+			asked = append(asked, i.Does)
+		}
+		slices.Sort(asked)
+		for _, text := range slices.Compact(asked) {
+			known = append(known, rules.Rule{Kind: rules.Denied, Text: text, Owner: rules.Process})
 		}
 	}
 	return known, unread, err

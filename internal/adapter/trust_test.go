@@ -467,7 +467,7 @@ func TestUsersHooksStay(t *testing.T) {
 	})
 }
 
-// What lets things run unasked is overruled, but not what the user allows themself.
+// What lets things run unasked is overruled, and what the user allows for good is asked about: it may run what the project brings.
 func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{
@@ -478,9 +478,11 @@ func TestSettingsOfAProjectAreOverruled(t *testing.T) {
 		})
 		require.Nil(t, r.newSession().Error)
 		require.JSONEq(t, `{"mcp":{"mcpServers":{"mine":{"command":"npx","args":["good-server"]},"other":{"type":"stdio","command":"false","disabled":true}}},
-			"mcpPolicy":{"enabled":true,"allowlist":["good-server","mcp.test"]},"commandDenylist":["touch"],
+			"mcpPolicy":{"enabled":true,"allowlist":["good-server","mcp.test"]},"commandDenylist":["ls","touch"],
 			"sessionDefaultSettings":{"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"},
 			"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"}`, r.last())
+		require.Equal(t, "end_turn", r.run("/permissions"))
+		require.Contains(t, strings.Join(r.updates(), "\n"), "By droid-acp, as you have not trusted this project:\n\n- asked about: `ls`\n- asked about: `touch`")
 	})
 }
 

@@ -60,7 +60,7 @@ func (p *userPrompt) send(request string) {
 		return
 	}
 	p.message.RequestID = request
-	if f := p.further; f != nil && f.words != "" && !f.shown {
+	if f := p.further; f != nil && f.words != "" && !f.shown && !f.own {
 		f.shown = true
 		s.tell(show.Echo(f.words))
 	}

@@ -122,16 +122,16 @@ func everyEvent(users, own hooksByEvent) hooksByEvent {
 	return all
 }
 
-// askAsBefore has droid ask as it would without the layer.
+// askAsBefore has droid ask as it would without the layer, and without what the user has allowed for good: such a command
+// ("make test") may run what the project brings.
 func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) {
-	var deny []string
+	deny := slices.Clone(user.Allowed)
 	for _, i := range without.Of(layer.Allowed) {
-		if !slices.Contains(user.Allowed, i.Does) {
-			deny = append(deny, i.Does)
-		}
+		deny = append(deny, i.Does)
 	}
+	slices.Sort(deny)
 	if len(deny) > 0 {
-		settings["commandDenylist"] = deny
+		settings["commandDenylist"] = slices.Compact(deny)
 	}
 	startAs(settings, user)
 }

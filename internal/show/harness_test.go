@@ -3,6 +3,7 @@ package show
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 type harness struct {
 	*View
 	disk map[string]string // the texts of files, by path
+	real map[string]string // where paths lead, "" for what cannot be checked; others lead where they say
 	now  time.Time
 }
 
@@ -60,6 +62,22 @@ func (d *harness) texts(paths ...string) Files {
 		}
 	}
 	return files
+}
+
+// Permission shows a request with what the adapter adds to files.
+func (d *harness) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+	set.Directories = append(set.Directories, d.cwd)
+	resolved := make(Files)
+	maps.Copy(resolved, files)
+	for _, path := range append(d.RequestedPaths(ev), set.Directories...) {
+		f := resolved[path]
+		f.Real = path
+		if real, led := d.real[path]; led {
+			f.Real = real
+		}
+		resolved[path] = f
+	}
+	return d.View.Permission(ev, resolved, set)
 }
 
 // read reads files as for an event, so that what follows knows them.

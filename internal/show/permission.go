@@ -31,16 +31,17 @@ type Decision struct {
 
 // Setting is what else of a session a permission request depends on.
 type Setting struct {
-	Mode       stream.Mode // the session is in
-	EditedPlan bool        // droid takes a plan that the user has edited
-	Words      bool        // what the user says with a refusal can reach the model
+	Directories []string    // of the session: its working directory and the additional ones
+	Mode        stream.Mode // the session is in
+	EditedPlan  bool        // droid takes a plan that the user has edited
+	Words       bool        // what the user says with a refusal can reach the model
 }
 
 // Permission shows what droid wants to do. files are the texts of what Needs names for
-// the event.
+// the event, with where the paths of RequestedPaths and set.Directories lead.
 func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
-	v.files = files
-	defer func() { v.files = nil }()
+	v.files, v.directories = files, set.Directories
+	defer func() { v.files, v.directories = nil, nil }()
 	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits, set.Mode)
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
@@ -127,7 +128,11 @@ func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown 
 	if text != "" {
 		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))
 	}
-	shown.Title = protocol.Line(permissionTitle(tool, string(shown.Title)))
+	title := string(shown.Title)
+	if targets := v.targets(tool); len(targets) > 0 {
+		title = v.showTargets(tool.ToolUse.Name, targets, title, &shown)
+	}
+	shown.Title = protocol.Line(permissionTitle(tool, title))
 	return shown, view.asked(tool, changes)
 }
 

@@ -2,6 +2,7 @@ package show
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,10 @@ func TestAskedChangesWithoutTexts(t *testing.T) {
 	tool := asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","patchContent":"*** odd","files":[
 		{"filePath":"a.txt","operation":"update","oldContent":"one\n"},{"filePath":"b.txt","operation":"create","newContent":"x"}]}`)
 	require.Empty(t, askedChanges(tool, nil, s.cwd))
+	s.files, s.directories = Files{s.cwd: {Real: s.cwd}}, []string{s.cwd}
+	for _, path := range []string{"a.txt", "b.txt"} {
+		s.files[filepath.Join(s.cwd, path)] = File{Real: filepath.Join(s.cwd, path)}
+	}
 	shown, _ := s.permissionCall(tool, true)
 	require.Equal(t, "```diff\n*** odd\n```", texts(shown.Content))
 }

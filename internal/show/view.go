@@ -36,6 +36,7 @@ type View struct {
 
 	out         []Output                      // what the method that runs has shown so far
 	files       Files                         // read for the event that is being shown
+	directories []string                      // of the session, while a permission is shown
 	past        bool                          // what is being shown is history
 	calls       map[string]toolView           // the open tool calls, by id
 	ids         map[string]struct{}           // of all tool calls so far
@@ -87,6 +88,10 @@ type Moment struct {
 type File struct {
 	Text  *string // nil when there is no such file
 	Known bool    // false when it could not be read, or is not to be shown
+
+	// Real is the path without symbolic links, "" when it could not be resolved. It is set for what a permission request names
+	// (RequestedPaths), and for the session's directories.
+	Real string
 }
 
 // Files are the texts of files, by absolute path.

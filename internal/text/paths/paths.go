@@ -26,6 +26,12 @@ func Relative(dir, path string) string {
 	return rel
 }
 
+// Below reports whether a clean path is dir, or is below it.
+func Below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // OfURI is the path of a file URI, ok when it has one. A file of another machine
 // has none here. Nor has one with control characters in its name: it is named by its
 // URI, in which they are escaped.
