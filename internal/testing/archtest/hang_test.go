@@ -33,7 +33,7 @@ var unbounded = map[string]string{
 	"Agent.authenticate": "beside, for the requests to log in alone",
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
-	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Session.launch": "beside",
+	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Opener.lookAgain": "beside", "Session.launch": "beside",
 	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.droidRests": "in the owner",
