@@ -138,7 +138,7 @@ func TestNoLogin(t *testing.T) {
 		end := s.prompt("go").end(failureLimit)
 		require.NotNil(t, end.Err)
 		require.Equal(t, codeAuth, end.Err.Code)
-		require.Contains(t, end.Err.Error(), "/login")
+		require.Contains(t, end.Err.Error(), "droid-acp login")
 		c.end(h)
 
 		c = startAgent(t, h).initialize()

@@ -84,6 +84,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"sessions":    {"all": takesNothing},
 		"status":      {"all": "“all”. " + takesNothing},
 		"help":        {"rewind": takesNothing},
+		"login":       {"page fails": takesNothing},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

@@ -21,7 +21,7 @@ type Options struct {
 	Capabilities protocol.ClientCapabilities // of the editor
 	LinesFromOne bool                        // droid counts the lines of a file from 1, else from 0
 	NewID        func() string               // makes ids of messages; none twice
-	WaysToLogIn  string                      // in words, for who needs a login
+	LogIn        string                      // says how to log in
 }
 
 // View is how one session looks in its editor: what has been shown, and what is open
@@ -32,7 +32,7 @@ type View struct {
 	client       protocol.ClientCapabilities
 	linesFromOne bool
 	newID        func() string
-	waysToLogIn  string
+	logIn        string
 
 	out         []Output                      // what the method that runs has shown so far
 	files       Files                         // read for the event that is being shown
@@ -62,7 +62,7 @@ func New(o Options) *View {
 		linesFromOne: o.LinesFromOne,
 		newID:        o.NewID,
 		border:       border{noUser: o.Capabilities.NoUserMessages},
-		waysToLogIn:  o.WaysToLogIn,
+		logIn:        o.LogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
 		background:   make(map[string]*task),

@@ -20,11 +20,10 @@ import (
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what
-// happened in the provider's and droid's words, then what to do. loginInEditor is whether the user's
-// editor offers a login.
-func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
+// happened in the provider's and droid's words, then what to do.
+func Turn(f *quirks.Failure) *acp.RequestError {
 	if f.WantsLogin() {
-		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login(loginInEditor).Error()+" Afterwards send the prompt again.")
+		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if !f.Typed {
@@ -120,6 +119,8 @@ func Login(method string, err error) *acp.RequestError {
 	remedy := login.Remedy(method, err)
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
+	case errors.As(err, &refused) && method == login.APIKey && strings.Contains(refused.Message, "No authentication available"): // 0.225
+		return wire.PlainError(refused.Code, "FACTORY_API_KEY is not set. Set it where the editor starts this agent, and start the agent again.")
 	case errors.As(err, &refused):
 		return wire.PlainError(refused.Code, text)
 	case errors.As(err, &underWay):
