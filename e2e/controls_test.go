@@ -403,7 +403,7 @@ func TestCancelDuringRetry(t *testing.T) {
 		s := startAgent(t, h).open(h)
 		one := s.prompt("busy")
 		if h.version == newDroid {
-			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "tries again") })
+			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "Trying again") })
 		} else {
 			ctx, cancel := context.WithTimeout(t.Context(), turnLimit)
 			defer cancel()

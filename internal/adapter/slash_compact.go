@@ -60,7 +60,7 @@ func compactCommand(r *slashRun, instructions string) {
 	if r.goOn(next, true) {
 		hint := r.arrived(next)
 		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-		r.reply(show.Became(removed) + " This thread goes on with it." + hint)
+		r.reply("Compacted: " + show.Became(removed) + hint)
 	}
 }
 

@@ -225,6 +225,6 @@ func TestStatus(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		require.Equal(t, "end_turn", e.run("/compact"))
 		text = status()
-		require.Contains(t, text, "- session "+e.session+"\n- it goes on in droid's session "+f.made()+"\n")
+		require.Contains(t, text, "- session "+e.session+"\n- droid's session "+f.made()+"\n")
 	})
 }

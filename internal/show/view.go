@@ -121,11 +121,11 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	case quirks.AnswerContinues:
 		v.border.message.open = false
 	case quirks.TextRetracted:
-		v.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+		v.tell("The answer broke off. Ignore its beginning above; it starts again.")
 		v.retries.broke = true
 	case quirks.TextRestarted:
 		if ev.Void > 0 { // of thinking that came twice nothing need be said
-			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
+			v.tell("The answer broke off and came again. Ignore what stands above before “" + shorten(FirstLine(ev.Text), 60) + "”.")
 		}
 	case quirks.Notice:
 		if words := ProviderWords(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
@@ -167,7 +167,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		}
 	case stream.SessionCompacted:
 		v.beginCompaction(WindowFull) // where droid did not say before that it does
-		v.endCompaction(Compacted, Became(ev.RemovedCount), CompactionFacts{})
+		v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	}
 }
 

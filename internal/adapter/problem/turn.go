@@ -57,20 +57,20 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 // rejected says that the provider rejected a request. Why stands last, where a narrow window shows it.
 func rejected(f *quirks.Failure) string {
 	cause := show.ProviderWords(strings.TrimSpace(f.Message))
-	said := diagnosis.Model(string(diagnosis.ModelRejected))
+	said := cause + behindCause()
 	if ofLength().MatchString(cause) {
-		said += " " + diagnosis.TooLongRemedy
+		return said + " " + diagnosis.TooLongRemedy
 	}
 	for part := range strings.SplitSeq(show.ProviderWords(strings.TrimSpace(f.Advice)), "\n\n") {
 		if part != "" && !strings.Contains(part, cause) && !strings.Contains(cause, part) {
 			said += "\n\n" + part
 		}
 	}
-	return said + causeBegins + cause
+	return said
 }
 
-// causeBegins is before the cause, at the end of what rejected says.
-const causeBegins = "\n\nThe provider says: "
+// behindCause follows the cause, with which rejected begins.
+func behindCause() string { return "\n\n" + diagnosis.Model(string(diagnosis.ModelRejected)) }
 
 // ofLength matches what providers say of a conversation that is too long for the model.
 var ofLength = sync.OnceValue(func() *regexp.Regexp {

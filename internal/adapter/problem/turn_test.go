@@ -31,9 +31,9 @@ func TestTooLargeRequest(t *testing.T) {
 	}
 }
 
-// Why a provider rejected a request stands last, where a narrow window shows it. That the conversation may be too long
+// An error of a request that a provider rejected begins with the cause. That the conversation may be too long
 // is said only of an error that speaks of length.
-func TestRejectedRequestEndsWithItsCause(t *testing.T) {
+func TestRejectedRequestBeginsWithItsCause(t *testing.T) {
 	const persists = "If this persists, verify your custom model configuration in settings."
 	advice := func(cause string) string {
 		return "BYOK Error: 400 " + cause + "\n\nUpstream error: " + cause + "\n\n" + persists
@@ -47,15 +47,15 @@ func TestRejectedRequestEndsWithItsCause(t *testing.T) {
 		for _, f := range []quirks.Failure{{Typed: true, Reason: "model_request_rejected", Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause}} {
 			err := Turn(&f)
 			said := Text(err)
-			require.True(t, strings.HasSuffix(said, "\n\nThe provider says: 400 "+cause), said)
+			require.True(t, strings.HasPrefix(said, "400 "+cause+"\n\nThe provider rejected the request."), said)
 			require.Equal(t, 1, strings.Count(said, cause), said)
 			require.Equal(t, long, strings.Contains(said, "/compact"), said)
-			require.Equal(t, f.Advice != "", strings.Contains(said, persists), said)
+			require.Equal(t, f.Advice != "" && !long, strings.Contains(said, persists), said)
 			told := For(protocol.ClientCapabilities{}, true, err)
 			require.Contains(t, told.Message, cause, "a client that shows no details has the cause")
 			require.NotContains(t, told.Data.(map[string]string)["details"], cause)
 			told = For(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ErrorMessage: true}}, true, err)
-			require.True(t, strings.HasSuffix(told.Message, "400 "+cause), told.Message)
+			require.True(t, strings.HasPrefix(told.Message, "400 "+cause), told.Message)
 		}
 	}
 }
