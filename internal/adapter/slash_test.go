@@ -52,7 +52,10 @@ func TestCommandsAreListed(t *testing.T) {
 			require.Contains(t, e.updates(), "agent: droid: "+text, "it is droid's")
 		}
 		require.Equal(t, "end_turn", e.run("/help"))
-		require.NotContains(t, strings.Join(e.updates(), "\n"), "droid: /help")
+		told := strings.Join(e.updates(), "\n")
+		require.NotContains(t, told, "droid: /help")
+		require.Contains(t, told, "- `/rewind [N [files]]`: Go back to before one of your prompts")
+		require.Contains(t, told, "\n\nYour own commands, and skills:\n\n- `/usage <x>`: My own usage\n- `/demo`: Demo")
 	})
 }
 
