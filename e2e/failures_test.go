@@ -83,7 +83,7 @@ func TestModelBreaksOffOnce(t *testing.T) {
 		require.Equal(t, 1, strings.Count(answer, whole))
 		require.True(t, strings.HasSuffix(answer, whole))
 		if answer != whole {
-			require.Contains(t, strings.Join(seen, "\n"), "Ignore its beginning above")
+			require.Contains(t, strings.Join(seen, "\n"), "broke off")
 		}
 	})
 }
