@@ -78,7 +78,7 @@ func TestBackgroundCommandIsFollowed(t *testing.T) {
 				s.say("serve")
 				said := c.text(from)
 				t.Log(said)
-				require.Contains(t, said, "It runs in the background, and ends with this session")
+				require.Contains(t, said, "It runs in the background: `/background`.")
 				require.NotContains(t, said, "CLI exits")
 				require.NotContains(t, said, "terminal_exit")
 				switch name {
@@ -138,7 +138,7 @@ func TestBackgroundCommandOfALoad(t *testing.T) {
 		load := map[string]any{"sessionId": s.id, "cwd": h.work, "mcpServers": []any{}}
 		from = c.seen()
 		s.mustCall("session/load", load, nil)
-		require.Contains(t, c.text(from), "It runs in the background, and ends with this session")
+		require.Contains(t, c.text(from), "It runs in the background: `/background`.")
 		require.Contains(t, c.text(from), `"data":"ready\n"`)
 		require.True(t, h.runs(t, "sleep 295"))
 

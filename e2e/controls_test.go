@@ -403,7 +403,7 @@ func TestCancelDuringRetry(t *testing.T) {
 		s := startAgent(t, h).open(h)
 		one := s.prompt("busy")
 		if h.version == newDroid {
-			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "tries again") })
+			one.awaitUpdate("the retry", func(u update) bool { return strings.Contains(u.text(), "Trying again") })
 		} else {
 			ctx, cancel := context.WithTimeout(t.Context(), turnLimit)
 			defer cancel()
@@ -466,9 +466,9 @@ func TestCommands(t *testing.T) {
 		require.Contains(t, s.say("/help"), "/compact")
 		require.Contains(t, s.say("/status"), s.id)
 		require.Contains(t, s.say("/model"), modelserver.ModelID)
-		require.Contains(t, s.say("/mode auto-low"), "auto-low")
-		require.Contains(t, s.say("/mode yolo"), "no value of mode")
-		require.Contains(t, s.say("/effort"), "no choice")
+		require.Contains(t, s.say("/mode auto-low"), "Mode: Auto (Low).")
+		require.Contains(t, s.say("/mode yolo"), "There is no mode “yolo”")
+		require.Contains(t, s.say("/effort"), "no reasoning effort to choose")
 		require.Contains(t, s.say("/usage"), "| all calls |")
 		require.Contains(t, s.say("/mcp"), "no MCP servers")
 		require.Contains(t, s.say("/mcp login nowhere"), "Server not found")

@@ -83,7 +83,7 @@ func TestModelBreaksOffOnce(t *testing.T) {
 		require.Equal(t, 1, strings.Count(answer, whole))
 		require.True(t, strings.HasSuffix(answer, whole))
 		if answer != whole {
-			require.Contains(t, strings.Join(seen, "\n"), "is void")
+			require.Contains(t, strings.Join(seen, "\n"), "broke off")
 		}
 	})
 }
@@ -138,7 +138,7 @@ func TestNoLogin(t *testing.T) {
 		end := s.prompt("go").end(failureLimit)
 		require.NotNil(t, end.Err)
 		require.Equal(t, codeAuth, end.Err.Code)
-		require.Contains(t, end.Err.Error(), "/login")
+		require.Contains(t, end.Err.Error(), "droid-acp login")
 		c.end(h)
 
 		c = startAgent(t, h).initialize()

@@ -246,7 +246,7 @@ func shown(events []event) []string {
 func withoutDialogs(events []event) []event {
 	return slices.DeleteFunc(slices.Clone(events), func(e event) bool {
 		text := strings.TrimSpace(e.Text)
-		return e.Event == "agent" && (strings.HasPrefix(text, "Risk: ") || strings.HasPrefix(text, "“Yes, and always allow"))
+		return e.Event == "agent" && (strings.HasPrefix(text, "Risk: ") || strings.HasPrefix(text, "“Always” "))
 	})
 }
 

@@ -61,7 +61,7 @@ func TestPlanIsEdited(t *testing.T) {
 		}
 		edit := func(p permission) string {
 			for _, o := range p.Options {
-				if o.Name == "Edit the plan, then proceed" {
+				if o.Name == "Yes, but edit the plan first" {
 					return o.OptionID
 				}
 			}
@@ -188,9 +188,9 @@ func TestOneOfSeveralPlans(t *testing.T) {
 		end := turn.done()
 		asked := c.asked()[before:]
 		require.Len(t, asked, 2)
-		require.Equal(t, []string{"Plan A", "Plan B", "No, keep iterating on spec"}, optionNames(asked[0]))
+		require.Equal(t, []string{"Plan A", "Plan B", "No, keep planning"}, optionNames(asked[0]))
 		require.Contains(t, asked[0].text(t), "Plan B: do b.")
-		require.Contains(t, optionNames(asked[1]), "Auto (Off): proceed with implementation")
+		require.Contains(t, optionNames(asked[1]), "Yes, and ask each time: Auto (Off)")
 		require.Equal(t, []string{"auto-low"}, c.modesAfter(turn.from))
 		require.Equal(t, []string{"completed"}, end.tools())
 		require.True(t, told(model, "I choose this option of the plan: Plan B"), "the model gets the pick")

@@ -273,7 +273,7 @@ func TestQuestionWithoutOptions(t *testing.T) {
 		c = startAgent(t, h)
 		end := c.openNamed(h, byKind, map[string]any{}).prompt("nobody").end(turnLimit)
 		require.Equal(t, []string{"completed"}, end.tools())
-		require.Contains(t, end.text(), "What should the project be called?\n\nShip it?\n- Yes\n- No\n\nThis editor cannot give an answer here")
+		require.Contains(t, end.text(), "What should the project be called?\n\nShip it?\n- Yes\n- No\n\nPlease answer in your next prompt")
 		require.Equal(t, 2, strings.Count(toldModel(model, "nobody"), "[answer] (The user could not be asked"))
 		require.Empty(t, c.asked())
 	})

@@ -64,7 +64,7 @@ func TestStructuredOutput(t *testing.T) {
 			require.Equal(t, "end_turn", stop)
 			require.JSONEq(t, tt.output, output)
 		}
-		require.NotContains(t, s.text(0), "is void", "the answer is told once, though droid writes it anew (quirk 41)")
+		require.NotContains(t, s.text(0), "broke off", "the answer is told once, though droid writes it anew (quirk 41)")
 		_, _, err := s.promptIn("never", counts)
 		require.NotNil(t, err)
 		require.Contains(t, err.Message+string(err.Data), "did not answer in the form of the JSON schema")

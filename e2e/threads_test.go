@@ -131,7 +131,7 @@ func TestThreadWithTwoIDs(t *testing.T) {
 		// newID is the session that a command made.
 		newID := func(said string) string {
 			t.Helper()
-			require.Contains(t, said, "The conversation before is kept: `/fork before`")
+			require.Contains(t, said, "`/fork before` reopens the conversation as it was")
 			return h.newest(t)
 		}
 		s.say("first")

@@ -149,8 +149,8 @@ func TestSpecApproved(t *testing.T) {
 		require.Len(t, asked, 2, "the plan, then the command: approval alone allows nothing")
 		require.Contains(t, string(asked[0].ToolCall), "Touch a file named planned", "the plan can be read")
 		names := optionNames(asked[0])
-		require.Contains(t, names, "Auto (Off): proceed with implementation")
-		require.Contains(t, names, "No, keep iterating on spec")
+		require.Contains(t, names, "Yes, and ask each time: Auto (Off)")
+		require.Contains(t, names, "No, keep planning")
 		require.Equal(t, []string{"normal"}, c.modesAfter(turn.from))
 		require.FileExists(t, filepath.Join(h.work, "planned"))
 		require.True(t, strings.HasSuffix(end.text(), "It is done."), "%q", end.text())
@@ -173,7 +173,7 @@ func TestSpecApprovedWithAutonomy(t *testing.T) {
 		s := openSpec(t, c, h)
 		c.onPermission(func(p permission) string {
 			for _, o := range p.Options {
-				if strings.HasPrefix(o.Name, "Auto (Medium): ") {
+				if strings.HasSuffix(o.Name, ": Auto (Medium)") {
 					return o.OptionID
 				}
 			}

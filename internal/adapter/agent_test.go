@@ -279,7 +279,7 @@ func TestOptionWithoutDroid(t *testing.T) {
 		require.Contains(t, ended(e.await(behind)), "droid not found")
 		installed.Store(true)
 		require.Equal(t, "end_turn", e.run("/mode spec"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "It is set to spec.")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "Mode: Spec.")
 		e.inside(func(s *Session) { require.Equal(t, stream.ModeSpec, s.options.Mode()) })
 		require.Equal(t, "end_turn", e.run("/spec-model"))
 	})

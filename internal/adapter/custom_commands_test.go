@@ -68,7 +68,7 @@ func TestCommandsFollowDroidsList(t *testing.T) {
 		require.Contains(t, e.updates(), "agent: droid: /greet Bob", "it is droid's")
 		droid.has("greet", "shown")
 		require.Equal(t, "end_turn", e.run("/help"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "`/shown ")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "`/shown`")
 		require.NotContains(t, e.commandsTold(), "later")
 	})
 }

@@ -149,12 +149,12 @@ func TestFilesStayOnTheDisk(t *testing.T) {
 		fails                        bool
 		opened                       int
 	}{
-		"read alone":        {"zed", `{"fs":{"readTextFile":true}}`, "on disk, since the editor does not offer both", "", false, 0},
-		"write alone":       {"zed", `{"fs":{"writeTextFile":true,"readTextFile":false}}`, "on disk, since the editor does not offer both", "", false, 0},
-		"none":              {"zed", `{}`, "on disk, since the editor does not offer both", "", false, 0},
+		"read alone":        {"zed", `{"fs":{"readTextFile":true}}`, "on disk; this editor does not offer its buffers", "", false, 0},
+		"write alone":       {"zed", `{"fs":{"writeTextFile":true,"readTextFile":false}}`, "on disk; this editor does not offer its buffers", "", false, 0},
+		"none":              {"zed", `{}`, "on disk; this editor does not offer its buffers", "", false, 0},
 		"wanted":            {"zed", bothMethods, "on disk, as --files says", FilesDisk, false, 0},
 		"no socket":         {"zed", bothMethods, "on disk, since this droid cannot be held", "", true, 1},
-		"an unknown client": {"somebody new", bothMethods, "on disk, since this editor's fs methods are not known to be safe; --files editor uses them all the same", "", false, 0},
+		"an unknown client": {"somebody new", bothMethods, "on disk; this editor's buffers are not used (--files editor uses them)", "", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothDroids(t, func(t *testing.T, v fakedroid.Version) {

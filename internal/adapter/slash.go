@@ -47,9 +47,10 @@ func slashCommands() []slashCommand {
 	return []slashCommand{
 		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand, ""},
 		{"help", "Show these commands", "", "", helpCommand, ""},
+		{"login", "Show how to log in to Factory", "", "", loginCommand, ""},
 		{"rename", "Give the session a title", "title", anything, renameCommand, ""},
-		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "\"before\" or the id of an earlier conversation", `\S+`, forkCommand, ""},
-		{"rewind", "Go back to before one of your prompts", "number of the prompt, and \"files\" to restore files, too", `\d+(\s+files)?`, rewindCommand, ""},
+		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "[before | ID]", `\S+`, forkCommand, ""},
+		{"rewind", "Go back to before one of your prompts, with files or without", "[N [files]]", `\d+(\s+files)?`, rewindCommand, ""},
 		{"model", "Show or choose the model", "model id", anything, optionCommand, options.Model},
 		{"mode", "Show or choose the mode", "mode", anything, optionCommand, options.Mode},
 		{"effort", "Show or choose the reasoning effort", "effort", anything, optionCommand, options.Effort},
@@ -117,6 +118,9 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 		if own.name == name {
 			return &slashRun{s: s, slashCommand: own, args: args}
 		}
+	}
+	if terminal, is := terminalCommand(name, args); is {
+		return &slashRun{s: s, slashCommand: terminal, args: args}
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func compactCommand(r *slashRun, instructions string) {
 	if r.goOn(next, true) {
 		hint := r.arrived(next)
 		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-		r.reply(show.Became(removed) + " This thread goes on with it." + hint)
+		r.reply("Compacted: " + show.Became(removed) + hint)
 	}
 }
 
@@ -75,7 +75,7 @@ func compactFailed(r *slashRun, err error) {
 		return
 	case strings.Contains(err.Error(), "No access token"):
 		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + plainly(err).Error() + ")." +
-			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.WaysToLogIn(r.s.agent.client.Login))
+			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LogIn())
 	}
 	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: plainly(err).Error()})...)
 	r.fail("The conversation was not compacted", err)

@@ -1,8 +1,11 @@
 package adapter
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/problem"
 )
 
@@ -12,19 +15,23 @@ func optionCommand(r *slashRun, value string) {
 	s := r.s
 	if value == "" {
 		if !s.proc.Unmade() || r.droid() != nil { // one that was never started has told no options
-			r.reply(s.options.Describe(r.option))
+			r.reply(s.options.Describe(r.option, r.name))
 		}
 		return
 	}
 	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
 	err := s.setOption(r.task, r.option, value)
 	if err == nil {
-		r.reply("It is set to " + value + ".")
+		r.reply(s.options.Titled(r.option, value) + ".")
 		return
 	}
 	text := strings.TrimSuffix(problem.Text(err), ".") + "."
-	if s.proc.Client() != nil && s.options.Option(r.option) == nil {
-		text = s.options.Describe(r.option)
+	switch option := s.options.Option(r.option); {
+	case s.proc.Client() == nil:
+	case option == nil:
+		text = s.options.Describe(r.option, r.name)
+	case !slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool { return v.Value == value }):
+		text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, r.name)
 	}
 	r.replyFailed(text, tooFree(s.options.Mode(), r.option, value, err))
 }

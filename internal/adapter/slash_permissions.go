@@ -127,7 +127,7 @@ func listRules(known []rules.Rule, unread error) string {
 		fmt.Fprintf(&b, "- %s\n", effect(k))
 	}
 	if len(known) == 0 {
-		b.WriteString("Nothing is allowed, asked about or blocked for good in files that droid-acp reads: the mode decides.\n")
+		b.WriteString("No lasting permissions. The mode decides what is asked.\n")
 	} else {
 		b.WriteString("\nAn entry counts for any arguments, and for redirections to any file; what is asked about or never run wins. " +
 			"`/permissions forget ENTRY` takes one of yours back, `/permissions why COMMAND` says what lets a command run.\n")

@@ -23,7 +23,7 @@ func rewindCommand(r *slashRun, args string) {
 	points, fields := rewindPoints(info.Messages), strings.Fields(args)
 	switch {
 	case len(points) == 0:
-		r.reply("There is nothing to go back to.")
+		r.reply("There is no prompt to go back to. Prompts before a summary cannot be rewound; `/fork before` reopens them.")
 		return
 	case len(fields) == 0:
 		r.reply(listRewindPoints(points))

@@ -51,15 +51,15 @@ func statusCommand(r *slashRun, _ string) {
 		}
 		protocol += strangeText(s.proc.Client().Strange())
 	}
-	waits := "nothing waits"
+	waits := ""
 	if all := s.waits(time.Now()); len(all) > 0 {
-		waits = "what waits: " + strings.Join(all, "; ")
+		waits = "- what waits: " + strings.Join(all, "; ") + "\n"
 	}
 	session := "- session " + s.out.Session()
 	if s.droidID != s.out.Session() {
-		session += "\n- it goes on in droid's session " + s.droidID
+		session += "\n- droid's session " + s.droidID
 	}
-	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n- %s\n",
+	r.reply(fmt.Sprintf("- droid-acp %s, %s/%s, %s\n- droid %s: %s, %s\n%s\n- directory %s%s\n- files %s\n- model %s, effort %s, mode %s, follow-ups: %s\n%s",
 		s.agent.cfg.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), release, path, protocol, session, s.cwd, trusted, filesWay(s),
 		options.OrEmpty(s.options.Settings().ModelID), options.OrEmpty(s.options.Settings().ReasoningEffort), s.options.Mode().Title(), s.options.FollowUp(), waits))
 }
@@ -84,9 +84,9 @@ func filesWay(s *Session) string {
 	case s.agent.cfg.Files == FilesDisk:
 		return "on disk, as --files says"
 	case !s.agent.client.Files:
-		return "on disk, since the editor does not offer both fs/read_text_file and fs/write_text_file"
+		return "on disk; this editor does not offer its buffers"
 	case !s.agent.usesEditorFiles(s.agent.client):
-		return "on disk, since this editor's fs methods are not known to be safe; --files editor uses them all the same"
+		return "on disk; this editor's buffers are not used (--files editor uses them)"
 	case s.proc.Client() == nil:
 		return "as the next process allows"
 	case s.proc.Client().Without() != nil && !s.proc.Client().HasHooks():

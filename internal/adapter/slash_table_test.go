@@ -68,12 +68,12 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"export":     nil,
 		"rename":     {"": "Give a title"},
 		"shell":      {"": "Give a command"},
-		"model":      {"best": "the values are"},
-		"spec-model": {"best": "the values are"}, "follow-up": {"wait": "the values are"},
-		"mode":        {"yolo": "the values are", "auto-low now": "the values are"},
-		"effort":      {"much": "gives no choice here"},
-		"fork":        {"before": "has no conversation before", "before 2": "“before 2”. It takes: \"before\" or the id", "else": "`/sessions` lists them"},
-		"rewind":      {"1 file": "“1 file”. It takes: number of the prompt, and \"files\"", "1 files now": "It takes: number", "one": "It takes: number", "-1": "It takes: number", "99": "from 1 to 1"},
+		"model":      {"best": "There is no model “best”. `/model` lists them."},
+		"spec-model": {"best": "There is no spec mode model “best”"}, "follow-up": {"wait": "There is no follow-up “wait”"},
+		"mode":        {"yolo": "There is no mode “yolo”", "auto-low now": "`/mode` lists them"},
+		"effort":      {"much": "This model has no reasoning effort to choose."},
+		"fork":        {"before": "has no conversation before", "before 2": "“before 2”. It takes: [before | ID].", "else": "`/sessions` lists them"},
+		"rewind":      {"1 file": "“1 file”. It takes: [N [files]].", "1 files now": "It takes: [N", "one": "It takes: [N", "-1": "It takes: [N", "99": "from 1 to 1"},
 		"permissions": {"why": "It takes: why COMMAND", "all": "It takes: why COMMAND", "forget no such entry": "There is no such entry"},
 		"background":  {"stop": "It takes: stop NUMBER", "stop all": "It takes: stop NUMBER", "stop 7": "has the number 7"},
 		"mcp":         {"logn x": "It takes: login, logout, enable", "login": "It takes: login, logout, enable", "x": "It takes: login, logout, enable"},
@@ -84,6 +84,7 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		"sessions":    {"all": takesNothing},
 		"status":      {"all": "“all”. " + takesNothing},
 		"help":        {"rewind": takesNothing},
+		"login":       {"page fails": takesNothing},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, fakedroid.WithVersion(fakedroid.V0225), repeats())

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
 )
@@ -50,7 +52,35 @@ func TestCommandsAreListed(t *testing.T) {
 			require.Contains(t, e.updates(), "agent: droid: "+text, "it is droid's")
 		}
 		require.Equal(t, "end_turn", e.run("/help"))
-		require.NotContains(t, strings.Join(e.updates(), "\n"), "droid: /help")
+		told := strings.Join(e.updates(), "\n")
+		require.NotContains(t, told, "droid: /help")
+		require.Contains(t, told, "- `/rewind [N [files]]`: Go back to before one of your prompts")
+		require.Contains(t, told, "\n\nYour own commands, and skills:\n\n- `/usage <x>`: My own usage\n- `/demo`: Demo")
+	})
+}
+
+// A command of droid's terminal alone is answered here: droid would pass it to the model. The user's own command of that
+// name, and a text that only begins like one, are droid's.
+func TestTerminalCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := begin(t, playing(eachPrompt(func(d *fakedroid.Droid, p fakedroid.Prompt) error { return d.Say("", "droid: "+p.Text) }),
+			answering("list_commands", fakedroid.Fields{"commands": []any{fakedroid.Fields{"name": "share", "description": "My own"}}})))
+		synctest.Wait()
+		for text, says := range map[string]string{
+			"/login": "Run `" + diagnosis.Program() + " login` in a terminal.", "/clear": "Start a new chat", "/cd ../other": "Start a chat in that directory",
+			"/loop 30min go on": "Run `droid` in a terminal", "/logout": "Run `droid` in a terminal",
+		} {
+			require.Equal(t, "end_turn", e.run(text))
+			require.NotContains(t, e.updates(), "agent: droid: "+text)
+			require.Contains(t, strings.Join(e.updates(), "\n"), says)
+		}
+		for _, text := range []string{"/share", "/settings returns 500", "/clearly", "/review"} {
+			require.Equal(t, "end_turn", e.run(text))
+			require.Contains(t, e.updates(), "agent: droid: "+text)
+		}
+		for name := range terminalCommands() {
+			require.False(t, slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == name }), name)
+		}
 	})
 }
 
@@ -198,6 +228,6 @@ func TestStatus(t *testing.T) {
 		require.Equal(t, "end_turn", e.run("one"))
 		require.Equal(t, "end_turn", e.run("/compact"))
 		text = status()
-		require.Contains(t, text, "- session "+e.session+"\n- it goes on in droid's session "+f.made()+"\n")
+		require.Contains(t, text, "- session "+e.session+"\n- droid's session "+f.made()+"\n")
 	})
 }

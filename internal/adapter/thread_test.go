@@ -204,7 +204,7 @@ func TestCancelWhileTheThreadMoves(t *testing.T) {
 		close(hold)
 		synctest.Wait()
 		require.Equal(t, "end_turn", e.run("two"))
-		require.Contains(t, strings.Join(e.updates(), "\n"), "after you had cancelled it. The conversation before is kept: `/fork before`")
+		require.Contains(t, strings.Join(e.updates(), "\n"), "after you had cancelled it. `/fork before` reopens the conversation as it was")
 		e.inside(func(s *Session) { require.Equal(t, f.made(), s.droidID) })
 	})
 }

@@ -557,7 +557,7 @@ func TestServerWithoutItsProgram(t *testing.T) {
 		r.settle()
 		r.ask = allowOnce // not now
 		require.Equal(t, "end_turn", r.run("hello"))
-		for name, want := range map[string]string{"theirs": "cannot start: ", "mine": "cannot start: ", "both": "failed to connect", "there": "failed to connect", "apart": "failed to connect", "web": "failed to connect"} {
+		for name, want := range map[string]string{"theirs": "cannot start: ", "mine": "cannot start: ", "both": "could not connect", "there": "could not connect", "apart": "could not connect", "web": "could not connect"} {
 			require.Contains(t, r.messages(), "The MCP server "+name+" "+want)
 		}
 		require.Contains(t, r.messages(), "no-such-program-theirs")

@@ -68,7 +68,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 			return
 		}
 	} else {
-		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev, s.agent.client.Login))
+		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
 		s.tell(s.show.EndTurn(compaction)...)
@@ -87,9 +87,9 @@ func outcomeOf(ev quirks.TurnEnded) turns.How {
 }
 
 // failureOf is why a turn failed, nil for all others.
-func failureOf(ev quirks.TurnEnded, loginInEditor bool) error {
+func failureOf(ev quirks.TurnEnded) error {
 	if ev.Outcome != quirks.Failed {
 		return nil
 	}
-	return problem.Turn(ev.Failure, loginInEditor)
+	return problem.Turn(ev.Failure)
 }

@@ -158,7 +158,7 @@ func (win *window) isTold(params json.RawMessage) {
 		t.parsed += all[len(all)-1][1]
 	}
 	for _, words := range []string{"droid finished a command after you had cancelled it.", "droid finished a command after its process had ended.",
-		"This thread goes on with it.", "This thread is back at the point", "this thread goes on in what became of it"} {
+		"Compacted: ", "This thread is back at the point", "this thread goes on in what became of it"} {
 		if strings.Contains(content.Text, words) {
 			from := t.at
 			t.at, t.replayed = "", nil // unless it is known where it was
@@ -225,7 +225,7 @@ func (win *window) isAnswered(a *request, m wireMessage) {
 		}
 	}
 	if a.mode != nil {
-		a.mode.failed = m.Error != nil || a.text != "" && !strings.Contains(t.shown[a.shown:], "It is set to "+string(a.mode.mode)+".")
+		a.mode.failed = m.Error != nil || a.text != "" && !strings.Contains(t.shown[a.shown:], "Mode: "+a.mode.mode.Title()+".")
 		if took := time.Since(a.at); took > time.Minute && a.strict && !w.faulty {
 			w.breaks("a stricter mode waits: %s of window %d for %v", a.mode.mode, win.n, took)
 		}

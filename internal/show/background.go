@@ -70,7 +70,7 @@ func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolC
 
 // What is said of such a command below its call.
 const (
-	runsOn         = "It runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
+	runsOn         = "It runs in the background: `/background`."
 	endedWithDroid = "It ran in the background, and ended with droid."
 	mayStillRun    = "It ran in the background, and may still run: as process %d, with what it has started."
 )

@@ -105,7 +105,7 @@ func TestCommandInTheBackground(t *testing.T) {
 
 // Who is shown nothing below a call reads in the chat that its command goes on.
 func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
-	const told = "The command `serve` runs in the background, and ends with this session at the latest. `/background` lists what runs, and stops it."
+	const told = "The command `serve` runs in the background: `/background`."
 	for name, tc := range map[string]struct {
 		client protocol.ClientCapabilities
 		tells  bool

@@ -353,7 +353,7 @@ func TestQuestionsInOneForm(t *testing.T) {
 // A client that can show no question is told them, and the model that nobody was asked.
 func TestQuestionsThatAreTold(t *testing.T) {
 	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
-	const words = "This editor cannot give an answer here, and the model was told so: please answer in your next prompt."
+	const words = "Please answer in your next prompt."
 	for name, tc := range map[string]struct {
 		client    protocol.ClientCapabilities
 		questions []stream.Question

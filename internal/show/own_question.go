@@ -92,7 +92,7 @@ func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
 // CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that cannot be asked
 // (yesOrNo). background says that a command in the background ends with it.
 func (v *View) CompactQuestion(background bool) *OwnQuestion {
-	text := "The model goes on with a summary in place of what was said. The conversation is kept: `/fork before` makes a thread of its own from it."
+	text := "The model goes on with a summary in place of what was said."
 	if background {
 		text += endsBackground
 	}

@@ -56,7 +56,7 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		return &Permission{Refused: true, Before: v.take()}
 	}
 	shown, after := v.showOne(ev)
-	always := alwaysText(ev.Tools, options, set.Mode)
+	always := alwaysText(ev.Tools, options, v.client.ClientTraits, set.Mode)
 	if v.client.AtItsWord && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
 		always = "For a higher level than these set the mode once the plan is approved."
 	}

@@ -161,7 +161,7 @@ func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
 		at = len(options)
 	}
 	return slices.Insert(slices.Clone(options), at,
-		protocol.PermissionOption{OptionID: EditOption, Name: "Edit the plan, then proceed", Kind: acp.PermissionOptionKindAllowOnce})
+		protocol.PermissionOption{OptionID: EditOption, Name: "Yes, but edit the plan first", Kind: acp.PermissionOptionKindAllowOnce})
 }
 
 // planForm shows the plan in a form, to be edited.

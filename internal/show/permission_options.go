@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) po
 	if o.Value == stream.OptionOnce {
 		return powerOnce
 	}
-	level, _ := labelLevel(o.Label)
+	level := labelLevel(o.Label)
 	switch {
 	case all(tools, confirmSpec):
 		if of := strings.TrimPrefix(o.Value, "proceed_auto_run_"); level == "" || level == of {
@@ -85,7 +86,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		if p == unknownPower && o.Value != stream.OptionCancel && wantsReader(tools) != "" {
 			continue // what it would give away, and for how long, nobody could say
 		}
-		name := optionName(o, p, modeAfter(o, p, tools, mode))
+		name := optionName(o, p, tools, mode)
 		if !client.ShowsNames() && o.Label != "" {
 			name = o.Label
 		}
@@ -129,55 +130,84 @@ func optionKind(value string) acp.PermissionOptionKind {
 }
 
 var (
-	levelAtEnd  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?)\s*\((Low|Medium|High)\)$`) })
+	levelAtEnd  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`.\((Low|Medium|High)\)$`) })
 	levelWithin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(low|medium|high) impact\b`) })
 )
 
-// labelLevel is the level that a label of droid's names, "" for none, and the
-// label without it where it stands in brackets at the end (0.99 to 0.225).
-func labelLevel(label string) (level, rest string) {
+// labelLevel is the level that a label of droid's names, "" for none (0.99 to 0.225).
+func labelLevel(label string) string {
 	if m := levelAtEnd().FindStringSubmatch(label); m != nil {
-		return strings.ToLower(m[2]), m[1]
+		return strings.ToLower(m[1])
 	}
 	if m := levelWithin().FindStringSubmatch(label); m != nil {
-		return m[1], label
-	}
-	return "", label
-}
-
-// modeAfter is the mode that an option sets, "" where it sets none or that is not known.
-func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
-	level, _ := labelLevel(o.Label)
-	switch isPlan := all(tools, confirmSpec); {
-	case isPlan && o.Value == stream.OptionOnce:
-		return stream.ModeNormal
-	case level != "" && riskPowers[level] == p && (isPlan || mode != stream.ModeSpec):
-		return stream.Mode("auto-" + level)
+		return m[1]
 	}
 	return ""
 }
 
-// optionName is droid's label with the mode that it sets in front, else the level, where clients with
-// little room do not cut it off. It stays as it is where what the option gives away is not
-// known.
-func optionName(o stream.PermissionOption, p power, sets stream.Mode) string {
-	level, rest := labelLevel(o.Label)
-	switch {
-	case o.Label == "":
-		return o.Value
-	case sets != "":
-		return sets.Title() + ": " + lowerFirst(rest)
-	case level == "" || riskPowers[level] != p:
-		return o.Label
+// modeAfter is the mode that an option sets, "" where it sets none or that is not known.
+func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
+	isPlan := all(tools, confirmSpec)
+	if isPlan && o.Value == stream.OptionOnce {
+		return stream.ModeNormal
 	}
-	return strings.ToUpper(level[:1]) + level[1:] + ": " + lowerFirst(rest)
+	if isPlan || mode != stream.ModeSpec {
+		return map[power]stream.Mode{powerLow: stream.ModeAutoLow, powerMedium: stream.ModeAutoMedium, powerHigh: stream.ModeAutoHigh}[p]
+	}
+	return ""
 }
 
-func lowerFirst(label string) string { return strings.ToLower(label[:1]) + label[1:] }
+// levelNames are the names of options that raise the autonomy to a level.
+var levelNames = map[power]string{
+	powerLow:    "Yes, always edits and reads",
+	powerMedium: "Yes, always if reversible",
+	powerHigh:   "Yes, always all commands",
+}
 
-// namesItsMode reports whether an option's name begins with the mode that it sets.
-func namesItsMode(o protocol.PermissionOption) bool {
-	return slices.ContainsFunc(stream.Modes(), func(m stream.ModeInfo) bool { return strings.HasPrefix(string(o.Name), m.Name+": ") })
+const (
+	alwaysEdits  = "Yes, always allow edits" // low, where edits are all that is asked about
+	proceedNamed = "Yes, and ask each time"
+)
+
+// optionName says what an option does: it begins with Yes or No, and ends with the mode that it sets.
+// Editors have one line for it, of about 40 characters. It is droid's label where what the option gives
+// away is not known.
+func optionName(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) string {
+	sets := ""
+	if m := modeAfter(o, p, tools, mode); m != "" {
+		sets = ": " + m.Title()
+	}
+	switch isPlan := all(tools, confirmSpec); {
+	case o.Label == "":
+		return o.Value
+	case isPlan && o.Value == stream.OptionOnce:
+		return proceedNamed + sets
+	case isPlan && o.Value == stream.OptionCancel:
+		return "No, keep planning"
+	case o.Value == stream.OptionCancel:
+		return startingWith("No", o.Label)
+	case p == powerLow && !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return !changesFiles(t) }):
+		return alwaysEdits + sets
+	case levelNames[p] != "":
+		return levelNames[p] + sets
+	case p != unknownPower:
+		return startingWith("Yes", o.Label)
+	}
+	return o.Label
+}
+
+// startingWith is a label that begins with this word.
+func startingWith(word, label string) string {
+	if strings.HasPrefix(label, word) {
+		return label
+	}
+	return word + ", " + strings.ToLower(label[:1]) + label[1:]
+}
+
+// namesLevel reports whether an option's name says what it allows from now on.
+func namesLevel(o protocol.PermissionOption) bool {
+	name, _, _ := strings.Cut(string(o.Name), ": ")
+	return name == alwaysEdits || name == proceedNamed || slices.Contains(slices.Collect(maps.Values(levelNames)), name)
 }
 
 func offers(options []stream.PermissionOption, value string) bool {

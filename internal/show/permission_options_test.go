@@ -27,7 +27,7 @@ func TestPermissionOptions(t *testing.T) {
 	}, exec, protocol.ClientTraits{OptionNames: true}, stream.ModeNormal)
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: "proceed_always", Name: "Auto (Medium): yes, and always allow medium impact commands (some)", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionID: "proceed_always", Name: "Yes, always if reversible: Auto (Medium)", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "surprise", Name: "surprise", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "proceed_surprise", Name: "More", Kind: acp.PermissionOptionKindAllowAlways},
 		{OptionID: "proceed_report_false_positive", Name: "Report", Kind: acp.PermissionOptionKindAllowOnce},
@@ -56,7 +56,7 @@ func TestOptionsWithoutNames(t *testing.T) {
 		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody, stream.ModeNormal), "one of a kind")
 	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true}, stream.ModeNormal)
 	require.Len(t, believed, 3, "one of a kind")
-	require.EqualValues(t, "Auto (Medium): always allow medium impact commands", believed[1].Name, "it is read")
+	require.EqualValues(t, "Yes, always if reversible: Auto (Medium)", believed[1].Name, "it is read")
 }
 
 // What an option gives away depends on what is asked; where it is not known, a
@@ -96,32 +96,48 @@ func TestOptionPower(t *testing.T) {
 	}
 }
 
-// Clients with little room cut a name off before the word that decides: the mode that follows, else the
-// level.
-func TestOptionNamesBeginWithTheLevel(t *testing.T) {
-	plan := []stream.PermissionToolUse{{Confirmation: confirmSpec}}
-	edit := []stream.PermissionToolUse{{Confirmation: "edit"}}
+// An option says what happens, from its first word to the mode at its end, in one line of a narrow editor.
+// One whose effect is not known keeps droid's label.
+func TestOptionNames(t *testing.T) {
+	of := func(confirmation string, details stream.PermissionDetails) []stream.PermissionToolUse {
+		return []stream.PermissionToolUse{{Confirmation: confirmation, Details: details}}
+	}
+	plan, edit, sandbox := of(confirmSpec, stream.PermissionDetails{}), of("edit", stream.PermissionDetails{}), of("sandbox_violation", stream.PermissionDetails{})
+	risk := func(level string) []stream.PermissionToolUse {
+		return of("exec", stream.PermissionDetails{ImpactLevel: level})
+	}
+	mcp := of("mcp_tool", stream.PermissionDetails{ImpactLevel: "low"})
 	for _, tc := range []struct {
 		value, label, want, spec string
 		tools                    []stream.PermissionToolUse
 	}{
-		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Auto (Low): proceed, and allow file edits and read-only commands", "", plan},
-		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "Auto (High): proceed, and allow all commands", "", plan},
-		{"proceed_once", "Proceed with implementation", "Auto (Off): proceed with implementation", "", plan},
-		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Auto (Low): yes, and always allow low impact commands (file edits)",
-			"Low: yes, and always allow low impact commands (file edits)", edit},
+		{"proceed_once", "Proceed with implementation", "Yes, and ask each time: Auto (Off)", "", plan},
+		{"proceed_auto_run_low", "Proceed, and allow file edits and read-only commands (Low)", "Yes, always edits and reads: Auto (Low)", "", plan},
+		{"proceed_auto_run_medium", "Proceed, and allow reversible commands (Medium)", "Yes, always if reversible: Auto (Medium)", "", plan},
+		{"proceed_auto_run_high", "Proceed, and allow all commands (High)", "Yes, always all commands: Auto (High)", "", plan},
+		{"cancel", "No, keep iterating on spec", "No, keep planning", "", plan},
 		{"proceed_once", "Yes, allow", "Yes, allow", "", edit},
+		{"cancel", "No, cancel", "No, cancel", "", edit},
+		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Yes, always allow edits: Auto (Low)", "Yes, always allow edits", edit},
+		{"proceed_always", "Yes, and always allow low impact commands (file edits)", "Yes, always edits and reads: Auto (Low)", "Yes, always edits and reads", risk("low")},
+		{"proceed_always", "Yes, and always allow medium impact commands", "Yes, always if reversible: Auto (Medium)", "Yes, always if reversible", risk("medium")},
+		{"proceed_always", "Yes, and always allow high impact commands", "Yes, always all commands: Auto (High)", "Yes, always all commands", risk("high")},
+		{"proceed_once", "Allow once", "Yes, allow once", "", sandbox},
+		{"proceed_always", "Allow always (reads from /s)", "Yes, allow always (reads from /s)", "", sandbox},
+		{"cancel", "Deny", "No, deny", "", sandbox},
+		{"proceed_always_tools", "Always allow echo", "Yes, always allow echo", "", mcp},
 		{"proceed_always", "Yes, and always allow high impact commands", "Yes, and always allow high impact commands", "", edit},
+		{"proceed_auto_run_low", "Proceed (High)", "Proceed (High)", "", plan},
 		{"proceed_always", "(Low)", "(Low)", "", edit},
 		{"proceed_always", "", "proceed_always", "", edit},
 	} {
 		o := stream.PermissionOption{Value: tc.value, Label: tc.label}
-		name := func(mode stream.Mode) string {
-			p := optionPower(o, tc.tools)
-			return optionName(o, p, modeAfter(o, p, tc.tools, mode))
-		}
+		name := func(mode stream.Mode) string { return optionName(o, optionPower(o, tc.tools), tc.tools, mode) }
 		require.Equal(t, tc.want, name(stream.ModeNormal))
 		require.Equal(t, cmp.Or(tc.spec, tc.want), name(stream.ModeSpec), "a request other than a plan's leaves that mode")
+		if tc.want != tc.label {
+			require.LessOrEqual(t, len(tc.want), 40, tc.want)
+		}
 	}
 }
 

@@ -32,14 +32,14 @@ func newFileAsked() stream.PermissionToolUse {
 }
 
 // always is what the option that lasts brings with it, where its name is not known to show.
-const always = "“Always allow medium impact commands”: sets the mode Auto (Medium), for all that follows."
+const always = "“Always” also switches to Auto (Medium)."
 
 // What the user decides on is in the request; for clients that show no more of it than
 // its title, it is shown before, as they can show it, and once.
 func TestShownBeforeARequest(t *testing.T) {
 	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
 	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```"
-	const edited = "“Always allow medium impact commands”: sets the mode Auto (Low), for all that follows."
+	const edited = "“Always allow medium impact commands” also switches to Auto (Low)."
 	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
 		var c protocol.ClientCapabilities
 		change(&c.ClientTraits)

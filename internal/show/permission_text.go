@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/text/markdown"
@@ -195,36 +197,39 @@ func rawText(raw json.RawMessage) string {
 	return markdown.Fenced("json", out.String())
 }
 
-// alwaysText says what the options bring with them that last longer than the call, in words that no
-// button has: droid's labels name a risk, a path or a server, but not that a file keeps the choice, and
-// the mode that follows stands in them for clients that show them (optionName). It is "" where nothing is
-// left to say.
-func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, mode stream.Mode) string {
+// alwaysText says what the options bring with them that lasts longer than the call, where their names do
+// not: a client that shows no names has buttons for "always" and "once", and no label of droid's says that
+// a file keeps the choice. It is "" where nothing is left to say.
+func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, client protocol.ClientTraits, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
 		var labels []string
 		for _, o := range options {
-			label, _, _ := strings.Cut(string(o.Name), " (")
-			label = "“" + label + "”"
-			if slices.Contains(values, o.OptionID) && !namesItsMode(o) && !slices.Contains(labels, label) {
+			if label := optionShown(o, client); slices.Contains(values, o.OptionID) && !slices.Contains(labels, label) {
 				labels = append(labels, label)
 			}
 		}
 		if len(labels) > 0 {
-			lines = append(lines, strings.Join(labels, ", ")+": "+text)
+			lines = append(lines, strings.Join(labels, ", ")+text)
+		}
+	}
+	sets := func(text string, value string) {
+		if !slices.ContainsFunc(options, func(o protocol.PermissionOption) bool { return o.OptionID == value && namesLevel(o) }) {
+			add(text, value)
 		}
 	}
 	switch {
+	case client.ByPolicy: // nobody reads it
 	case all(tools, "sandbox_violation"):
-		add("kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
+		add(": kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
 	case all(tools, confirmSpec):
-		add("sets the mode "+stream.ModeNormal.Title()+", whatever it was before.", stream.OptionOnce)
+		sets(" switches to "+stream.ModeNormal.Title()+".", stream.OptionOnce)
 		for _, level := range autonomyLevels {
-			add("sets the mode "+stream.Mode("auto-"+level).Title()+".", "proceed_auto_run_"+level)
+			sets(" switches to "+stream.Mode("auto-"+level).Title()+".", "proceed_auto_run_"+level)
 		}
 	default:
-		add(raises(highestRisk(tools), mode), "proceed_always")
-		add("kept in droid's mcp.json, for all sessions.", "proceed_always_tools", "proceed_always_server")
+		sets(raises(highestRisk(tools), mode), "proceed_always")
+		add(": kept in droid's mcp.json, for all sessions.", "proceed_always_tools", "proceed_always_server")
 	}
 	if len(lines) == 1 {
 		return lines[0]
@@ -236,16 +241,29 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	return list
 }
 
+// optionShown is what the user sees of an option: its name, or what a client makes of its kind.
+func optionShown(o protocol.PermissionOption, client protocol.ClientTraits) string {
+	label, _, _ := strings.Cut(string(o.Name), " (")
+	switch {
+	case client.ShowsNames():
+	case o.Kind == acp.PermissionOptionKindAllowAlways:
+		label = "Always"
+	default:
+		label = "Once"
+	}
+	return "“" + label + "”"
+}
+
 // raises says what proceed_always does for tools of this risk. In spec mode the
 // autonomy is raised too, but the mode stays.
 func raises(risk string, mode stream.Mode) string {
 	switch {
 	case risk == "":
-		return "raises the session's autonomy, for all that follows."
+		return " allows more unasked in this session."
 	case mode == stream.ModeSpec:
-		return "raises the session's autonomy to " + risk + ", for all that follows."
+		return " lets " + map[string]string{"low": "edits and reads", "medium": "reversible commands", "high": "all commands"}[risk] + " run unasked in this session."
 	}
-	return "sets the mode " + stream.Mode("auto-"+risk).Title() + ", for all that follows."
+	return " also switches to " + stream.Mode("auto-"+risk).Title() + "."
 }
 
 func all(tools []stream.PermissionToolUse, confirmation string) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -85,24 +86,38 @@ func TestAlwaysText(t *testing.T) {
 		mode    stream.Mode
 		want    string
 	}{
-		"edit":             {[]stream.PermissionToolUse{of("edit", "")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (Low), for all that follows."},
-		"batch":            {[]stream.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands”: sets the mode Auto (High), for all that follows."},
+		"edit":             {[]stream.PermissionToolUse{of("edit", "")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands” also switches to Auto (Low)."},
+		"batch":            {[]stream.PermissionToolUse{of("create", ""), of("exec", "high"), of("exec", "medium")}, []stream.PermissionOption{once, always, no}, stream.ModeNormal, "“Yes, and always allow x impact commands” also switches to Auto (High)."},
 		"a button says it": {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{once, medium, no}, stream.ModeNormal, ""},
-		"in spec mode":     {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{always}, stream.ModeSpec, "“Yes, and always allow x impact commands”: raises the session's autonomy to medium, for all that follows."},
-		"unknown risk":     {[]stream.PermissionToolUse{of("exec", "")}, []stream.PermissionOption{always}, stream.ModeNormal, "“Yes, and always allow x impact commands”: raises the session's autonomy, for all that follows."},
+		"in spec mode":     {[]stream.PermissionToolUse{of("exec", "medium")}, []stream.PermissionOption{always}, stream.ModeSpec, "“Yes, and always allow x impact commands” lets reversible commands run unasked in this session."},
+		"unknown risk":     {[]stream.PermissionToolUse{of("exec", "")}, []stream.PermissionOption{always}, stream.ModeNormal, "“Yes, and always allow x impact commands” allows more unasked in this session."},
 		"nothing lasts":    {[]stream.PermissionToolUse{of("exec", "high")}, []stream.PermissionOption{once, no}, stream.ModeNormal, ""},
 		"MCP": {[]stream.PermissionToolUse{of("mcp_tool", "low")}, []stream.PermissionOption{always, option("proceed_always_tools", "Always allow echo"), option("proceed_always_server", `Always allow all "tiny" tools`)}, stream.ModeNormal,
-			"- “Yes, and always allow x impact commands”: sets the mode Auto (Low), for all that follows.\n- “Always allow echo”, “Always allow all \"tiny\" tools”: kept in droid's mcp.json, for all sessions.\n"},
+			"- “Yes, and always allow x impact commands” also switches to Auto (Low).\n- “Yes, always allow echo”, “Yes, always allow all \"tiny\" tools”: kept in droid's mcp.json, for all sessions.\n"},
 		"sandbox": {[]stream.PermissionToolUse{of("sandbox_violation", "")}, []stream.PermissionOption{option("proceed_always", "Allow always (reads from /s)"), option("proceed_always_file", "Allow always (reads from /s/k)")}, stream.ModeNormal,
-			"“Allow always”: kept in droid's settings.json, for all sessions."},
+			"“Yes, allow always”: kept in droid's settings.json, for all sessions."},
 		"plan": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_once", "Proceed"), option("proceed_auto_run_high", "Proceed, all (High)"), no}, stream.ModeSpec, ""},
 		"plan, another label": {[]stream.PermissionToolUse{of(confirmSpec, "")}, []stream.PermissionOption{option("proceed_auto_run_high", "Proceed, all"), option("proceed_auto_run_low", "Proceed (High)"), no}, stream.ModeSpec,
-			"- “Proceed”: sets the mode Auto (Low).\n- “Proceed, all”: sets the mode Auto (High).\n"},
+			"“Proceed” switches to Auto (Low)."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits, tc.mode), tc.mode))
+			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits, tc.mode), named.ClientTraits, tc.mode))
 		})
 	}
+}
+
+// A client that shows no names has buttons for what an option's kind says; one that answers by a rule has no
+// reader.
+func TestAlwaysTextWithoutNames(t *testing.T) {
+	tools := []stream.PermissionToolUse{commandAsked()}
+	offered := askedAbout(tools...).Options
+	said := func(client protocol.ClientTraits, mode stream.Mode) string {
+		return alwaysText(tools, permissionOptions(offered, tools, client, mode), client, mode)
+	}
+	require.Equal(t, "“Always” also switches to Auto (Medium).", said(protocol.ClientTraits{}, stream.ModeNormal))
+	require.Equal(t, "“Always” lets reversible commands run unasked in this session.", said(protocol.ClientTraits{}, stream.ModeSpec))
+	require.Empty(t, said(protocol.ClientTraits{ByPolicy: true}, stream.ModeNormal))
+	require.Empty(t, said(named.ClientTraits, stream.ModeNormal), "the name says it")
 }
 
 // A patch may delete and move files, as droid alone describes it.

@@ -47,7 +47,7 @@ func TestWordsForm(t *testing.T) {
 	p := newHarness(formed).Permission(planAsked(), nil, Setting{Words: true})
 	step, _ := p.Next()
 	require.Equal(t, []protocol.PermissionOption{
-		{OptionID: stream.OptionCancel, Name: "No", Kind: acp.PermissionOptionKindRejectOnce},
+		{OptionID: stream.OptionCancel, Name: "No, keep planning", Kind: acp.PermissionOptionKindRejectOnce},
 		{OptionID: WordsOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce},
 	}, step.Choice.Options[1:])
 	require.True(t, p.Chose(WordsOption))

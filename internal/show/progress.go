@@ -18,15 +18,21 @@ type retries struct {
 	last   int
 }
 
-// retriesEach is how often the user is told that droid still repeats a model call.
+// retriesEach is how long after one call failed the failure of another is shown again.
 const retriesEach = 30 * time.Second
 
-// retrying shows that droid repeats a model call: a message for the first attempt,
-// when the reason is another, and now and then. A client that shows ACP's notices gets one
+// retryReasons are droid's reasons in words (0.99 to 0.225).
+var retryReasons = map[string]string{"rate_limited": "too many requests", "overloaded": "the server is overloaded", "timeout": "no answer in time", "empty_response": "an empty answer"}
+
+// retrying shows that droid repeats a model call: a message for the first attempt, and
+// when the reason is another. A client that shows ACP's notices gets one
 // for each reason instead, and no message.
 func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
 	reason, text, title := ProviderWords(ev.Reason), "", ""
+	if words := retryReasons[reason]; words != "" {
+		reason = words
+	}
 	if ev.Attempt <= r.last { // those were of another call
 		v.retried()
 		if reason != r.reason || now.Sub(r.toldAt) >= retriesEach {
@@ -37,13 +43,11 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	case r.toldAt.IsZero() && r.broke:
 		r.told, r.toldAt = ev.Attempt, now
 	case r.toldAt.IsZero():
-		text = fmt.Sprintf("The model call failed (%s); droid tries again (attempt %d)", reason, ev.Attempt)
-		title = "The model call failed; droid tries it again"
+		text = fmt.Sprintf("The model call failed (%s). Trying again…", reason)
+		title = "The model call failed. Trying again…"
 	case reason != r.reason:
-		text = fmt.Sprintf("Now it failed otherwise (%s); attempt %d", reason, ev.Attempt)
-		title = fmt.Sprintf("The model call failed again; droid goes on trying (attempt %d)", ev.Attempt)
-	case now.Sub(r.toldAt) >= retriesEach:
-		text = fmt.Sprintf("It still fails (%s); attempt %d", reason, ev.Attempt)
+		text = fmt.Sprintf("It failed again (%s). Trying on…", reason)
+		title = "The model call failed again. Trying on…"
 	}
 	r.reason, r.last = reason, ev.Attempt
 	if text == "" {
@@ -52,7 +56,7 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r.told, r.toldAt = ev.Attempt, now
 	switch {
 	case !v.client.Notices:
-		v.tell(text + ".")
+		v.tell(text)
 	case title != "":
 		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(title), Description: protocol.Text(reason)})
 	}

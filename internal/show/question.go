@@ -59,7 +59,7 @@ func (v *View) Unasked(q *Questions) []Output {
 		}
 		text += "\n"
 	}
-	v.tell(text + "This editor cannot give an answer here, and the model was told so: please answer in your next prompt.")
+	v.tell(text + "Please answer in your next prompt.")
 	return v.take()
 }
 

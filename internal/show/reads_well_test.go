@@ -27,8 +27,8 @@ func TestRetriesAsNotices(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed; droid tries it again","description":"429 slow\ndown"}`,
-		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed again; droid goes on trying (attempt 3)","description":"overloaded"}`,
+		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed. Trying again…","description":"429 slow\ndown"}`,
+		`{"sessionUpdate":"notice","severity":"warning","title":"The model call failed again. Trying on…","description":"the server is overloaded"}`,
 	}, got)
 	require.Empty(t, d.EndTurn(Compacted), "how many attempts there were is no news")
 }

@@ -90,7 +90,7 @@ func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	default:
 		update.Content = t.content(answerOf(ev.Content)...)
 		if ev.MayNeedLogin {
-			update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.waysToLogIn))
+			update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.logIn))
 		}
 	}
 }

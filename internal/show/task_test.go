@@ -28,7 +28,7 @@ func TestTaskStepsAreBounded(t *testing.T) {
 
 // Where droid's words do not say that a login is missing, ours stand beside them (quirk 36).
 func TestTaskWithoutLogin(t *testing.T) {
-	task := newTask(&shownCall{v: New(Options{WaysToLogIn: "Log in."})})
+	task := newTask(&shownCall{v: New(Options{LogIn: "Log in."})})
 	var update protocol.ToolCall
 	task.ended(quirks.ToolEnded{Content: json.RawMessage(`"Could not reach the daemon."`), IsError: true, MayNeedLogin: true}, &update)
 	require.Equal(t, []protocol.ToolContent{protocol.TextContent("Could not reach the daemon."),

@@ -21,7 +21,7 @@ type Options struct {
 	Capabilities protocol.ClientCapabilities // of the editor
 	LinesFromOne bool                        // droid counts the lines of a file from 1, else from 0
 	NewID        func() string               // makes ids of messages; none twice
-	WaysToLogIn  string                      // in words, for who needs a login
+	LogIn        string                      // says how to log in
 }
 
 // View is how one session looks in its editor: what has been shown, and what is open
@@ -32,7 +32,7 @@ type View struct {
 	client       protocol.ClientCapabilities
 	linesFromOne bool
 	newID        func() string
-	waysToLogIn  string
+	logIn        string
 
 	out         []Output                      // what the method that runs has shown so far
 	files       Files                         // read for the event that is being shown
@@ -63,7 +63,7 @@ func New(o Options) *View {
 		linesFromOne: o.LinesFromOne,
 		newID:        o.NewID,
 		border:       border{noUser: o.Capabilities.NoUserMessages},
-		waysToLogIn:  o.WaysToLogIn,
+		logIn:        o.LogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
 		background:   make(map[string]*task),
@@ -126,11 +126,11 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	case quirks.AnswerContinues:
 		v.border.message.open = false
 	case quirks.TextRetracted:
-		v.tell("The model's answer broke off; what it had said of it above is void. It answers again.")
+		v.tell("The answer broke off. Ignore its beginning above; it starts again.")
 		v.retries.broke = true
 	case quirks.TextRestarted:
 		if ev.Void > 0 { // of thinking that came twice nothing need be said
-			v.tell("The model's answer broke off and came again: above, what stands before “" + shorten(FirstLine(ev.Text), 60) + "” is void.")
+			v.tell("The answer broke off and came again. Ignore what stands above before “" + shorten(FirstLine(ev.Text), 60) + "”.")
 		}
 	case quirks.Notice:
 		if words := ProviderWords(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
@@ -172,7 +172,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		}
 	case stream.SessionCompacted:
 		v.beginCompaction(WindowFull) // where droid did not say before that it does
-		v.endCompaction(Compacted, Became(ev.RemovedCount), CompactionFacts{})
+		v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	}
 }
 

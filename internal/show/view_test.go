@@ -42,10 +42,10 @@ func TestSayStandsApart(t *testing.T) {
 
 func TestAnswersThatBreakOff(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"notice new-1: The model's answer broke off; what it had said of it above is void. It answers again."},
+	require.Equal(t, []string{"notice new-1: The answer broke off. Ignore its beginning above; it starts again."},
 		d.event(quirks.TextRetracted{MessageID: "a"}))
 	require.Empty(t, d.event(quirks.TextRestarted{MessageID: "a", Text: "Again.", VoidThought: 7}), "of thinking nothing need be said")
-	require.Equal(t, []string{"notice new-2: \n\nThe model's answer broke off and came again: above, what stands before “" + strings.Repeat("x", 60) + " …” is void."},
+	require.Equal(t, []string{"notice new-2: \n\nThe answer broke off and came again. Ignore what stands above before “" + strings.Repeat("x", 60) + " …”."},
 		d.event(quirks.TextRestarted{MessageID: "a", Text: strings.Repeat("x", 61) + "\ny", Void: 1}))
 	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
@@ -70,13 +70,13 @@ func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	require.Len(t, d.event(quirks.TextRetracted{MessageID: "a"}), 1)
 	require.Empty(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}))
-	require.Equal(t, []string{"notice new-2: \n\nNow it failed otherwise (busy); attempt 2."}, d.event(quirks.Retrying{Attempt: 2, Reason: "busy"}))
+	require.Equal(t, []string{"notice new-2: \n\nIt failed again (busy). Trying on…"}, d.event(quirks.Retrying{Attempt: 2, Reason: "busy"}))
 	d.EndTurn(Compacted)
 	require.Len(t, d.event(quirks.Retrying{Attempt: 1, Reason: "timeout"}), 1)
 }
 
-// Nine attempts at a model call are few words: the first, one each half minute, when the
-// reason is another, and how many there were.
+// Nine attempts at a model call are few words: the first, when the reason is another, and how
+// many there were.
 func TestRetries(t *testing.T) {
 	row := func(reason string, n int) (all []quirks.Event) {
 		for i := range n {
@@ -84,19 +84,18 @@ func TestRetries(t *testing.T) {
 		}
 		return all
 	}
-	const first = "The model call failed (busy); droid tries again (attempt 1)."
+	const first = "The model call failed (busy). Trying again…"
 	for name, tc := range map[string]struct {
 		retries []quirks.Event
 		want    string
 	}{
 		"one":              {row("busy", 1), first},
-		"nine":             {row("busy", 9), first + "\n\nIt still fails (busy); attempt 5.\n\nIt still fails (busy); attempt 9."},
-		"eight":            {row("busy", 8), first + "\n\nIt still fails (busy); attempt 5.\n\ndroid tried the model call again 8 times."},
-		"another reason":   {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "\n\nNow it failed otherwise (slow); attempt 3."},
+		"nine":             {row("busy", 9), first + "\n\ndroid tried the model call again 9 times."},
+		"another reason":   {append(row("busy", 2), quirks.Retrying{Attempt: 3, Reason: "slow"}), first + "\n\nIt failed again (slow). Trying on…"},
 		"three, once each": {append(append(row("busy", 1), row("busy", 1)...), row("busy", 1)...), first}, // a model that says nothing
 		"five, once each":  {append(append(append(append(row("busy", 1), row("busy", 1)...), row("busy", 1)...), row("busy", 1)...), row("busy", 1)...), first + "\n\n" + first},
 		"two calls":        {append(row("busy", 3), row("busy", 1)...), first + "\n\ndroid tried the model call again 3 times."},
-		"two reasons":      {append(row("busy", 3), row("slow", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\nThe model call failed (slow); droid tries again (attempt 1)."},
+		"two reasons":      {append(row("busy", 3), row("slow", 1)...), first + "\n\ndroid tried the model call again 3 times.\n\nThe model call failed (slow). Trying again…"},
 	} {
 		d := newHarness(protocol.ClientCapabilities{})
 		got := ""
@@ -134,7 +133,7 @@ func TestCompaction(t *testing.T) {
 	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
 	require.Equal(t, "1 message became a summary.", Became(1))
-	full := []string{"notice new-1: " + WindowFull, "notice new-1:  7 messages became a summary."}
+	full := []string{"notice new-1: " + WindowFull, "notice new-1:  Done."}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
 		require.Equal(t, full, newHarness(protocol.ClientCapabilities{}).event(events...), name)
 		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},

@@ -181,6 +181,9 @@ func failure(server stream.MCPServerStatus) string {
 	if why == "" {
 		return "failed"
 	}
+	if why == "Failed to connect to MCP server" {
+		return "could not connect"
+	}
 	if rest, same := strings.CutPrefix(why, "Failed to "); same {
 		return "failed to " + rest
 	}

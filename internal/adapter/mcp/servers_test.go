@@ -62,7 +62,7 @@ func TestTrouble(t *testing.T) {
 		{status("a", "failed"), missing, "The MCP server a cannot start: no program a."},
 		{status("droid's", "failed"), nil, "The MCP server droid's failed."},
 		{status("droid's", "failed"), missing, "The MCP server droid's cannot start: there is none."},
-		{stream.MCPServerStatus{Name: "droid's", Status: "failed", Error: "Failed to connect to MCP server"}, nil, "The MCP server droid's failed to connect to MCP server."},
+		{stream.MCPServerStatus{Name: "droid's", Status: "failed", Error: "Failed to connect to MCP server"}, nil, "The MCP server droid's could not connect."},
 		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: "Connection closed."}, nil, "The MCP server a failed: Connection closed."},
 		{stream.MCPServerStatus{Name: "a", Status: "disabled", Blocked: true}, nil, "The MCP server a is blocked by a policy of your organisation."},
 		{stream.MCPServerStatus{Name: "a", Status: "failed", Error: needsLogin}, nil, "The MCP server a needs you to log in: type `/mcp login a`."},
@@ -130,7 +130,7 @@ func TestState(t *testing.T) {
 		{status("a", "connected"), gone, "connected"},
 		{status("a", "failed"), nil, "failed"},
 		{status("a", "failed"), gone, "cannot start: there is no gone."},
-		{stream.MCPServerStatus{Status: "failed", Error: "Failed to connect to MCP server"}, nil, "failed to connect to MCP server"},
+		{stream.MCPServerStatus{Status: "failed", Error: "Failed to connect to MCP server"}, nil, "could not connect"},
 		{stream.MCPServerStatus{Status: "failed", Error: "Connection closed"}, nil, "failed: Connection closed"},
 		{stream.MCPServerStatus{Status: "connecting", Error: "again"}, nil, "connecting: again"},
 	} {

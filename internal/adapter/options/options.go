@@ -217,14 +217,35 @@ func (o *State) Option(id string) *protocol.ConfigOption {
 	return nil
 }
 
-// Describe shows the values of an option.
-func (o *State) Describe(id string) string {
+// Titled is an option with the title of a value, as menus have both.
+func (o *State) Titled(id, value string) string {
 	option := o.Option(id)
 	if option == nil {
-		return "The model in use gives no choice here."
+		return value
+	}
+	title := protocol.Line(value)
+	for _, v := range option.Options {
+		if v.Value == value {
+			title = v.Name
+		}
+	}
+	if strings.Contains(string(title), ": ") { // it names the option
+		return string(title)
+	}
+	return string(option.Name + ": " + title)
+}
+
+// Describe shows the values of an option, which the slash command chooses from.
+func (o *State) Describe(id, command string) string {
+	option := o.Option(id)
+	switch {
+	case option == nil && id == Effort:
+		return "This model has no reasoning effort to choose."
+	case option == nil:
+		return "There is nothing to choose here now."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s. The values are:\n", option.Name, option.CurrentValue)
+	fmt.Fprintf(&b, "%s. Choose one with `/%s NAME`:\n", o.Titled(id, option.CurrentValue), command)
 	for _, v := range option.Options {
 		fmt.Fprintf(&b, "- `%s`: %s\n", v.Value, v.Name)
 	}

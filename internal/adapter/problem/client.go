@@ -24,8 +24,8 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 		return err
 	}
 	first, rest := show.CutSentence(text)
-	if before, cause, rejected := strings.Cut(text, causeBegins); rejected {
-		first, rest = "The provider says: "+strings.Join(strings.Fields(cause), " "), before
+	if cause, _, rejected := strings.Cut(text, behindCause()); rejected {
+		first, rest = strings.Join(strings.Fields(cause), " "), strings.TrimSpace(text[len(cause):])
 	}
 	switch {
 	case client.ErrorDetails, client.PromptDetails && prompt && err.Code == codeInternal:

@@ -20,11 +20,10 @@ import (
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what
-// happened in the provider's and droid's words, then what to do. loginInEditor is whether the user's
-// editor offers a login.
-func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
+// happened in the provider's and droid's words, then what to do.
+func Turn(f *quirks.Failure) *acp.RequestError {
 	if f.WantsLogin() {
-		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login(loginInEditor).Error()+" Afterwards send the prompt again.")
+		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if !f.Typed {
@@ -58,20 +57,20 @@ func Turn(f *quirks.Failure, loginInEditor bool) *acp.RequestError {
 // rejected says that the provider rejected a request. Why stands last, where a narrow window shows it.
 func rejected(f *quirks.Failure) string {
 	cause := show.ProviderWords(strings.TrimSpace(f.Message))
-	said := diagnosis.Model(string(diagnosis.ModelRejected))
+	said := cause + behindCause()
 	if ofLength().MatchString(cause) {
-		said += " " + diagnosis.TooLongRemedy
+		return said + " " + diagnosis.TooLongRemedy
 	}
 	for part := range strings.SplitSeq(show.ProviderWords(strings.TrimSpace(f.Advice)), "\n\n") {
 		if part != "" && !strings.Contains(part, cause) && !strings.Contains(cause, part) {
 			said += "\n\n" + part
 		}
 	}
-	return said + causeBegins + cause
+	return said
 }
 
-// causeBegins is before the cause, at the end of what rejected says.
-const causeBegins = "\n\nThe provider says: "
+// behindCause follows the cause, with which rejected begins.
+func behindCause() string { return "\n\n" + diagnosis.Model(string(diagnosis.ModelRejected)) }
 
 // ofLength matches what providers say of a conversation that is too long for the model.
 var ofLength = sync.OnceValue(func() *regexp.Regexp {
@@ -120,6 +119,8 @@ func Login(method string, err error) *acp.RequestError {
 	remedy := login.Remedy(method, err)
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
+	case errors.As(err, &refused) && method == login.APIKey && strings.Contains(refused.Message, "No authentication available"): // 0.225
+		return wire.PlainError(refused.Code, "FACTORY_API_KEY is not set. Set it where the editor starts this agent, and start the agent again.")
 	case errors.As(err, &refused):
 		return wire.PlainError(refused.Code, text)
 	case errors.As(err, &underWay):

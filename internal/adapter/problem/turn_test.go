@@ -9,6 +9,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/login"
 	"droid-acp/internal/quirks"
 )
 
@@ -20,19 +21,19 @@ func TestTooLargeRequest(t *testing.T) {
 		"413 too long":                 {Typed: true, Reason: "model_request_rejected"},
 	} {
 		failure.Message = message
-		said := Text(Turn(&failure, false))
+		said := Text(Turn(&failure))
 		require.Contains(t, said, message)
 		require.Contains(t, said, diagnosis.TooLargeRemedy)
 		require.NotContains(t, said, "again")
 	}
 	for _, message := range []string{"4130 x", "429 413", "the file has 413 lines"} {
-		require.NotContains(t, Text(Turn(&quirks.Failure{Message: message}, false)), diagnosis.TooLargeRemedy)
+		require.NotContains(t, Text(Turn(&quirks.Failure{Message: message})), diagnosis.TooLargeRemedy)
 	}
 }
 
-// Why a provider rejected a request stands last, where a narrow window shows it. That the conversation may be too long
+// An error of a request that a provider rejected begins with the cause. That the conversation may be too long
 // is said only of an error that speaks of length.
-func TestRejectedRequestEndsWithItsCause(t *testing.T) {
+func TestRejectedRequestBeginsWithItsCause(t *testing.T) {
 	const persists = "If this persists, verify your custom model configuration in settings."
 	advice := func(cause string) string {
 		return "BYOK Error: 400 " + cause + "\n\nUpstream error: " + cause + "\n\n" + persists
@@ -44,24 +45,32 @@ func TestRejectedRequestEndsWithItsCause(t *testing.T) {
 		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).": true,
 	} {
 		for _, f := range []quirks.Failure{{Typed: true, Reason: "model_request_rejected", Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause, Advice: advice(cause)}, {Message: "400 " + cause}} {
-			err := Turn(&f, false)
+			err := Turn(&f)
 			said := Text(err)
-			require.True(t, strings.HasSuffix(said, "\n\nThe provider says: 400 "+cause), said)
+			require.True(t, strings.HasPrefix(said, "400 "+cause+"\n\nThe provider rejected the request."), said)
 			require.Equal(t, 1, strings.Count(said, cause), said)
 			require.Equal(t, long, strings.Contains(said, "/compact"), said)
-			require.Equal(t, f.Advice != "", strings.Contains(said, persists), said)
+			require.Equal(t, f.Advice != "" && !long, strings.Contains(said, persists), said)
 			told := For(protocol.ClientCapabilities{}, true, err)
 			require.Contains(t, told.Message, cause, "a client that shows no details has the cause")
 			require.NotContains(t, told.Data.(map[string]string)["details"], cause)
 			told = For(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ErrorMessage: true}}, true, err)
-			require.True(t, strings.HasSuffix(told.Message, "400 "+cause), told.Message)
+			require.True(t, strings.HasPrefix(told.Message, "400 "+cause), told.Message)
 		}
 	}
 }
 
+// droid says of a key that is not set that the login with it failed.
+func TestLoginWithoutAKey(t *testing.T) {
+	err := Login(login.APIKey, &login.Error{Code: -32603, Message: "API key authentication failed: No authentication available. Set FACTORY_API_KEY or login."})
+	require.Equal(t, "FACTORY_API_KEY is not set. Set it where the editor starts this agent, and start the agent again.", Text(err))
+	err = Login(login.APIKey, &login.Error{Code: -32603, Message: "API key authentication failed: HTTP 401"})
+	require.Contains(t, Text(err), "HTTP 401. Set FACTORY_API_KEY where the editor starts this agent")
+}
+
 // A turn that droid could not store may have failed before the model was asked.
 func TestTurnThatIsNotStored(t *testing.T) {
-	said := Text(Turn(&quirks.Failure{Typed: true, Reason: string(diagnosis.NotPersisted), Message: "ENOSPC: no space left on device, write"}, false))
+	said := Text(Turn(&quirks.Failure{Typed: true, Reason: string(diagnosis.NotPersisted), Message: "ENOSPC: no space left on device, write"}))
 	require.Contains(t, said, "it may have done only part of the work")
 	require.Contains(t, said, "Make room on the disk")
 }

@@ -27,11 +27,11 @@ func lookAtLogin(p *inspection, _ context.Context) Check {
 	case p.blocked["settings"] != "":
 		return Check{Result: Skipped, Found: fmt.Sprintf("droid keeps no login here. Whether one is needed was not found out, because of %q above.", p.blocked["settings"]), Facts: facts}
 	}
-	t := diagnosis.Login(false)
+	t := diagnosis.Login()
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		ways := diagnosis.WaysToLogIn(false)
-		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + strings.ToLower(ways[:1]) + ways[1:]
+		login := diagnosis.LogIn()
+		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + strings.ToLower(login[:1]) + login[1:]
 	}
 	return check
 }

@@ -29,7 +29,7 @@ func TestCommand(t *testing.T) {
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, "droid-acp")))
 	require.Equal(t, "droid-acp", program())
 	require.Equal(t, "`"+Program()+" trust --yes '/my project'`", Command("trust", "--yes", "/my project"))
-	require.Contains(t, LoginRemedy(false), Command("login"))
+	require.Contains(t, LogIn(), Command("login"))
 	require.Contains(t, MoreWords(), Command("doctor"))
 }
 

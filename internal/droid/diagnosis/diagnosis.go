@@ -104,23 +104,20 @@ func (t *Trouble) Error() string {
 func MoreWords() string { return Command("doctor") + " in a terminal tells more." }
 
 // Login says that droid is not logged in.
-func Login(inEditor bool) *Trouble {
-	return &Trouble{NotLoggedIn, "droid is not logged in.", LoginRemedy(inEditor)}
+func Login() *Trouble {
+	return &Trouble{NotLoggedIn, "droid is not logged in.", LogIn() + " A custom model in ~/.factory/settings.json needs no login."}
 }
 
-// LoginRemedy says how to log in, and what needs none.
-func LoginRemedy(inEditor bool) string {
-	return WaysToLogIn(inEditor) + " A custom model in ~/.factory/settings.json needs no login."
-}
+// LogIn says how to log in: the one method that works beside every editor.
+func LogIn() string { return "Run " + Command("login") + " in a terminal." }
 
-// WaysToLogIn are all that there are. inEditor is whether the user's editor is known to offer a login.
-func WaysToLogIn(inEditor bool) string {
+// LoginMethods lists all methods. inEditor is whether the user's editor is known to offer a login.
+func LoginMethods(inEditor bool) string {
 	editors := ""
 	if inEditor {
-		editors = "use the login that your editor offers for this agent, "
+		editors = "- Or use the login that your editor offers for this agent.\n"
 	}
-	return "Run " + Command("login") + " in a terminal, " + editors + "or type /login in droid itself. " +
-		"Or set FACTORY_API_KEY in the environment of this agent and start it again."
+	return "To log in to Factory:\n\n- " + LogIn() + "\n" + editors + "- Or set FACTORY_API_KEY where the editor starts this agent, and start the agent again.\n\nA custom model in ~/.factory/settings.json needs no login."
 }
 
 // TooLargeRemedy says what to do when the model's server took a request for too large (413). droid compacts the

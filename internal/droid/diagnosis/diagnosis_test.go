@@ -179,9 +179,9 @@ func TestGroups(t *testing.T) {
 	}
 	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, ""))
 	require.Equal(t, OtherFailure, GroupOf(-32602, "model_rate_limited"))
-	require.Equal(t, LoggedOut, Login(false).Kind.Group())
-	require.Contains(t, WaysToLogIn(true), "your editor")
-	require.NotContains(t, WaysToLogIn(false), "editor")
+	require.Equal(t, LoggedOut, Login().Kind.Group())
+	require.Contains(t, LoginMethods(true), "your editor")
+	require.NotContains(t, LoginMethods(false), "your editor")
 	for _, kind := range kinds {
 		if strings.HasPrefix(string(kind), "model_") {
 			require.NotEmpty(t, Model(string(kind)), kind)

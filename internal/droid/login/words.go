@@ -22,7 +22,7 @@ func Remedy(method string, err error) string {
 	case errors.As(err, new(*NoMethodError)):
 		return "Update droid. " + other
 	case method == APIKey:
-		return "Set FACTORY_API_KEY in the environment in which this agent is started, and start it again."
+		return "Set FACTORY_API_KEY where the editor starts this agent, and start the agent again."
 	}
 	return "Check the network, then log in again and confirm the code in the browser. " + other
 }

@@ -125,7 +125,7 @@ func (n Successor) Hint() string {
 	if n.unnoted != nil {
 		which = n.From // nothing leads there from the session that the thread is in
 	}
-	return fmt.Sprintf(" The conversation before is kept: `/fork %s` makes a thread of its own from it.", which) + n.Lost()
+	return fmt.Sprintf(" `/fork %s` reopens the conversation as it was.", which) + n.Lost()
 }
 
 // Lost tells what it means that the store does not tell of the successor, ""

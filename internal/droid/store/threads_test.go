@@ -43,7 +43,7 @@ func TestThreadGoesOn(t *testing.T) {
 	first := goOn("a", "b")
 	require.Equal(t, "Title of a", first.Title)
 	require.Empty(t, first.Lost())
-	require.Equal(t, " The conversation before is kept: `/fork before` makes a thread of its own from it.", first.Hint())
+	require.Equal(t, " `/fork before` reopens the conversation as it was.", first.Hint())
 	goOn("b", "c")
 	another := threadsOf(t, s)
 	for _, id := range []string{"a", "b", "c"} {

@@ -209,7 +209,7 @@ func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	}
 	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
 	if len(q.to) > 1 && q.session != nil {
-		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", nil)
+		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", c)
 	}
 	q.withdraw(c)
 }

@@ -73,6 +73,9 @@ func isTyped(skill droid.Skill) bool {
 	return *skill.UserInvocable
 }
 
+// AnyArguments is the hint for the arguments of a command that gives none.
+const AnyArguments = "arguments"
+
 // describe is a row of the menu: the first sentence that does not tell a model when to use a skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
 	sentence, rest := show.CutSentence(show.FirstLine(description))
@@ -84,7 +87,7 @@ func describe(name, description, hint string) protocol.AvailableCommand {
 		c.Description = protocol.Line(name)
 	}
 	if hint == "" {
-		hint = "arguments"
+		hint = AnyArguments
 	}
 	c.Input = &protocol.CommandInput{Hint: protocol.Line(hint)}
 	return c
