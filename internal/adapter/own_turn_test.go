@@ -186,18 +186,18 @@ func TestLoadThatReplacesAnAskingDroid(t *testing.T) {
 func TestLoadWhileAnOwnTurnAsks(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := connect(t, playing(reportsAndAsks, fakedroid.WithSessions(new(fakedroid.Sessions)), v))
-		var id, question json.RawMessage
-		e.onAsk = func(of, params json.RawMessage) bool { id, question = of, params; return true }
+		asked := make(chan [2]json.RawMessage, 1)
+		e.onAsk = func(id, params json.RawMessage) bool { asked <- [2]json.RawMessage{id, params}; return true }
 		e.beginSession()
 		require.Equal(t, "end_turn", e.run("go"))
 		time.Sleep(5 * time.Second)
-		require.NotNil(t, question)
+		question := <-asked
 		before := len(e.updates())
 		require.Nil(t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
 		told := strings.Join(e.updates()[before:], "\n")
 		require.Contains(t, told, "tool_call t1 pending touch a")
 		require.NotContains(t, told, "failed")
-		e.answer(id, question, allowOnce)
+		e.answer(question[0], question[1], allowOnce)
 		time.Sleep(5 * time.Second)
 		require.Contains(t, e.updates()[before:], "tool_call_update t1 completed")
 	})

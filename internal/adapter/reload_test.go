@@ -134,7 +134,7 @@ func TestResumeThatFails(t *testing.T) {
 		require.NotNil(t, e.call("session/resume", sessionParamsOf(e.session)).Error)
 		n := len(e.received())
 		require.Equal(t, "end_turn", e.run("two"))
-		require.Contains(t, e.since(n), `"text":"two"`)
+		require.Contains(t, e.since(n), `two"`) // with what comes before it in one chunk, or alone
 	})
 }
 

@@ -258,8 +258,10 @@ func TestLateAnswersSilenceReads(t *testing.T) {
 
 // TestUnsaved: what is typed and not saved is known, nothing is saved by asking, and an editor that does not answer knows nothing.
 func TestUnsaved(t *testing.T) {
-	slow := time.Duration(0)
-	bubble(t, func(o *testeditor.Options) { o.Slow = func(_, _ string) time.Duration { return slow } }, func(r *room) {
+	var slow atomic.Int64
+	bubble(t, func(o *testeditor.Options) {
+		o.Slow = func(_, _ string) time.Duration { return time.Duration(slow.Load()) }
+	}, func(r *room) {
 		path := r.has("a.txt", "one\r\ntwo\r\n")
 		is := func(want string, known bool) {
 			r.Helper()
@@ -277,9 +279,9 @@ func TestUnsaved(t *testing.T) {
 		require.Equal(r, "one\r\ntwo\r\n", r.disk(path))
 		require.NoError(r, r.editor.Save(path))
 		is("", true)
-		slow = time.Minute
+		slow.Store(int64(time.Minute))
 		is("", false)
-		slow = 0
+		slow.Store(0)
 		is("", false) // it is not asked for a while
 		time.Sleep(time.Minute)
 		is("", true)
