@@ -19,13 +19,13 @@ import (
 // A project that nobody has trusted is worked in without what it brings to run. The user
 // is told once, when the session opens, and asked once, with the first prompt.
 
-// shownProject is what a session last showed of what its project brings. A yes that is typed is to that alone.
+// shownProject is the list of a project's items that a session displayed last. "/trust yes" covers that list alone.
 type shownProject struct {
 	sums []string // of the items
-	to   turns.ID // the newest prompt by then: its user had not read it when they sent that
+	to   turns.ID // the newest prompt at that time; it was sent before the list could be read
 }
 
-// showed notes that the user is being shown what the project brings.
+// showed records that the items of p are displayed to the user.
 func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
 
 // tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.

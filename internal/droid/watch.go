@@ -23,11 +23,11 @@ var watchEnv = []string{"CHOKIDAR_USEPOLLING=1", "CHOKIDAR_INTERVAL=2147483647"}
 // bashEnv names a file that bash reads before it runs a command or a script.
 const bashEnv = "BASH_ENV"
 
-// withoutWatching makes droid watch nothing. The variables must not reach commands of the
-// model, as a program among them may watch files by the same library: bash, in which droid
-// runs them (0.99 to 0.225), reads the file restore first, which undoes the change. own is
-// the user's environment for what is told apart by its environment alone, as MCP servers
-// are; hooks, and MCP servers of the user's files, do inherit the variables.
+// withoutWatching sets watchEnv for droid. The variables must not reach the model's commands,
+// which may watch files with the same library: bash, in which droid runs them (0.99 to 0.225),
+// reads the file restore first, and that undoes the change. own are the user's values, for the
+// MCP servers whose environment this program sets. Hooks, and MCP servers of the user's files,
+// inherit the variables.
 func withoutWatching(c *child.Command) (restore *files.Private, own map[string]string, err error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil, nil

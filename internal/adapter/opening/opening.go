@@ -167,13 +167,13 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 	}
 }
 
-// mostStarts is how often droid is started anew since the project changes.
+// mostStarts bounds how often droid is started again while the project keeps changing.
 const mostStarts = 4
 
 // startTime is how long lookAgain waits for a droid that starts: 0.3 s (0.225) to 1 s (0.99).
 const startTime = 5 * time.Second
 
-// errChanged is why a droid that was just started was ended.
+// errChanged reports that the project changed between two looks, and that droid was ended.
 var errChanged = problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so no droid was started. Try again when its files rest.")
 
 // lookAgain looks at the project once more when droid has started, as it reads the project's files only then. A droid

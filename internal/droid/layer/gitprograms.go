@@ -180,7 +180,7 @@ func (g *gitReader) repository(repository, dir string) {
 	g.within(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
 }
 
-// errTooManyRepositories is why a repository was not read.
+// errTooManyRepositories reports more than mostRepositories of them.
 var errTooManyRepositories = errors.New("it is one of too many repositories")
 
 // runs reports whether a setting of a repository has git start something that its user did not set themselves.

@@ -17,7 +17,7 @@ import (
 // read in one look at a project.
 const maxRead = 64 << 20
 
-// errTooMuch is why something was not read.
+// errTooMuch reports that a look has reached maxRead or mostEntries.
 var errTooMuch = errors.New("the files of the project are too large to look at")
 
 // contents reads a file: its first two bytes, and what tells its text apart. An error says

@@ -127,7 +127,7 @@ func (r *reader) factory(folder string) {
 	}
 }
 
-// errTooMany is why a directory was not read whole.
+// errTooMany reports a directory with more than mostEntries entries.
 var errTooMany = errors.New("it has too many files to look at")
 
 // link adds a symbolic link that leads out of the project. What it leads to is read as droid
