@@ -128,7 +128,7 @@ func TestSandboxViolations(t *testing.T) {
 		require.Contains(t, asked[0].text(t), "**Blocked by droid's sandbox:** Read wants to read\n\n```\n"+secret+"\n```")
 		require.Contains(t, asked[0].text(t), "settings.json, for all sessions")
 		require.NotContains(t, asked[0].text(t), "{", "no JSON")
-		require.Equal(t, []string{"Allow once", "Deny"}, []string{asked[0].Options[0].Name, asked[0].Options[len(asked[0].Options)-1].Name}, "droid's own words")
+		require.Equal(t, []string{"Yes, allow once", "No, deny"}, []string{asked[0].Options[0].Name, asked[0].Options[len(asked[0].Options)-1].Name}, "droid's own words behind a Yes or a No")
 		require.Equal(t, []string{"failed"}, end.tools())
 		require.NotContains(t, fmt.Sprint(end.Updates), "hidden words")
 

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// textFolders hold what droid gives to the model or offers as commands (0.99 to 0.225).
-var textFolders = []string{"commands", "droids", "skills"}
+// textFolders hold what droid offers as commands (0.215, 0.225). It watches its subagents without chokidar.
+var textFolders = []string{"commands", "skills"}
 
-// TextStamp is a number that changes when a command, a skill or a subagent comes, goes or is
+// TextStamp is a number that changes when a command or a skill comes, goes or is
 // written, of the user's or of a project's whose session is in cwd. It reads no text.
 func TextStamp(cwd, home string) uint64 {
 	h, left := fnv.New64a(), mostEntries
