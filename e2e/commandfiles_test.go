@@ -55,7 +55,7 @@ func (s session) helps(names ...string) {
 		told := s.prompt("/help").end(turnLimit).text()
 		return !slices.ContainsFunc(names, func(name string) bool {
 			bare, gone := strings.CutPrefix(name, "-")
-			return strings.Contains(told, "`/"+bare+" ") == gone
+			return strings.Contains(told, "`/"+bare+"`") == gone
 		})
 	}, 30*time.Second, 3*time.Second)
 }

@@ -260,12 +260,11 @@ func TestServersStayWithoutTheirSecrets(t *testing.T) {
 		}
 		works("first")
 		works("second")
-		h.addSettings(t, map[string]any{"a": 1}) // droid sees that, and reads its settings
+		h.addSettings(t, map[string]any{"a": 1}) // droid goes on with the servers that it has
 		users, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"another": map[string]any{
 			"type": "stdio", "command": stdioServer(t, "", "")["command"], "env": map[string]string{mcpEnv: "another"}}}})
 		require.NoError(t, err)
 		h.write(t, "../.factory/mcp.json", string(users))
-		h.awaitServers(t, c, 2)
 		works("settings")
 		require.Nil(t, s.prompt("/rewind 1").end(turnLimit).Err)
 		works("rewound")

@@ -48,6 +48,9 @@ func (c *Conversation) Client(line []byte) {
 	if m.Method == "initialize" && c.client == nil {
 		c.client = m.Params.Capabilities
 	}
+	if m.Method == "session/prompt" {
+		c.sessions[m.Params.SessionID] = true // it may be another id of a thread that is open
+	}
 	if m.Method != "" && m.ID != nil {
 		c.requests[string(m.ID)] = append(c.requests[string(m.ID)], request{m.Method, m.Params.SessionID})
 	}
