@@ -54,7 +54,7 @@ func TestPermissionsAsDroidDoes(t *testing.T) {
 	})
 }
 
-// What is taken back counts in the droid that runs, and each file keeps all else.
+// What is taken back counts from the next prompt on, and each file keeps all else.
 func TestPermissionIsTakenBack(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) { settings["commandAllowlist"] = []any{"touch zz1", "mkdir only"} })

@@ -82,7 +82,7 @@ func notDeleted(err error) *acp.RequestError {
 	return problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 }
 
-// onlyHere is nil where no other window has the session open. The session's own note does not count; it is made anew.
+// onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
 func (s *Session) onlyHere(ctx context.Context) (held error) {
 	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
 		if s.loading.Is(s.droidID) {

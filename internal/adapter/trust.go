@@ -96,7 +96,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
 				return replaced, nil
 			}
-			if err := p.replaceDroid(ctx, t, "a command, a skill or a subagent has changed"); err != nil {
+			if err := p.replaceDroid(ctx, t, "a command or a skill has changed"); err != nil {
 				return true, err
 			}
 			replaced = true

@@ -341,7 +341,7 @@ func (c *Client) Given() layer.Layer {
 	return layer.Layer{}
 }
 
-// MissesTexts reports whether the process does not know of a command, a skill or a subagent as it is now: it has read
+// MissesTexts reports whether the process does not know of a command or a skill as it is now: it has read
 // them at its start, and watches no files. One before 0.215 has no commands, and goes on.
 func (c *Client) MissesTexts(now layer.Layer) bool {
 	given := c.given.Load()
