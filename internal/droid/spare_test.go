@@ -222,7 +222,8 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 		"hooks":                  {"repo/part/.factory/settings.json", false},
 		"hooks of their own":     {"repo/part/.factory/hooks.json", false},
 		"local settings":         {"repo/part/.factory/settings.local.json", false},
-		"a subagent":             {"repo/part/.factory/droids/one.md", false},
+		"a subagent":             {"repo/part/.factory/droids/one.md", true}, // droid sees it by itself
+		"a command":              {"repo/part/.factory/commands/one.md", false},
 		"those of the root":      {"repo/.factory/mcp.json", false},
 		"the user's":             {"home/.factory/settings.json", false},
 		"the user's MCP servers": {"home/.factory/mcp.json", false},
