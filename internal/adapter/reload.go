@@ -405,7 +405,10 @@ func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
 func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
-	s.renewStale(s.Context, t) // the load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225)
+	// The load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225).
+	if err := s.renewStale(s.Context, t); err != nil {
+		return nil, err
+	}
 	var call droidCall
 	var loaded *stream.SessionInfo
 	for call.next(s.Context, t, s, limit) {

@@ -285,10 +285,14 @@ func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Con
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) droid() *droid.Client {
-	if r.s.until(r.work, r.task, "/"+r.name, needCalls) == nil {
-		r.s.renewStale(r.work, r.task)
+	err := r.s.until(r.work, r.task, "/"+r.name, needCalls)
+	if err == nil {
+		err = r.s.renewStale(r.work, r.task)
 	}
-	client, _, err := r.s.awaitDroid(r.work, r.task, 1)
+	client := (*droid.Client)(nil)
+	if err == nil {
+		client, _, err = r.s.awaitDroid(r.work, r.task, 1)
+	}
 	switch {
 	case r.over(): // it was cancelled meanwhile
 		return nil

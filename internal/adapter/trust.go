@@ -136,18 +136,23 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 	return client, project, facts, err
 }
 
-// renewStale ends a droid that rests and was not started with what the project brings now, and reports whether it did:
-// what droid is about to be asked may make it read the project again, or send the conversation.
-func (s *Session) renewStale(ctx context.Context, t *owner.Task) bool {
-	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
-		return false
+// renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
+// read the project again, or send the conversation. Background commands and a login only outlive that where nothing was
+// added. The error says that nobody could look.
+func (s *Session) renewStale(ctx context.Context, t *owner.Task) *acp.RequestError {
+	before := s.proc.Client()
+	if s.agent.cfg.Trust.RunsAll() || before == nil {
+		return nil
 	}
 	client, _, facts, err := s.lookAtProject(ctx, t)
-	if err != nil || client == nil || !facts.Stale() || !s.droidRests() {
-		return false
+	switch {
+	case client != before || s.proc.Ending():
+	case err != nil:
+		return problem.NotLooked(s.cwd, err)
+	case facts.Adds() || facts.Stale() && s.droidRests():
+		s.endDroid(replaced, "the project brings something else now")
 	}
-	s.endDroid(replaced, "the project brings something else now")
-	return true
+	return nil
 }
 
 // lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called

@@ -682,22 +682,27 @@ func TestProjectChangesBetweenPrompts(t *testing.T) {
 	}
 }
 
+// Nothing is asked of droid where nobody can look.
 func TestPromptWaitsForALook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := inProject(t, fakedroid.V0225, nil)
-		require.Nil(t, r.newSession().Error)
-		r.hanging.begin("Trust.Look")
-		id := r.prompt("hello")
-		time.Sleep(time.Minute)
-		answer := r.await(id)
-		require.NotNil(t, answer.Error)
-		require.Contains(t, allOf(answer.Error), "the prompt was not sent")
-		require.NotContains(t, r.told(), "droid got hello")
-		r.hanging.revive()
-		r.settle()
-		require.Equal(t, "end_turn", r.run("again"))
-		require.NotContains(t, r.told(), "droid got hello")
-	})
+	for _, asked := range []string{"hello", "/compact"} {
+		t.Run(asked, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := inProject(t, fakedroid.V0225, nil)
+				require.Nil(t, r.newSession().Error)
+				r.hanging.begin("Trust.Look")
+				id := r.prompt(asked)
+				time.Sleep(time.Minute)
+				answer := r.await(id)
+				require.NotNil(t, answer.Error)
+				require.Contains(t, allOf(answer.Error), "so droid was not asked")
+				require.NotContains(t, r.told(), "droid got hello")
+				r.hanging.revive()
+				r.settle()
+				require.Equal(t, "end_turn", r.run("again"))
+				require.NotContains(t, r.told(), "droid got hello")
+			})
+		})
+	}
 }
 
 // What appears in a turn ends a droid that may apply it. A droid that cannot goes on: the next prompt asks.
@@ -731,6 +736,28 @@ func TestProjectChangesInATurn(t *testing.T) {
 			time.Sleep(2 * time.Second) // the scripted droid that was ended
 		})
 	}
+}
+
+// A message that joins a turn goes to no droid that was not started with what the project brings by then.
+func TestProjectChangesBeforeAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/skills/x/SKILL.md": "x"})
+		r.turn = func(d *fakedroid.Droid) error {
+			time.Sleep(time.Minute)
+			return d.Say("", "went on")
+		}
+		require.Nil(t, r.newSession().Error)
+		id := r.prompt("hello")
+		time.Sleep(time.Second)
+		r.write(t, ".factory/mcp.json", someServer)
+		steered := r.await(r.steer("more", askBack))
+		require.NotNil(t, steered.Error)
+		answer := r.await(id)
+		require.NotNil(t, answer.Error)
+		require.Contains(t, allOf(answer.Error), "the project now brings 1 MCP server, which nobody has allowed")
+		require.NotContains(t, r.told(), "went on")
+		time.Sleep(2 * time.Minute) // the scripted droid that was ended
+	})
 }
 
 // A yes that is typed is to what its user had read by then.

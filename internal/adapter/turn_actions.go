@@ -73,6 +73,15 @@ func (p *userPrompt) send(request string) {
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
 	s.Go(func(t *owner.Task) {
 		client, message, err := s.proc.Client(), p.message, error(nil)
+		if p.further != nil { // what joins a turn was not prepared
+			switch ended, unknown := s.endIfChanged(t); {
+			case ended || s.proc.Client() != client:
+				return // droidGone ends it with its turn
+			case unknown != nil:
+				s.prompts.Refused(time.Now(), p.id, problem.NotLooked(s.cwd, unknown))
+				return
+			}
+		}
 		t.Beside(func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})

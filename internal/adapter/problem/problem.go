@@ -219,9 +219,9 @@ func Crash(err error, gaveUp bool) *acp.RequestError {
 	return Internal("droid_crashed", Died{Exit: err}.Error()+" "+next)
 }
 
-// NotLooked answers a prompt that was not sent, as nobody could look what the project brings to run.
+// NotLooked explains why droid was not asked: nobody could look what the project brings to run.
 func NotLooked(dir string, err error) *acp.RequestError {
-	return Internal("disk_silent", fmt.Sprintf("It could not be seen what the project in %s brings to run (%v), so the prompt was not sent. Send it again when its files can be read.", dir, err))
+	return Internal("disk_silent", fmt.Sprintf("It could not be seen what the project in %s brings to run (%v), so droid was not asked. Try again when its files can be read.", dir, err))
 }
 
 // NotTaken explains why droid, which has not ended, did not take a prompt.
