@@ -398,8 +398,8 @@ func (p *timedPlay) prepare() {
 		}
 	}
 	p.h.work = filepath.Join(p.root, p.tree.cwd)
-	if p.tree.mine {
-		mine := object("mcpServers", object("mine", object("command", jsonText("sh"), "args", list(jsonText("-c"), jsonText("cat >/dev/null")))))
+	if p.tree.mine { // no server of a part has the text by which it is known: docs/trust.md says what such a one can do
+		mine := object("mcpServers", object("mine", object("command", jsonText("sh"), "args", list(jsonText("-c"), jsonText("cat >/dev/null # mine")))))
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.h.dir, ".factory", "mcp.json"), []byte(mine.String()), 0o600))
 	}
 	for k := range p.tree.steps {
