@@ -1,4 +1,4 @@
-# Each target works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
+# `make` prints the targets of every day. Each works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -12,64 +12,40 @@ BIN         ?= bin/droid-acp
 PREFIX      ?= /usr/local
 DESTDIR     ?=
 SHARE       = $(DESTDIR)$(PREFIX)/share
-# -short leaves out of make test and make e2e what CI does not run for each change.
-SHORT       ?=
-# Packages in which nothing runs beside anything else: the race detector has nothing to find there.
-SERIAL = ./internal/acp/protocol ./internal/adapter/instructions ./internal/adapter/internal/filecalls ./internal/adapter/internal/prompt ./internal/adapter/internal/waiting \
-	./internal/adapter/mcp ./internal/adapter/options ./internal/adapter/turns ./internal/cli/flags ./internal/droid/diagnosis ./internal/droid/install ./internal/droid/layer \
-	./internal/droid/stream ./internal/quirks ./internal/show/... ./internal/testing/docs ./internal/testing/droids ./internal/testing/fixture ./internal/text/... ./internal/workspace/wsl
+# What -short leaves out: long random runs, and tests with an older droid where little depends on it. SHORT= runs everything.
+SHORT       ?= -short
 # Of a release: docs/dev/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
 MAINTAINER  ?=
 
-# Tests of e2e about files that hold as they are with the agent on another machine; see e2e/via_test.go.
-VIA_TESTS = TestReadsSeeTheEditor|TestEditsAreTheAgents|TestRefusedEditTouchesNothing|TestFormatOnSave|TestDiffsWithEditorFiles|TestLargeEditsAreTheAgents|TestCommandsCannotPlayHooks|TestTwoSessionsEditOneFile|TestEditLandsOnWhatWasTypedWhileAsked|TestEditsAsDiffs|TestPatchesAsDiffs|TestPatchesInPart|TestEditOfALargeFile|TestTwoEditsInOneRequest|TestSessionSurvivesTheAgent|TestLongHistoryLoadsWhole|TestResumeForkCloseDelete|TestInstructionsReachTheModel|TestExportInABrowser|TestExtensionMethods|TestCommandsFollowTheFiles
+.PHONY: help demo check test race e2e lint build install fuzz bench \
+	uninstall e2e-via e2e-keep kubernetes check-all mutate profile cross release release-check vocabulary record compare acp-check rename clean
 
-.PHONY: demo build install uninstall test test-race test-serial e2e e2e-via e2e-keep kubernetes lint check-all fuzz mutate bench profile cross release release-check vocabulary record compare acp-check rename clean
+help:
+	@sed -n 's/^\([a-z0-9]*\):[a-z ]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
-build: ## build bin/droid-acp, which needs no libraries of the system (so "via --copy" can copy it)
-	CGO_ENABLED=0 go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o $(BIN) ./cmd/droid-acp
+check: ## what to run while you work: formatting, vet, and the tests of all that has changed
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+	go vet ./... && go vet -tags e2e ./e2e
+	@! git status --porcelain | grep -qE '_(windows|darwin|linux|unix|other)(_test)?\.go$$' || { GOOS=windows go vet ./... && GOOS=darwin go vet ./...; }
+	go test $(SHORT) ./...
 
-install: build ## put the program, its manual page and completions for bash, zsh and fish below PREFIX
-	umask 022 && mkdir -p "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
-		install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/droid-acp" && \
-		$(BIN) man > "$(SHARE)/man/man1/droid-acp.1" && \
-		$(BIN) completion bash > "$(SHARE)/bash-completion/completions/droid-acp" && \
-		$(BIN) completion zsh > "$(SHARE)/zsh/site-functions/_droid-acp" && \
-		$(BIN) completion fish > "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
-
-uninstall: ## remove what make install put there, with the same PREFIX and DESTDIR
-	rm -f "$(DESTDIR)$(PREFIX)/bin/droid-acp" "$(SHARE)/man/man1/droid-acp.1" "$(SHARE)/bash-completion/completions/droid-acp" \
-		"$(SHARE)/zsh/site-functions/_droid-acp" "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
-
-test: test-race test-serial ## unit and integration tests, with the race detector where goroutines are
-
-test-race:
-	go test $(SHORT) -timeout 60m -race $$(go list ./... | grep -vxF "$$(go list $(SERIAL))")
-
-test-serial:
-	go test $(SHORT) -timeout 20m $(SERIAL)
+test: ## all tests that need no droid
+	go test $(SHORT) -timeout 20m ./...
 	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
+
+race: ## the same with the race detector
+	go test $(SHORT) -timeout 60m -race ./...
 
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
 
-e2e-via: ## the tests about files with the agent at the far side of droid-acp via: behind a mount namespace, and behind SSH
-	DROID_ACP_E2E_VIA=mount go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
-	DROID_ACP_E2E_VIA=ssh go test -tags e2e -count=1 -timeout 30m -run '^($(VIA_TESTS))$$' ./e2e
-
-e2e-keep: ## all tests with the real droid, with agents that outlive their editor; what is left out says why (notKept in e2e/keep_test.go)
-	DROID_ACP_E2E_KEEP=1 go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
-
-kubernetes: ## the examples for Kubernetes, read with Kubernetes' own types
-	GOWORK=off go test -C scripts/kubernetes ./...
-
-lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, known vulnerabilities
+lint: ## what check looks at, and staticcheck, other systems, workflows, scripts, vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...
@@ -80,49 +56,76 @@ lint: ## formatting, vet, staticcheck, cross compilation, workflows, scripts, kn
 	@if command -v shellcheck >/dev/null; then shellcheck -S warning .ci/run $$(git ls-files '*.sh'); else echo "shellcheck: SKIPPED, it is not installed"; fi
 	GOVULNCHECK=$(GOVULNCHECK) sh scripts/govulncheck.sh
 
-check-all: ## everything: what CI runs for each change, and what it runs once a week
-	.ci/run all
+build: ## build bin/droid-acp, without libraries of the system (so "via --copy" can copy it)
+	CGO_ENABLED=0 go build -trimpath $(if $(VERSION),-ldflags "-X main.Version=$(VERSION)") -o $(BIN) ./cmd/droid-acp
+
+install: build ## put the program, its manual page and completions of shells below PREFIX
+	umask 022 && mkdir -p "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d" && \
+		install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/droid-acp" && \
+		$(BIN) man > "$(SHARE)/man/man1/droid-acp.1" && \
+		$(BIN) completion bash > "$(SHARE)/bash-completion/completions/droid-acp" && \
+		$(BIN) completion zsh > "$(SHARE)/zsh/site-functions/_droid-acp" && \
+		$(BIN) completion fish > "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
 
 fuzz: ## each fuzz target 100,000 times
 	sh scripts/fuzz.sh 100000x
 
-mutate: ## small changes of PKG (./internal/quirks) that its tests do not notice
-	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
-
-bench: ## a turn through the agent, and droid-acp beside droid alone: the table of docs/dev/performance.md (30 minutes)
+bench: ## the table of docs/dev/performance.md: a turn, and droid-acp beside droid alone (30 minutes)
 	go test -run '^$$' -bench Turn -benchmem ./internal/adapter
 	DROID_ACP_E2E_PERFORMANCE=$(CURDIR)/docs/dev/performance.md go test -tags e2e -run '^$$' -bench Performance -benchtime 9x -timeout 1h ./e2e
 
-profile: ## where a turn of 20,000 deltas takes time and memory, in profile/
+# Of releases, of droid's versions, and what CI runs by the week.
+
+uninstall: # remove what make install put there, with the same PREFIX and DESTDIR
+	rm -f "$(DESTDIR)$(PREFIX)/bin/droid-acp" "$(SHARE)/man/man1/droid-acp.1" "$(SHARE)/bash-completion/completions/droid-acp" \
+		"$(SHARE)/zsh/site-functions/_droid-acp" "$(SHARE)/fish/vendor_completions.d/droid-acp.fish"
+
+e2e-via: # the tests about files with the agent at the far side of droid-acp via: behind a mount namespace, and behind SSH
+	DROID_ACP_E2E_VIA=mount go test -tags e2e -count=1 -timeout 30m ./e2e
+	DROID_ACP_E2E_VIA=ssh go test -tags e2e -count=1 -timeout 30m ./e2e
+
+e2e-keep: # the same with agents that outlive their editor; what is left out says why (notKept)
+	DROID_ACP_E2E_KEEP=1 go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
+
+kubernetes: # the examples for Kubernetes, read with Kubernetes' own types
+	GOWORK=off go test -C scripts/kubernetes ./...
+
+check-all: # everything that CI runs, once a week what is below in .ci/run
+	.ci/run all
+
+mutate: # small changes of PKG (./internal/quirks) that its tests do not notice
+	go run $(GREMLINS) unleash --timeout-coefficient 60 --output-statuses lt $(PKG)
+
+profile: # where a turn of 20,000 deltas takes time and memory, in profile/
 	mkdir -p profile
 	go test -run '^$$' -bench Turn -benchtime 50x -o profile/adapter.test -cpuprofile profile/cpu -memprofile profile/heap ./internal/adapter
 	go tool pprof -top profile/adapter.test profile/cpu 2>/dev/null | head -20
 	go tool pprof -top -sample_index=alloc_space profile/adapter.test profile/heap 2>/dev/null | head -20
 
-cross: ## build for all supported systems
+cross: # build for all supported systems
 	for os in linux darwin windows; do for arch in amd64 arm64; do GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/droid-acp || exit 1; done; done
 
-release: ## everything that a release offers, in dist/; VERSION=1.2.3 unless the commit has a tag v1.2.3
+release: # everything that a release offers, in dist/; VERSION=1.2.3 unless the commit has a tag v1.2.3
 	GOWORK=off go run -C scripts/release . $(if $(VERSION),-version $(VERSION)) $(if $(REPOSITORY),-repository $(REPOSITORY)) $(if $(BASE_URL),-base-url $(BASE_URL)) $(if $(SCOPE),-scope $(SCOPE)) $(if $(MAINTAINER),-maintainer "$(MAINTAINER)")
 
-release-check: ## what is in dist/: installed, run, removed, and looked at as ACP's registry does
+release-check: # what is in dist/: installed, run, removed, and looked at as ACP's registry does
 	GOWORK=off go test -C scripts/release -count=1 . -dist ../../dist
 
-vocabulary: ## the names that stand in the droid VERSION of npm, into testdata/droids/vocabulary
+vocabulary: # the names that stand in the droid VERSION of npm, into testdata/droids/vocabulary
 	DROID_ACP_E2E_WIRE=$(VERSION) go test -tags e2e -count=1 -run '^TestVocabulary$$' ./e2e
 	go test ./internal/testing/droids -run TestGenerated -update
 
-record: ## conversations with the droid VERSION of npm, offline, into testdata/droids/recordings
+record: # conversations with the droid VERSION of npm, offline, into testdata/droids/recordings
 	DROID_ACP_E2E_WIRE=$(VERSION) go test -tags e2e -count=1 -parallel 3 -timeout 30m -run '^TestRecordWire$$' ./e2e
 	go test ./internal/testing/droids -run TestGenerated -update
 
-compare: ## what the droid B was recorded to do otherwise than A
+compare: # what the droid B was recorded to do otherwise than A
 	go run ./scripts/droids $(A) $(B)
 
-acp-check: ## the newest schema of ACP on npm: what it has otherwise than ours, and our lines held against it
+acp-check: # the newest schema of ACP on npm: what it has otherwise than ours, and our lines held against it
 	sh scripts/acp-check.sh
 
-rename: ## give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
+rename: # give the module the path MODULE, in go.mod and in all imports: `go install` fetches a module from its path
 	old=$$(go list -m) && go mod edit -module $(MODULE) && \
 		git grep -lz "\"$$old/internal/" -- '*.go' | xargs -0 perl -pi -e "s{\"\Q$$old\E/internal/}{\"$(MODULE)/internal/}g"
 	gofmt -w .

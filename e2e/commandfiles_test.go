@@ -64,6 +64,7 @@ func (s session) helps(names ...string) {
 // of any name, nested, and written on Windows. A droid that does not see them is replaced. Before 0.215 it has no commands: what is typed goes to
 // the model as it is, and /status says so.
 func TestCommandsFollowTheFiles(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.work = filepath.Join(h.work, "we [ird]*? {x}.ünï")
 		project, user := filepath.Join(h.work, ".factory"), filepath.Join(h.dir, ".factory")

@@ -558,6 +558,7 @@ func TestUsageUpdate(t *testing.T) {
 
 // Programs read and set what the extension methods offer.
 func TestExtensionMethods(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hi", modelserver.Step{Text: "Hi there."})
 		s := startAgent(t, h).open(h)

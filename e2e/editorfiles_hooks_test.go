@@ -63,6 +63,7 @@ func TestUserHooksWithEditorFiles(t *testing.T) {
 
 // A command that the model runs gains nothing by talking to the agent as a hook does.
 func TestCommandsCannotPlayHooks(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(path, []byte("saved\n"), 0o644))
@@ -97,6 +98,7 @@ done; done; echo asked`
 
 // Two sessions that edit one file at once both have their edit in it.
 func TestTwoSessionsEditOneFile(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const edits = 4
 		path := filepath.Join(h.work, "a.txt")
@@ -147,6 +149,7 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 // What the user types while an edit waits for his answer, saved or not, is in the file with the
 // edit: it is made in the newest text, whether or not droid has read the file before.
 func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
+	alsoFar(t)
 	for _, c := range []struct {
 		name                    string
 		open, dirty, read, save bool

@@ -101,6 +101,7 @@ func seenByModel(model *modelserver.Server, prompt string, step int) string {
 // Read gives the model the unsaved text of a file, without saving it; after a command
 // changed the file it gives the disk's, although the editor has not noticed yet.
 func TestReadsSeeTheEditor(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path, other := filepath.Join(h.work, "a.txt"), filepath.Join(h.work, "b.txt")
 		require.NoError(t, os.WriteFile(path, []byte("saved one\nsaved two\nsaved three\n"), 0o644))
@@ -149,6 +150,7 @@ func (c *client) transcriptLines() (lines []string) {
 // An edit is the agent's own in the editor: it is listed with the right text before it,
 // and Reject restores that.
 func TestEditsAreTheAgents(t *testing.T) {
+	alsoFar(t)
 	type file struct{ name, before, typed, old, replaced, after string }
 	files := []file{
 		{name: "closed.txt", before: "one\ntwo\nthree\n", old: "two", replaced: "2", after: "one\n2\nthree\n"},
@@ -228,6 +230,7 @@ func TestEditsAreTheAgents(t *testing.T) {
 
 // A refused edit touches nothing.
 func TestRefusedEditTouchesNothing(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o644))
@@ -249,6 +252,7 @@ func TestRefusedEditTouchesNothing(t *testing.T) {
 // What the editor makes of an edit is on disk, droid is told in one line, and its next
 // edit builds on it.
 func TestFormatOnSave(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\n"), 0o644))
@@ -282,6 +286,7 @@ func TestFormatOnSave(t *testing.T) {
 // What goes through the editor is shown as what does not, and what a patch adds or changes
 // is the agent's own there; what it renames or deletes is gone from the disk.
 func TestDiffsWithEditorFiles(t *testing.T) {
+	alsoFar(t)
 	for name, editings := range map[string]func(h home, x string) []editing{"edits": plainEditings, "patches": patchEditings} {
 		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
@@ -306,6 +311,7 @@ func TestDiffsWithEditorFiles(t *testing.T) {
 // Large files are edited through the editor as well, as far as droid runs its hooks: 0.99 starts
 // none after an edit of a file above some 125 kB. What is unsaved is in the edit either way.
 func TestLargeEditsAreTheAgents(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		editor := lateEditor(t, h, 0)
 		const typed = "typed\n"

@@ -129,6 +129,7 @@ func requireDiffs(t *testing.T, diffs map[string]item, before, after map[string]
 // The diffs that a client gets, before and after, lead to the bytes on disk;
 // after a refusal they are still there, and nothing has changed.
 func TestEditsAsDiffs(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) { testEdits(t, model, h, plainEditings) })
 }
 
@@ -137,6 +138,7 @@ func TestEditsAsDiffs(t *testing.T) {
 const gpt5 = "gpt-5-scripted"
 
 func TestPatchesAsDiffs(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
 		testEdits(t, model, h, patchEditings)
@@ -241,6 +243,7 @@ func testEdit(t *testing.T, model *modelserver.Server, s session, h home, how st
 // files, unless it adds them, then it adds the first and calls that a success;
 // 0.225 leaves out what does not fit.
 func TestPatchesInPart(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
 		for _, name := range []string{"a.x", "b.x", "c.x"} {
@@ -296,6 +299,7 @@ func TestPatchesInPart(t *testing.T) {
 // A file of several megabytes is shown by the lines that change, or by its
 // beginning.
 func TestEditOfALargeFile(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path := filepath.Join(h.work, "big.txt")
 		text := strings.Repeat("a line of a large file\n", 150_000) + "the needle\n"

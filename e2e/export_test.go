@@ -67,6 +67,7 @@ func exportedTurns(model *modelserver.Server, h home) {
 // console and no request leaves the file. It is skipped where there is no Chromium
 // (Debian: apt-get install chromium).
 func TestExportInABrowser(t *testing.T) {
+	alsoFar(t)
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("no chromium in PATH")

@@ -31,6 +31,7 @@ type home struct {
 // newHome makes a home whose droid uses the model at url.
 func newHome(t testing.TB, version, url string) home {
 	t.Helper()
+	skipNearOnly(t)
 	dir := t.TempDir()
 	h := home{dir: dir, work: filepath.Join(dir, "work"), droid: programs.Droids[version], version: version}
 	require.NoError(t, os.Mkdir(h.work, 0o755))
@@ -179,10 +180,6 @@ func newModel(t testing.TB) *modelserver.Server {
 // eachVersion runs a test with each of its droids, each with a model and a home of its
 // own.
 func eachVersion(t *testing.T, test func(t *testing.T, model *modelserver.Server, h home)) {
-	name, _, _ := strings.Cut(t.Name(), "/")
-	if why := notKept[name]; os.Getenv(keepEnv) != "" && why != "" {
-		t.Skip(why)
-	}
 	t.Parallel()
 	for _, version := range droidsOf(t) {
 		t.Run(version, func(t *testing.T) {

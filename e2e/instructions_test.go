@@ -53,6 +53,7 @@ func appends(text string) map[string]any {
 // and by another. A load without directories has none. The words hold by themselves
 // where droid stores them.
 func TestInstructionsReachTheModel(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, prompt := range []string{"first", "second", "third", "fourth"} {
 			model.On(prompt, modelserver.Step{Text: "Fine."})

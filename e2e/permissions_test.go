@@ -337,6 +337,7 @@ func TestAlwaysOfAnMCPTool(t *testing.T) {
 // both (0.99; 0.225 asks one by one) has an entry of its own. And a file of the kernel's that is edited shows
 // nothing of the agent's environment.
 func TestTwoEditsInOneRequest(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		s := startAgent(t, h).onPermission(allowOnce).open(h)
 		paths := map[string]string{"one": filepath.Join(h.work, "one.txt"), "two": filepath.Join(h.work, "two.txt")}

@@ -85,6 +85,7 @@ func (h home) killDroid(t *testing.T) {
 // TestSessionSurvivesTheAgent: a code word told in the first turn is known to
 // the model after the agent was killed and another one has loaded the session.
 func TestSessionSurvivesTheAgent(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Thinking: "A word. ", Text: "I keep TANGERINE in mind."})
 		model.On("look", modelserver.Step{Text: "I look. ", Tools: []modelserver.ToolCall{execute("a", "echo seen")}},
@@ -134,6 +135,7 @@ func TestUnknownSession(t *testing.T) {
 // TestLongHistoryLoadsWhole: 0.225 returns the last 100 messages unless asked
 // for more (quirk 21).
 func TestLongHistoryLoadsWhole(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		require.NoError(t, os.WriteFile(filepath.Join(h.work, "a.txt"), []byte("content"), 0o644))
 		const turns = 100
@@ -201,6 +203,7 @@ func TestDroidIsKilled(t *testing.T) {
 
 // TestResumeForkCloseDelete walks through the rest of a session's life.
 func TestResumeForkCloseDelete(t *testing.T) {
+	alsoFar(t)
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("remember", modelserver.Step{Text: "I keep QUINCE in mind."})
 		model.On("which", modelserver.Step{Text: "It was QUINCE."})

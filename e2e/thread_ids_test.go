@@ -211,6 +211,7 @@ func TestCompactedElsewhere(t *testing.T) {
 // TestTwoWindowsOnOneSession: when a second agent opens what a first one has open, its user is told without
 // a prompt, and the first one's with the next prompt; both once.
 func TestTwoWindowsOnOneSession(t *testing.T) {
+	notKept(t, "two windows have one droid, so there is nothing to warn of; TestTwoFronts has what they see")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hi."})
 		first := startAgent(t, h)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,9 +30,27 @@ import (
 //
 //	make e2e-via
 //
-// runs the tests about files that hold so. The others look at names in texts, or make what
-// belongs to the far side here.
+// runs the tests that call alsoFar. The others look at names in texts, or make what belongs to
+// the far side here.
 const viaEnv = "DROID_ACP_E2E_VIA"
+
+// far are the names of the tests that have called alsoFar.
+var far sync.Map
+
+// alsoFar says that a test holds with the agent at the far side.
+func alsoFar(t testing.TB) { far.Store(topTest(t), true) }
+
+func topTest(t testing.TB) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	return name
+}
+
+// skipNearOnly skips a test that has not called alsoFar where agents run at the far side.
+func skipNearOnly(t testing.TB) {
+	if _, ok := far.Load(topTest(t)); !ok && os.Getenv(viaEnv) != "" {
+		t.Skip("it does not say that it holds at the far side")
+	}
+}
 
 // farEnv makes this test binary a part of the way to the far side; it has a farSide as JSON.
 const farEnv = "DROID_ACP_E2E_FAR"
@@ -264,6 +283,7 @@ func (s farSide) there(text string) string { return strings.ReplaceAll(text, s.H
 
 // TestVia: a session at the far side is one of here to the editor.
 func TestVia(t *testing.T) {
+	alsoFar(t)
 	for _, way := range []string{"mount", "ssh"} {
 		t.Run(way, func(t *testing.T) {
 			t.Setenv(viaEnv, way)
@@ -297,6 +317,7 @@ func TestVia(t *testing.T) {
 // TestViaCopy has the program that `make build` makes put itself at the far side of SSH, and
 // find itself there the next time.
 func TestViaCopy(t *testing.T) {
+	alsoFar(t)
 	t.Setenv(viaEnv, "ssh")
 	h := newHome(t, newDroid, newModel(t).URL())
 	copied, there := filepath.Join(h.dir, "tools", "droid-acp"), h.far+"/tools/droid-acp"
