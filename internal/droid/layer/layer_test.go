@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,7 +174,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
 		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Setting, false},
 		{"config.json", `{`, Unread, false},
-		{"plugins/installed_plugins.json", `{}`, Strange, true},
+		{"plugins/installed_plugins.json", `{}`, Plugin, true},
 		{"mcp.jsonc", server, Strange, true},
 		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},
 	} {
@@ -183,6 +184,28 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Unheard, len(got.Except(Unheard).Items) == 0)
+	}
+}
+
+// droid runs a command whose text begins with "#!", whatever it is called. Where files have no modes (NTFS, WSL), each one
+// has the bit of a program.
+func TestCommandsThatArePrograms(t *testing.T) {
+	root := repository(t, map[string]string{
+		".factory/commands/deploy.md": "#!/bin/sh\n", ".factory/commands/build.sh": "#!/bin/sh\n", ".factory/commands/review.md": "Review.",
+		".factory/commands/late.md": "\n#!/bin/sh\n", ".factory/commands/bom.md": "\ufeff#!/bin/sh\n", ".factory/commands/data": "x", ".factory/commands/empty.md": "",
+	})
+	for _, mode := range []os.FileMode{0o644, 0o755} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, ".factory", "commands"), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				err = os.Chmod(path, mode)
+			}
+			return err
+		}))
+		var names []string
+		for _, i := range Project(root, "/home/me").Items {
+			names = append(names, i.Name)
+		}
+		require.Equal(t, []string{"build.sh", "deploy.md"}, names, "%v", mode)
 	}
 }
 

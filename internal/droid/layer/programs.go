@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,7 @@ import (
 // looks there, too.
 const mostEntries = 1000
 
-// programs finds the commands that are programs: those that the system runs. droid follows
+// programs finds the commands that are programs. droid follows
 // directories however deep they are, and links to directories (0.99 to 0.225).
 func (r *reader) programs(root string) {
 	r.link(root)
@@ -40,17 +39,17 @@ func (r *reader) programs(root string) {
 			case info.IsDir():
 				dirs = append(dirs, path)
 			default:
-				r.program(root, path, info)
+				r.program(root, path)
 			}
 		}
 	}
 }
 
-// program adds a command that is one. One that cannot be read, or is no regular file, is
-// taken for one.
-func (r *reader) program(root, path string, info fs.FileInfo) {
+// program adds a command that is one, whatever its name and mode (0.215, 0.225). One that cannot be read, or is no
+// regular file, is taken for one.
+func (r *reader) program(root, path string) {
 	first, whole, err := r.contents(path)
-	if err == nil && info.Mode()&0o111 == 0 && string(first) != "#!" {
+	if err == nil && string(first) != "#!" {
 		return // its text goes to the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
