@@ -189,7 +189,7 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/list", map[string]any{}, nil)
 		s := c.openSession(h)
 		require.Empty(t, r.settled(t), "session/new")
-		require.Contains(t, c.transcript(), "so it was left out")
+		require.Contains(t, c.transcript(), "Left out until you trust this project")
 
 		c.onPermission(trusts(goOnWithout))
 		require.Nil(t, s.prompt("command").end(turnLimit).Err)

@@ -116,6 +116,9 @@ func (c *Client) SetRuntime(r Runtime) error {
 	}
 	if r.Without != nil {
 		r.Without = new(c.Takes(*r.Without))
+		if r.Without.AllGranted() { // what nobody has allowed is for other droids
+			r.Without = nil
+		}
 	}
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {

@@ -77,6 +77,13 @@ type Layer struct {
 	// folders.
 	Found bool
 	Texts uint64 // see TextStamp
+	// Granted are the sums of what somebody has allowed, maybe not all items.
+	Granted []string
+}
+
+// AllGranted reports whether there are items, and somebody has allowed all of them.
+func (l Layer) AllGranted() bool {
+	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(i Item) bool { return !slices.Contains(l.Granted, i.Sum()) })
 }
 
 // Has reports whether there is an item of one of these kinds.
@@ -98,10 +105,10 @@ func (l Layer) where(is func(Item) bool) (items []Item) {
 	return items
 }
 
-// Inseparable are the items that droid cannot be started without: settings that nothing
+// Inseparable are the items that droid cannot be started without, and that nobody has allowed: settings that nothing
 // overrules, and files of settings that could not be looked at.
 func (l Layer) Inseparable() []Item {
-	return l.where(func(i Item) bool { return outcomes[i.Kind].closed })
+	return l.where(func(i Item) bool { return outcomes[i.Kind].closed && !slices.Contains(l.Granted, i.Sum()) })
 }
 
 // HidesServers reports whether there may be MCP servers that cannot be named to droid. Then

@@ -93,7 +93,7 @@ func TestProjectsThatBringNothing(t *testing.T) {
 	require.Empty(t, Project(filepath.Join(root, "gone"), "/home/me").Items)
 	require.False(t, Project(repository(t, nil), "/home/me").Found)
 	bun := Project(repository(t, map[string]string{"bunfig.toml": "preload = [\"./x\"]"}), "/home/me")
-	require.Equal(t, []string{"preload bunfig.toml: may name a program that an old droid runs as it starts"}, lines(bun))
+	require.Equal(t, []string{"preload bunfig.toml: may name programs that an old droid runs as it starts"}, lines(bun))
 	require.Empty(t, bun.Except(Preload).Items)
 }
 

@@ -3,7 +3,9 @@ package layer
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -55,6 +57,15 @@ func (r *reader) program(root, path string) {
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole, Unread: err != nil})
 }
+
+// Command is what is typed to have droid run a Program.
+func (i Item) Command() string {
+	name := filepath.Base(i.Name)
+	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))
+	return "/" + notInCommand().ReplaceAllString(name, "-")
+}
+
+var notInCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9_]+`) })
 
 // Typed is the item that a prompt would run as a command: droid runs what is typed behind a
 // slash (0.215, 0.225). ok is false where it runs none of the project's.

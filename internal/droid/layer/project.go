@@ -37,7 +37,7 @@ func (r *reader) preload(path string) {
 	if _, err := os.Lstat(path); err != nil && isAbsent(err) {
 		return
 	}
-	r.unclear(Preload, path, "may name a program that an old droid runs as it starts")
+	r.unclear(Preload, path, "may name programs that an old droid runs as it starts")
 }
 
 // reader collects the items of a layer.
