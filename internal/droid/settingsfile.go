@@ -120,8 +120,16 @@ func (c *Client) SetRuntime(r Runtime) error {
 			r.Without = nil
 		}
 	}
+	c.wants.Store(nil)
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
+		if namesModel(r.Project) {
+			user, _ := layer.ReadUser(Home(c.env)) // droid cannot read a model either that stands where this fails
+			keepModel(settings, user, r.Project)
+			wants := maps.Clone(r.Project.Models)
+			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
+			c.wants.Store(&wants)
+		}
 		if r.Without == nil {
 			return nil
 		}

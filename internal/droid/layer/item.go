@@ -77,6 +77,9 @@ type Layer struct {
 	// folders.
 	Found bool
 	Texts uint64 // see TextStamp
+	// Models are the models that sessions of the project are to start with, and their efforts: values of modelKeys. They are
+	// no items, since a process gets the user's own.
+	Models map[string]string
 	// Granted are the sums of what somebody has allowed, maybe not all items.
 	Granted []string
 }

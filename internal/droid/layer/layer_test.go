@@ -338,6 +338,30 @@ func TestReadUser(t *testing.T) {
 	require.ErrorContains(t, err, "settings.local.json")
 }
 
+// Of the models that files of a project name the nearest counts, and a local file's before another's.
+func TestModelsOfProjectAndUser(t *testing.T) {
+	root := repository(t, map[string]string{
+		".factory/settings.json":           `{"model":"far","specModeModel":"spec","reasoningEffort":""}`,
+		"sub/.factory/settings.json":       `{"model":"top","sessionDefaultSettings":{"model":"near"}}`,
+		"sub/.factory/settings.local.json": `{"sessionDefaultSettings":{"reasoningEffort":"high"}}`,
+		"local/.factory/settings.json":     `{"model":"shared"}`, "local/.factory/settings.local.json": `{"model":"own"}`,
+	})
+	for dir, want := range map[string]map[string]string{
+		".":     {"model": "far", "specModeModel": "spec"},
+		"sub":   {"model": "near", "specModeModel": "spec", "reasoningEffort": "high"},
+		"local": {"model": "own", "specModeModel": "spec"},
+	} {
+		got := Project(filepath.Join(root, dir), "/home/me")
+		require.Equal(t, want, got.Models, dir)
+		require.Empty(t, got.Items)
+		user, err := ReadUser(filepath.Join(root, dir))
+		require.NoError(t, err)
+		delete(want, "specModeModel")
+		delete(user.Models, "specModeModel")
+		require.Equal(t, want, user.Models, dir)
+	}
+}
+
 func TestStartMode(t *testing.T) {
 	for _, tc := range []struct{ level, mode, interaction, want string }{
 		{"", "", "", "off normal auto"}, {"", "spec", "", "off spec spec"}, {"", "auto-high", "", "high auto-high auto"},

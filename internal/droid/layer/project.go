@@ -19,7 +19,7 @@ import (
 func Project(cwd, home string) Layer {
 	cwd, home = files.Real(cwd), files.Real(home) // as droid does
 	dirs := ProjectDirs(cwd)
-	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home)}}
+	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home), Models: map[string]string{}}}
 	r.preload(filepath.Join(cwd, Bunfig))
 	for _, dir := range dirs {
 		if dir != home {
@@ -78,8 +78,8 @@ type config struct {
 // configs are the files in .factory that droid reads as settings (0.99 to 0.225).
 var configs = []config{
 	{"mcp.json", (*reader).servers},
+	{"settings.local.json", (*reader).settings}, // wins over the next
 	{"settings.json", (*reader).settings},
-	{"settings.local.json", (*reader).settings},
 	{"hooks.json", (*reader).hooksFile},
 	{filepath.Join("hooks", "hooks.json"), (*reader).hooksFile},
 	{"config.json", (*reader).legacyModels},
