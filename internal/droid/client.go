@@ -68,6 +68,7 @@ type Client struct {
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
 	hooked  atomic.Bool                       // see HasHooks
+	noLogin atomic.Bool                       // see LacksLogin
 	given   atomic.Pointer[layer.Layer]       // see Given
 	wants   atomic.Pointer[map[string]string] // see WantedModels
 	without atomic.Pointer[layer.Layer]       // see Without

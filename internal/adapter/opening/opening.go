@@ -271,6 +271,7 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 		info, err = o.OpenIn(ctx, client, others, open)
 	}
 	if opened = err == nil; opened {
+		client.LookForLogin()
 		return info, nil
 	}
 	client.Kill()
