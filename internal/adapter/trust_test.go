@@ -565,6 +565,9 @@ func TestOnlyWhatThisDroidTakesIsAsked(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("/trust"))
 		require.NotContains(t, r.told(), "bunfig")
 		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.True(t, r.keeper.Look(r.dir).TrustedByVersion())
+		require.Equal(t, "end_turn", r.run("/trust no"))
+		require.False(t, r.keeper.Look(r.dir).TrustedByVersion())
 	})
 }
 

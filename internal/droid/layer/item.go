@@ -84,6 +84,9 @@ type Layer struct {
 	Granted []string
 }
 
+// ByVersion are the kinds of things with which some droids do nothing.
+var ByVersion = []Kind{Unheard, Preload}
+
 // AllGranted reports whether there are items, and somebody has allowed all of them.
 func (l Layer) AllGranted() bool {
 	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(i Item) bool { return !slices.Contains(l.Granted, i.Sum()) })

@@ -109,6 +109,12 @@ func (p Project) Without() *layer.Layer {
 	return &p.Layer
 }
 
+// TrustedByVersion reports whether somebody said yes to all that the project brings but what some droids do nothing with:
+// their droid did nothing with it.
+func (p Project) TrustedByVersion() bool {
+	return !p.Trusted && p.Except(layer.ByVersion...).AllGranted()
+}
+
 // Unread reports whether the project brings something that could not be read whole. Nobody can say yes to that.
 func (p Project) Unread() bool {
 	return slices.ContainsFunc(p.Items, func(i layer.Item) bool { return i.Unread })
