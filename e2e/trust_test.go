@@ -189,7 +189,7 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/list", map[string]any{}, nil)
 		s := c.openSession(h)
 		require.Empty(t, r.settled(t), "session/new")
-		require.Contains(t, c.transcript(), "so it was left out")
+		require.Contains(t, c.transcript(), "Left out until you trust this project")
 
 		c.onPermission(trusts(goOnWithout))
 		require.Nil(t, s.prompt("command").end(turnLimit).Err)
@@ -314,5 +314,57 @@ func TestModelsOfAProject(t *testing.T) {
 			require.Equal(t, p.canaries, x.alone(t, h, cwd, []string{"hello"}), "it matters")
 		}
 		require.Empty(t, model.Requests())
+	})
+}
+
+// The model that a project's settings name, which may be another provider's of the user's own, gets no conversation before its
+// user chooses it, whether they trust the project or not. What a session has stored stays.
+func TestModelThatAProjectNames(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		const id = "custom:Other-0"
+		other := newModel(t)
+		h.changeSettings(t, func(settings map[string]any) {
+			own := settings["customModels"].([]any)
+			second := maps.Clone(own[0].(map[string]any))
+			second["displayName"], second["model"], second["baseUrl"] = "Other", "other-1", other.URL()
+			settings["customModels"] = append(own, second)
+		})
+		r := hostile{root: h.work, marks: filepath.Join(h.dir, "marks")}
+		require.NoError(t, os.Mkdir(r.marks, 0o755))
+		require.NoError(t, exec.Command("git", "init", "-q", h.work).Run())
+		keys := map[string]any{"model": id, "specModeModel": id, "reasoningEffort": "high"}
+		settings := filepath.Join(h.work, ".factory", "settings.json")
+		loaded, asked := "", 0
+		for name, answer := range map[string]string{"nothing to trust": "", "trusted": "Trust this project", "not trusted": goOnWithout} {
+			r.write(t, settings, map[string]any{"sessionDefaultSettings": keys})
+			if answer == goOnWithout {
+				r.write(t, settings, keys)
+			}
+			if answer != "" {
+				r.write(t, filepath.Join(h.work, ".factory", "mcp.json"), map[string]any{"mcpServers": map[string]any{name: r.server(name)}})
+			}
+			c := startAgent(t, h).onPermission(trusts(answer))
+			s := c.open(h)
+			end := s.prompt("hello").end(turnLimit)
+			require.Nil(t, end.Err, name)
+			require.Contains(t, end.text(), "This project asks for the model "+id+"; `/model "+id+"` uses it.", name)
+			require.Nil(t, s.prompt("/mode spec").end(turnLimit).Err)
+			require.Nil(t, s.prompt("plan").end(turnLimit).Err)
+			require.Equal(t, asked, len(other.Requests()), name)
+			require.Nil(t, s.prompt("/mode normal").end(turnLimit).Err)
+			require.Nil(t, s.prompt("/model "+id).end(turnLimit).Err)
+			require.Nil(t, s.prompt("hello").end(turnLimit).Err)
+			require.Less(t, asked, len(other.Requests()), name)
+			asked = len(other.Requests())
+			c.end(h)
+			require.NoError(t, os.RemoveAll(filepath.Join(h.work, ".factory", "mcp.json")))
+			loaded = s.id
+		}
+		before := len(model.Requests())
+		c := startAgent(t, h).initialize()
+		c.mustCall("session/load", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
+		require.Nil(t, session{c, loaded}.prompt("hello").end(turnLimit).Err)
+		require.Equal(t, before, len(model.Requests()))
+		require.Less(t, asked, len(other.Requests()), "the session's own model answers")
 	})
 }

@@ -75,7 +75,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		dir = home
 	}
 	untrusted := ""
-	if !keeper(c.values.String(flags.Trust)).Look(dir).Trusted {
+	if p := keeper(c.values.String(flags.Trust)).Look(dir); !p.Trusted && !p.TrustedByVersion() {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
 	}
 	var given []string

@@ -61,6 +61,8 @@ func runTrust(c *call) int {
 	switch {
 	case p.Trusted:
 		return say(exitOK, "%sIt is trusted. --forget takes that back.\n", list)
+	case !c.values.Bool("yes") && p.TrustedByVersion():
+		return say(exitOK, "%sIt is trusted, but for what only some droids do anything with. --yes lets that run, too.\n", list)
 	case !c.values.Bool("yes"):
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}

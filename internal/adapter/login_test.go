@@ -86,7 +86,7 @@ func TestAuthMethods(t *testing.T) {
 		`{"auth":{"terminal":1}}`:          `device-pairing factory-api-key`,
 		`{"_meta":{"terminal-auth":true}}`: `device-pairing:meta factory-api-key`,
 		`{"auth":{"terminal":true}}`:       `device-pairing factory-api-key droid-acp-login:terminal`,
-		`{"auth":{"terminal":true},"_meta":{"terminal-auth":true}}`: `device-pairing:meta factory-api-key droid-acp-login:terminal`,
+		`{"auth":{"terminal":true},"_meta":{"terminal-auth":true}}`: `device-pairing:meta factory-api-key`, // both would run the same command
 	} {
 		bubble(t, func(t *testing.T) {
 			e := open(t, func(int) (*droid.Client, error) { return nil, &droid.NotFoundError{} })

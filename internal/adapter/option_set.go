@@ -231,7 +231,7 @@ func (s *Session) sessionResult() protocol.SessionResult {
 	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
-// checkDefaults notes for the user which defaults droid did not take. A droid that
+// checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that
 // does not know the field in which it was first asked for the mode (before 0.99) is
 // asked once more, in the field that it knows.
 func (s *Session) checkDefaults() {
@@ -239,7 +239,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
-	s.out.Keep(notices...)
+	s.out.Keep(append(notices, s.options.Wanted(s.proc.Client().WantedModels())...)...)
 	if again == "" {
 		return
 	}

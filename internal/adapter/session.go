@@ -116,6 +116,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 		s.show.SetCWD(info.CWD)
 	}
 	s.options.Offered(info.AvailableModels)
+	s.options.SetLoggedOut(s.proc.Client().LacksLogin())
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()

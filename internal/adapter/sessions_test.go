@@ -309,12 +309,12 @@ func TestNothingBeforeTheResponse(t *testing.T) {
 						}
 						has := func(lines []string, text string) bool { return strings.Contains(strings.Join(lines, "\n"), text) }
 						if method == "session/load" {
-							require.True(t, has(before, "This project brings"))
+							require.True(t, has(before, "Left out until you trust"))
 							require.Empty(t, after)
 							return
 						}
 						require.Empty(t, before)
-						require.True(t, has(after, "This project brings"))
+						require.True(t, has(after, "Left out until you trust"))
 						require.True(t, has(after, "available_commands_update"))
 					})
 				})

@@ -20,7 +20,7 @@ import (
 func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path, release, trusted string
-	cwd := s.cwd
+	cwd, client := s.cwd, s.proc.Client()
 	err := r.beside(func(ctx context.Context) (err error) {
 		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
@@ -31,7 +31,7 @@ func statusCommand(r *slashRun, _ string) {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			release = "of an unknown version"
 		}
-		if project, err := s.agent.opener.Project(ctx, cwd); err == nil {
+		if project, err := s.agent.opener.Project(ctx, cwd, client); err == nil {
 			trusted = project.State()
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -17,8 +18,12 @@ func trustCommand(r *slashRun, args string) {
 	}
 	var answer trust.Answer
 	shown := r.shown()
+	var takes func(layer.Layer) layer.Layer
+	if client := r.s.proc.Client(); client != nil {
+		takes = client.Takes
+	}
 	err := r.beside(func(ctx context.Context) (err error) {
-		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown) })
+		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
 		return err
 	})
 	if err != nil {

@@ -28,43 +28,43 @@ type shownProject struct {
 // showed records that the items of p are displayed to the user.
 func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
 
-// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before.
+// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before. Where
+// that prompt asks, only the question has the list.
 func (s *Session) tellLeftOut() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
 	}
 	project := trust.Project{Layer: *client.Without()}
-	s.showed(project)
-	others := ""
-	if client.Without().HidesServers() {
-		others = " No MCP server of yours or of the editor's runs meanwhile: droid cannot tell them from what this project may bring."
-	}
-	if s.agent.editorFiles.on() && !client.HasHooks() {
-		others += " Files are read and written on the disk meanwhile, without the editor."
-	}
+	then, asks := "", false
 	switch {
-	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
-		s.tellNow(brought(s, project, others))
-	case !s.agent.cfg.Trust.MayAsk() || !s.show.AsksTrust():
-		s.out.Keep(brought(s, project, others))
-	case others != "": // the question of the first prompt tells the rest
-		s.out.Keep("What this project brings to run was left out." + others)
-	}
-}
-
-// brought says what a project brings that was left out, which stands last.
-func brought(s *Session, p trust.Project, others string) string {
-	then := "Your first prompt asks whether it may run, unless you have answered already; `/trust` shows it, too."
-	switch {
-	case p.Unread():
+	case project.Unread():
 		then = trust.NotReadable
 	case !s.agent.cfg.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
 	case !s.show.AsksTrust():
-		then = "Type `/trust yes` to let it run."
+		then = "`/trust yes` lets it run."
+	default:
+		then, asks = "Your first prompt asks, unless you have answered; `/trust` lists it.", true
 	}
-	return fmt.Sprintf("This project brings %s. Nobody has said yes to that, so it was left out. %s%s\n\n%s", p.Kinds(), then, others, p.List())
+	others := ""
+	if client.Without().HidesServers() {
+		others = " Meanwhile no MCP server of yours or of the editor's runs either: droid cannot tell them apart."
+	}
+	if s.agent.editorFiles.on() && !client.HasHooks() {
+		others += " Files are read and written on the disk meanwhile, without the editor."
+	}
+	text := project.LeftOut(then + others)
+	if !asks {
+		s.showed(project)
+		text += "\n\n" + project.Screen("`/trust`")
+	}
+	switch {
+	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
+		s.tellNow(text)
+	case !asks || others != "": // else the question of the first prompt says it
+		s.out.Keep(text)
+	}
 }
 
 // trustTime bounds how long the first prompt waits for an answer.
@@ -126,14 +126,19 @@ func projectChanges() *acp.RequestError {
 	return problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
 }
 
-// lookAtProject looks at the project for a droid that runs, which is nil where none does.
+// lookAtProject looks at the project for the droid that runs, which is nil where none does.
 func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *droid.Client, project trust.Project, facts trust.Facts, err error) {
 	cwd := s.cwd
-	s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd) })
-	if client = s.proc.Client(); client != nil {
-		facts = project.Facts(client.Given(), client.Without() == nil, client.Takes)
+	for {
+		client = s.proc.Client()
+		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
+		switch now := s.proc.Client(); {
+		case now == nil, ctx.Err() != nil:
+			return now, project, facts, err
+		case now == client:
+			return client, project, project.Facts(client.Given(), client.Without() == nil, client.Takes), err
+		}
 	}
-	return client, project, facts, err
 }
 
 // renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
@@ -211,8 +216,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		return true, false
 	}
 	s.showed(project)
-	q := s.show.Trust("Trust this project? It brings "+project.Kinds(),
-		"With a yes this runs in "+project.Place()+" without a question, or lets commands run without one:\n\n"+project.List())
+	q := s.show.Trust(project.Question())
 	end := func(how string) { s.tell(q.After(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()

@@ -151,7 +151,7 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 			return "trust"
 		}
 		require.Nil(t, r.newSession().Error)
-		require.Contains(t, r.told(), "This project brings 1 MCP server. Nobody has said yes to that, so it was left out.")
+		require.Contains(t, r.told(), "Left out until you trust this project: 1 MCP server. Your first prompt asks")
 		require.Contains(t, r.last(), `"mcpPolicy":{"allowlist":[],"enabled":true}`)
 		require.Contains(t, r.last(), `"s":{"command":"false","disabled":true`)
 		require.Zero(t, r.questions())
@@ -246,7 +246,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := inProjectAs(t, asNamed(client), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 				require.Nil(t, r.newSession().Error)
-				require.Equal(t, client != "vscode-acp-client", strings.HasSuffix(strings.TrimSpace(r.messages()), last), "who would not see it is told with the prompt")
+				require.NotContains(t, r.messages(), last, "only the question has the list")
 				r.ask = func(p permission) string {
 					require.Equal(t, []string{"allow_once", "allow_once", "reject_once"}, []string{p.Options[0].Kind, p.Options[1].Kind, p.Options[2].Kind})
 					require.Equal(t, "Trust this project", p.Options[1].Name)
@@ -287,7 +287,7 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 			require.Equal(t, "end_turn", r.run("again"))
 			require.Zero(t, r.questions())
 			require.Equal(t, 1, strings.Count(r.messages(), "/trust"), r.messages())
-			require.Contains(t, r.messages(), "Type `/trust yes` to let it run")
+			require.Contains(t, r.messages(), "`/trust yes` lets it run")
 			require.NotContains(t, r.messages(), "asks")
 			r.write(t, ".factory/mcp.json", `{"mcpServers":{"t":{"command":"worse"}}}`)
 			require.Equal(t, "end_turn", r.run("more"))
@@ -316,7 +316,7 @@ func TestLeftOutIsToldWithThePrompt(t *testing.T) {
 				require.Equal(t, "end_turn", r.run("again"))
 				told, _, _ := strings.Cut(r.messages(), "droid got hello")
 				require.Equal(t, 1, strings.Count(told, "evil"), told)
-				require.Equal(t, !asks || mode == trust.Never, strings.Contains(told, "so it was left out"), told)
+				require.Equal(t, !asks || mode == trust.Never, strings.Contains(told, "Left out until"), told)
 				require.Equal(t, 1, strings.Count(r.messages(), "evil"), r.messages())
 			})
 		}
@@ -329,9 +329,9 @@ func TestWhatWaitsComesWithACommand(t *testing.T) {
 		r := inProjectAs(t, asNamed("CodeCompanion.nvim"), fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("/trust yes"))
-		require.Regexp(t, `(?s)so it was left out.*Trusted, and remembered`, r.messages())
+		require.Regexp(t, `(?s)Left out until.*Trusted, and remembered`, r.messages())
 		require.Equal(t, "end_turn", r.run("hello"))
-		require.Equal(t, 1, strings.Count(r.messages(), "so it was left out"), r.messages())
+		require.Equal(t, 1, strings.Count(r.messages(), "Left out until"), r.messages())
 	})
 }
 
@@ -541,6 +541,36 @@ func TestHarmlessForThisDroid(t *testing.T) {
 	})
 }
 
+// Of what this droid does nothing with a user reads nothing, and it is no part of their yes. Another droid asks about it.
+func TestOnlyWhatThisDroidTakesIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := map[string]string{"bunfig.toml": "x", ".factory/settings.json": `{"enableHooks":true}`, ".factory/mcp.json": someServer}
+		r := inProject(t, fakedroid.V0225, files)
+		asked := ""
+		r.ask = func(p permission) string {
+			asked = *p.ToolCall.Content[0].Content.Text
+			return "trust"
+		}
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Contains(t, asked, "`evil x`")
+		require.NotContains(t, asked, "bunfig")
+		require.NotContains(t, asked, "enableHooks")
+		require.NotContains(t, r.last(), "mcpPolicy", "the server runs")
+		require.Equal(t, "end_turn", r.run("again"))
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.NotContains(t, r.last(), "mcpPolicy")
+		require.Equal(t, 1, r.questions())
+		require.Equal(t, "end_turn", r.run("/trust"))
+		require.NotContains(t, r.told(), "bunfig")
+		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.True(t, r.keeper.Look(r.dir).TrustedByVersion())
+		require.Equal(t, "end_turn", r.run("/trust no"))
+		require.False(t, r.keeper.Look(r.dir).TrustedByVersion())
+	})
+}
+
 // The program of a server is named that is not there, also where the project or the user has the server in a file.
 func TestServerWithoutItsProgram(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
@@ -570,6 +600,8 @@ func TestTrustTakenBackInAnotherSession(t *testing.T) {
 	bothVersions(t, func(t *testing.T, v fakedroid.Version) {
 		r := inProject(t, v, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.Contains(t, r.told(), "You had not been shown all of this")
 		require.Equal(t, "end_turn", r.run("/trust yes"))
 		first := r.session
 		require.Nil(t, r.newSession().Error)

@@ -67,11 +67,13 @@ type Client struct {
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
-	hooked  atomic.Bool                 // see HasHooks
-	given   atomic.Pointer[layer.Layer] // see Given
-	without atomic.Pointer[layer.Layer] // see Without
-	checks  atomic.Pointer[checks]      // nil where the process may run all
-	reads   atomic.Int64                // read calls begun and ended: odd while in one
+	hooked  atomic.Bool                       // see HasHooks
+	noLogin atomic.Bool                       // see LacksLogin
+	given   atomic.Pointer[layer.Layer]       // see Given
+	wants   atomic.Pointer[map[string]string] // see WantedModels
+	without atomic.Pointer[layer.Layer]       // see Without
+	checks  atomic.Pointer[checks]            // nil where the process may run all
+	reads   atomic.Int64                      // read calls begun and ended: odd while in one
 	lastID  atomic.Int64
 
 	skills skillList

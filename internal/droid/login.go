@@ -32,6 +32,12 @@ func KeptLogin(factory string) string {
 	return ""
 }
 
+// LookForLogin looks whether droid has a login, see LacksLogin. It reads files.
+func (c *Client) LookForLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
+
+// LacksLogin reports whether the last LookForLogin found that droid has no login.
+func (c *Client) LacksLogin() bool { return c.noLogin.Load() }
+
 // mayHaveLogin reports whether a droid with this environment is logged in, as far as is known.
 func mayHaveLogin(env []string) bool {
 	home := Home(env)

@@ -157,7 +157,7 @@ func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) erro
 		}
 		c.Args, p.files = append(c.Args, flagSystemPrompt, f.Path), append(p.files, f)
 	}
-	if !cmd.Runtime && !cmd.Alone && cmd.Without == nil {
+	if !cmd.Runtime && !cmd.Alone && cmd.Without == nil && !namesModel(cmd.Project) {
 		return nil
 	}
 	content, err := cmd.settings(Home(c.Env))

@@ -116,9 +116,20 @@ func (c *Client) SetRuntime(r Runtime) error {
 	}
 	if r.Without != nil {
 		r.Without = new(c.Takes(*r.Without))
+		if r.Without.AllGranted() { // what nobody has allowed is for other droids
+			r.Without = nil
+		}
 	}
+	c.wants.Store(nil)
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
+		if namesModel(r.Project) {
+			user, _ := layer.ReadUser(Home(c.env)) // droid cannot read a model either that stands where this fails
+			keepModel(settings, user, r.Project)
+			wants := maps.Clone(r.Project.Models)
+			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
+			c.wants.Store(&wants)
+		}
 		if r.Without == nil {
 			return nil
 		}

@@ -25,7 +25,7 @@ import (
 //     process replace all others event by event, so there the user's can be put in.
 //   - commandDenylist has droid ask about a command that a commandAllowlist allows.
 //   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
-//     starts.
+//     starts, and its model.
 //
 // A process that was started in a directory of its own reads nothing of the project before
 // the session is opened.
@@ -43,17 +43,18 @@ func (e *LeftOutError) Error() string { return e.Why }
 // reads it only once.
 func (c Command) settings(home string) ([]byte, error) {
 	settings := make(map[string]any)
-	if c.Alone || c.Without != nil {
+	if c.Alone || c.Without != nil || namesModel(c.Project) {
 		user, err := layer.ReadUser(home)
 		if err != nil {
 			return nil, unreadable(err)
 		}
+		keepModel(settings, user, c.Project)
 		if c.Alone {
 			settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
 			if c.Without != nil {
 				askAsBefore(settings, user, *c.Without)
 			}
-		} else {
+		} else if c.Without != nil {
 			guard(settings, user, nil)
 		}
 	}
@@ -137,11 +138,39 @@ func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) 
 }
 
 // startAs has sessions start in the user's mode.
-func startAs(settings map[string]any, user layer.User) {
-	settings["sessionDefaultSettings"] = user.Autonomy
-	for key, value := range user.Autonomy { // a project's keys beside that object count, too
-		settings[key] = value
+func startAs(settings map[string]any, user layer.User) { startWith(settings, user.Autonomy) }
+
+// startWith has sessions start with values.
+func startWith(settings map[string]any, values map[string]string) {
+	defaults, _ := settings["sessionDefaultSettings"].(map[string]string)
+	if defaults == nil {
+		defaults = make(map[string]string)
+		settings["sessionDefaultSettings"] = defaults
 	}
+	for key, value := range values { // a project's keys beside that object count, too
+		settings[key], defaults[key] = value, value
+	}
+}
+
+// namesModel reports whether sessions of a project are to start with a model of its choice.
+func namesModel(project *layer.Layer) bool { return project != nil && len(project.Models) > 0 }
+
+// keepModel has sessions start with the user's model where the project names one, which may be of another provider. Where
+// the user has none for spec mode, it is their only one: nothing else overrules the project's.
+func keepModel(settings map[string]any, user layer.User, project *layer.Layer) {
+	if !namesModel(project) {
+		return
+	}
+	own := make(map[string]string)
+	for key := range project.Models {
+		if value := user.Models[key]; value != "" {
+			own[key] = value
+		}
+	}
+	if own["specModeModel"] == "" && project.Models["specModeModel"] != "" && user.Models["model"] != "" {
+		own["specModeModel"] = user.Models["model"]
+	}
+	startWith(settings, own)
 }
 
 // hookEvents are the events for which droid runs hooks (0.99 to 0.225).
@@ -339,6 +368,14 @@ func (c *Client) Given() layer.Layer {
 		return *given
 	}
 	return layer.Layer{}
+}
+
+// WantedModels are the models, and their efforts, that the project's files name and the user's do not, by the keys of settings.
+func (c *Client) WantedModels() map[string]string {
+	if wants := c.wants.Load(); wants != nil {
+		return *wants
+	}
+	return nil
 }
 
 // MissesTexts reports whether the process does not know of a command or a skill as it is now: it has read

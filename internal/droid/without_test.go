@@ -115,6 +115,45 @@ func writeHome(t *testing.T, files map[string]string) string {
 	return home
 }
 
+// A process starts sessions with the user's own model where the project names another, also after a yes.
+func TestUsersModel(t *testing.T) {
+	for name, tc := range map[string]struct {
+		user, settings string
+		project, wants map[string]string
+	}{
+		"another": {`{"model":"mine","reasoningEffort":"low"}`, `"model":"mine"`, map[string]string{"model": "theirs"}, map[string]string{"model": "theirs"}},
+		"of spec mode": {`{"sessionDefaultSettings":{"model":"mine"}}`, `"specModeModel":"mine"`, map[string]string{"specModeModel": "theirs", "reasoningEffort": "high"},
+			map[string]string{"specModeModel": "theirs", "reasoningEffort": "high"}},
+		"the user's":                  {`{"model":"mine"}`, `"model":"mine"`, map[string]string{"model": "mine"}, map[string]string{}},
+		"a user without one":          {`{}`, ``, map[string]string{"model": "theirs"}, map[string]string{"model": "theirs"}},
+		"a project that names no one": {`{"model":"mine"}`, ``, map[string]string{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := writeHome(t, map[string]string{"settings.json": tc.user})
+			cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
+			cmd.Project = &layer.Layer{Models: tc.project}
+			c, err := start(cmd, nil, shortBounds)
+			require.NoError(t, err)
+			t.Cleanup(func() { c.Kill(); <-c.Exited() })
+			require.Equal(t, len(tc.project) > 0, c.TakesRuntime())
+			if !c.TakesRuntime() {
+				return
+			}
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project}))
+			require.Equal(t, tc.wants, c.WantedModels())
+			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+			require.NoError(t, err)
+			<-c.Events() // the version
+			_, text := toldSettings(t, c)
+			comma := ","
+			if tc.settings == "" {
+				comma = ""
+			}
+			require.JSONEq(t, `{"mcp":{"mcpServers":{}},"sessionDefaultSettings":{`+tc.settings+`}`+comma+tc.settings+`}`, text)
+		})
+	}
+}
+
 // What nobody has seen does not start either: the settings that take nothing from the user
 // are set in any case.
 func TestGuarded(t *testing.T) {

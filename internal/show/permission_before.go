@@ -128,12 +128,15 @@ func signedLines(before, after string) string {
 	return b.String()
 }
 
-// showsCommand reports whether the client shows the command of a request, all of it, because it is in the
+// showsCommand reports whether the client shows the command of a request, all of it, in the title or because it is in the
 // input of the call.
 func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 	command, input := tool.Details.FullCommand, tool.ToolUse.Input
-	return v.client.OwnCommand && tool.Confirmation == "exec" && command != "" && command == parseToolInput(input).Command &&
-		command == visible.Exact(command) && len(input) <= maxRaw
+	if tool.Confirmation != "exec" || command == "" || command != visible.Exact(command) {
+		return false
+	}
+	return v.client.CommandTitle && command == visible.Line(command) ||
+		v.client.OwnCommand && command == parseToolInput(input).Command && len(input) <= maxRaw
 }
 
 // permissionTitle says what a request is about, as far as a line can: many clients

@@ -104,6 +104,25 @@ func TestShownBeforeARequest(t *testing.T) {
 	}
 }
 
+// A client that shows all of a title need not be shown a command twice, but one that a line cannot show as it is.
+func TestCommandInTheTitle(t *testing.T) {
+	titles := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, CommandTitle: true}}
+	for command, want := range map[string]string{
+		"make all":        "Risk: medium",
+		"make &&\nrm x":   "```sh\nmake &&\nrm x\n```\n\nRisk: medium",
+		"make \u202eall":  "```sh\nmake \\u202eall\n```\n\nRisk: medium",
+		"make   \tall   ": "```sh\nmake   \tall   \n```\n\nRisk: medium",
+	} {
+		asked := commandAsked()
+		asked.Details.FullCommand = command
+		step, _ := newHarness(titles).Permission(askedAbout(asked), nil, Setting{Mode: stream.ModeNormal}).Next()
+		require.Equal(t, want, texts(step.Choice.ToolCall.Content), command)
+		if want == "Risk: medium" {
+			require.Equal(t, protocol.Line(command), step.Choice.ToolCall.Title)
+		}
+	}
+}
+
 // A client that shows the command of a call by itself need not be shown it twice.
 func TestCommandThatTheClientShows(t *testing.T) {
 	own := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, OwnCommand: true}}

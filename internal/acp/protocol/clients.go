@@ -24,6 +24,7 @@ type ClientTraits struct {
 	NoResults      bool // shows nothing of how a call ended but that: nobody would see why an edit failed
 	StatusEach     bool // takes a call for completed when an update of it does not say how it stands
 	OwnCommand     bool // shows the command in the input of a call by itself: it would stand there twice
+	CommandTitle   bool // shows the title of a command whole: in the content of a request it would stand there twice
 	SafeFiles      bool // its fs methods are known to have unsaved text, and to damage no file: else files stay on the disk
 	TellsUnsaved   bool // though files stay on the disk: its fs/read_text_file has unsaved text, and asks nobody
 	MindsTimes     bool // asks its user when a file's time is not the one that it saw last
@@ -71,8 +72,9 @@ var knownClients = map[string]ClientTraits{
 	// Zed, read: crates/agent_servers/src/acp.rs and its acp_thread. The request
 	// is merged into the entry of the call. Titles: ToolCall::from_acp and update_fields in acp_thread.rs, which
 	// escape those of edits themselves. Fields: ElicitationFormState::new in
-	// crates/agent_ui/src/conversation_view/elicitation.rs, whatever the schema says.
-	"zed": {SafeFiles: true, OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
+	// crates/agent_ui/src/conversation_view/elicitation.rs, whatever the schema says. Commands: render_collapsible_command of
+	// its ThreadView, which wraps them.
+	"zed": {SafeFiles: true, CommandTitle: true, OptionNames: true, RequestContent: true, PromptDetails: true, Login: true, MarkdownTitles: true, OneLineFields: true},
 	// agent-shell 0.74.3 (Emacs), seen; name read in agent-shell.el. A diff in the
 	// request alone is seen only after a key.
 	// Another window's prompt is to it an "ACP server bug" (seen). Calls: seen; the handler of a prompt's end empties

@@ -41,7 +41,7 @@ func Ways(client protocol.ClientCapabilities, command Command) []protocol.AuthMe
 		}}
 	}
 	methods := []protocol.AuthMethod{pairing, key}
-	if client.TerminalLogin {
+	if client.TerminalLogin && pairing.Meta == nil { // else the client runs the login command already
 		methods = append(methods, protocol.AuthMethod{Type: "terminal", ID: loginTerminal, Name: "Log in to Factory in a terminal",
 			Description: "Runs this agent's login command, which shows the address to open and the code to confirm.",
 			Args:        []string{"login"}})

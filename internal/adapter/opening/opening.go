@@ -271,6 +271,7 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 		info, err = o.OpenIn(ctx, client, others, open)
 	}
 	if opened = err == nil; opened {
+		client.LookForLogin()
 		return info, nil
 	}
 	client.Kill()
@@ -290,7 +291,7 @@ func (o *Opener) openIn(ctx context.Context, patience time.Duration, client *dro
 // commandIn is how droid is started in cwd: without what the project brings that nobody
 // has trusted. It reads files. The error says that droid cannot leave it out.
 func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, error) {
-	p, err := o.Project(ctx, cwd)
+	p, err := o.Project(ctx, cwd, nil)
 	if err != nil {
 		return droid.Command{}, err
 	}

@@ -74,9 +74,14 @@ func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
 	return ofSession(ctx, o, "Store.Marked", id, sure(o.cfg.Store.Marked))
 }
 
-// Project looks at what a project brings to run.
-func (o *Opener) Project(ctx context.Context, cwd string) (trust.Project, error) {
-	return files.Within(ctx, o.calls, "Trust.Look", cwd, sure(o.cfg.Trust.Look))
+// Project looks at what a project brings to run, as far as client does anything with it; nil stands for any droid.
+func (o *Opener) Project(ctx context.Context, cwd string, client *droid.Client) (trust.Project, error) {
+	return files.Within(ctx, o.calls, "Trust.Look", cwd, sure(func(cwd string) trust.Project {
+		if client == nil {
+			return o.cfg.Trust.Look(cwd)
+		}
+		return o.cfg.Trust.LookFor(cwd, client.Takes)
+	}))
 }
 
 // ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'

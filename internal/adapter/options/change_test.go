@@ -1,6 +1,7 @@
 package options
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -284,4 +285,26 @@ func TestNarrowOptions(t *testing.T) {
 	o = someOptions()
 	o.narrow = true
 	require.Equal(t, []string{Mode, Model, Effort, SpecModel, SpecEffort}, ids(o))
+}
+
+// Without a login only the user's own models answer, so all others say what they need, in both lists of models.
+func TestModelsThatNeedALogin(t *testing.T) {
+	o := New("", false, false)
+	o.Reported(stream.Settings{ModelID: of("mine"), AutonomyMode: of("normal"), Raw: json.RawMessage(`{}`)})
+	o.Offered([]stream.Model{{ID: "theirs", DisplayName: "Theirs"}, {ID: "mine", DisplayName: "Mine", IsCustom: true}})
+	names := func(id string) (names []string) {
+		for _, v := range o.Option(id).Options {
+			names = append(names, string(v.Name))
+		}
+		return names
+	}
+	for _, out := range []bool{true, false} {
+		o.SetLoggedOut(out)
+		theirs := "Theirs"
+		if out {
+			theirs = "Theirs [needs login]"
+		}
+		require.Equal(t, []string{"Mine", theirs}, names(Model))
+		require.Equal(t, []string{"Spec: same model", "Spec: Mine", "Spec: " + theirs}, names(SpecModel))
+	}
 }

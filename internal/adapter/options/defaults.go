@@ -29,6 +29,27 @@ func (d Defaults) Settings() stream.SettingsPatch {
 	return patch
 }
 
+// Wanted says which models a project names, and whether the session uses them: a process gets the user's own where they have
+// one. wants has them by droid's keys.
+func (o *State) Wanted(wants map[string]string) (notices []string) {
+	for _, of := range []struct {
+		key, name, command string
+		now                *string
+	}{{"model", "the model", "/model", o.settings.ModelID}, {"specModeModel", "the spec mode model", "/spec-model", o.settings.SpecModeModelID}} {
+		want := wants[of.key]
+		switch {
+		case want == "":
+		case !differs(&want, of.now):
+			notices = append(notices, fmt.Sprintf("This project chose %s %s; `%s` lists others.", of.name, want, of.command))
+		case o.model(&want) == nil:
+			notices = append(notices, fmt.Sprintf("This project asks for %s %.80q, which droid does not offer here.", of.name, want))
+		default:
+			notices = append(notices, fmt.Sprintf("This project asks for %s %s; `%s %s` uses it.", of.name, want, of.command, want))
+		}
+	}
+	return notices
+}
+
 // OrEmpty returns the text that s points to, and "" for nil.
 func OrEmpty(s *string) string {
 	if s == nil {

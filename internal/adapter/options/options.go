@@ -39,10 +39,12 @@ const sameModel = "same"
 type State struct {
 	settings stream.Settings // as droid reported them last
 	models   []stream.Model  // that droid offers
-	followUp string          // Queue or Steer; droid knows nothing of it
-	switches bool            // the editor knows options that are switches
-	narrow   bool            // it has little room for options
-	owed     stream.Mode     // that a restarted droid did not take back, see Owed; "" for none
+	// loggedOut is that droid is known to have no login.
+	loggedOut bool
+	followUp  string      // Queue or Steer; droid knows nothing of it
+	switches  bool        // the editor knows options that are switches
+	narrow    bool        // it has little room for options
+	owed      stream.Mode // that a restarted droid did not take back, see Owed; "" for none
 }
 
 // New returns the state of a session of which droid has told nothing yet. followUp
@@ -117,6 +119,9 @@ func (o *State) Offered(models []stream.Model) {
 		o.models = models
 	}
 }
+
+// SetLoggedOut says whether droid is known to have no login, which all models but the user's own need.
+func (o *State) SetLoggedOut(out bool) { o.loggedOut = out }
 
 // SetFollowUp sets FollowUp. It reports false for what is no value of it.
 func (o *State) SetFollowUp(value string) bool {

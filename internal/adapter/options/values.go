@@ -95,6 +95,9 @@ func (o *State) modelValues() []protocol.OptionValue {
 			own = append(own, v)
 			continue
 		}
+		if o.loggedOut {
+			v.Name += " [needs login]"
+		}
 		others = append(others, v)
 	}
 	return append(own, others...)

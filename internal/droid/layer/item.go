@@ -77,6 +77,19 @@ type Layer struct {
 	// folders.
 	Found bool
 	Texts uint64 // see TextStamp
+	// Models are the models that sessions of the project are to start with, and their efforts: values of modelKeys. They are
+	// no items, since a process gets the user's own.
+	Models map[string]string
+	// Granted are the sums of what somebody has allowed, maybe not all items.
+	Granted []string
+}
+
+// ByVersion are the kinds of things with which some droids do nothing.
+var ByVersion = []Kind{Unheard, Preload}
+
+// AllGranted reports whether there are items, and somebody has allowed all of them.
+func (l Layer) AllGranted() bool {
+	return len(l.Items) > 0 && !slices.ContainsFunc(l.Items, func(i Item) bool { return !slices.Contains(l.Granted, i.Sum()) })
 }
 
 // Has reports whether there is an item of one of these kinds.
@@ -98,10 +111,10 @@ func (l Layer) where(is func(Item) bool) (items []Item) {
 	return items
 }
 
-// Inseparable are the items that droid cannot be started without: settings that nothing
+// Inseparable are the items that droid cannot be started without, and that nobody has allowed: settings that nothing
 // overrules, and files of settings that could not be looked at.
 func (l Layer) Inseparable() []Item {
-	return l.where(func(i Item) bool { return outcomes[i.Kind].closed })
+	return l.where(func(i Item) bool { return outcomes[i.Kind].closed && !slices.Contains(l.Granted, i.Sum()) })
 }
 
 // HidesServers reports whether there may be MCP servers that cannot be named to droid. Then

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,7 +93,7 @@ func TestProjectsThatBringNothing(t *testing.T) {
 	require.Empty(t, Project(filepath.Join(root, "gone"), "/home/me").Items)
 	require.False(t, Project(repository(t, nil), "/home/me").Found)
 	bun := Project(repository(t, map[string]string{"bunfig.toml": "preload = [\"./x\"]"}), "/home/me")
-	require.Equal(t, []string{"preload bunfig.toml: may name a program that an old droid runs as it starts"}, lines(bun))
+	require.Equal(t, []string{"preload bunfig.toml: may name programs that an old droid runs as it starts"}, lines(bun))
 	require.Empty(t, bun.Except(Preload).Items)
 }
 
@@ -173,7 +174,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
 		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Setting, false},
 		{"config.json", `{`, Unread, false},
-		{"plugins/installed_plugins.json", `{}`, Strange, true},
+		{"plugins/installed_plugins.json", `{}`, Plugin, true},
 		{"mcp.jsonc", server, Strange, true},
 		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},
 	} {
@@ -183,6 +184,28 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Unheard, len(got.Except(Unheard).Items) == 0)
+	}
+}
+
+// droid runs a command whose text begins with "#!", whatever it is called. Where files have no modes (NTFS, WSL), each one
+// has the bit of a program.
+func TestCommandsThatArePrograms(t *testing.T) {
+	root := repository(t, map[string]string{
+		".factory/commands/deploy.md": "#!/bin/sh\n", ".factory/commands/build.sh": "#!/bin/sh\n", ".factory/commands/review.md": "Review.",
+		".factory/commands/late.md": "\n#!/bin/sh\n", ".factory/commands/bom.md": "\ufeff#!/bin/sh\n", ".factory/commands/data": "x", ".factory/commands/empty.md": "",
+	})
+	for _, mode := range []os.FileMode{0o644, 0o755} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, ".factory", "commands"), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				err = os.Chmod(path, mode)
+			}
+			return err
+		}))
+		var names []string
+		for _, i := range Project(root, "/home/me").Items {
+			names = append(names, i.Name)
+		}
+		require.Equal(t, []string{"build.sh", "deploy.md"}, names, "%v", mode)
 	}
 }
 
@@ -313,6 +336,30 @@ func TestReadUser(t *testing.T) {
 	write(t, home, map[string]string{".factory/settings.local.json": `{"autonomyLevel":`})
 	_, err = ReadUser(home)
 	require.ErrorContains(t, err, "settings.local.json")
+}
+
+// Of the models that files of a project name the nearest counts, and a local file's before another's.
+func TestModelsOfProjectAndUser(t *testing.T) {
+	root := repository(t, map[string]string{
+		".factory/settings.json":           `{"model":"far","specModeModel":"spec","reasoningEffort":""}`,
+		"sub/.factory/settings.json":       `{"model":"top","sessionDefaultSettings":{"model":"near"}}`,
+		"sub/.factory/settings.local.json": `{"sessionDefaultSettings":{"reasoningEffort":"high"}}`,
+		"local/.factory/settings.json":     `{"model":"shared"}`, "local/.factory/settings.local.json": `{"model":"own"}`,
+	})
+	for dir, want := range map[string]map[string]string{
+		".":     {"model": "far", "specModeModel": "spec"},
+		"sub":   {"model": "near", "specModeModel": "spec", "reasoningEffort": "high"},
+		"local": {"model": "own", "specModeModel": "spec"},
+	} {
+		got := Project(filepath.Join(root, dir), "/home/me")
+		require.Equal(t, want, got.Models, dir)
+		require.Empty(t, got.Items)
+		user, err := ReadUser(filepath.Join(root, dir))
+		require.NoError(t, err)
+		delete(want, "specModeModel")
+		delete(user.Models, "specModeModel")
+		require.Equal(t, want, user.Models, dir)
+	}
 }
 
 func TestStartMode(t *testing.T) {

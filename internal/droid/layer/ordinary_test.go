@@ -20,6 +20,9 @@ func TestOrdinaryProjects(t *testing.T) {
 		{".factory/docs/guide.md": "x", ".factory/specs/2026-01-02-plan.md": "x", ".factory/memories.md": "x", ".factory/rules/typescript.md": "x"},
 		{".factory/hooks/format.sh": "#!/bin/sh\n", ".factory/hooks/guard.py": "#!/usr/bin/env python3\n", ".factory/hooks/README.md": "x"},
 		{".factory/library/architecture.md": "x", ".factory/validation/a/review.json": "{}", ".factory/research/notes.txt": "x"},
+		{".factory/artifacts/x": "x", ".factory/automations/daily/HEARTBEAT.md": "x", ".factory/worktree-setups/index.yaml": "x", ".factory/video/x.ts": "x"},
+		{".factory/init.sh": "#!/bin/sh\n", ".factory/services.yaml": "x", ".factory/validation-state.json": "{}", ".factory/features.json": "{}"},
+		{".factory/logs/x.log": "x", ".factory/sessions/x.jsonl": "{}", ".factory/cache/x": "x", ".factory/bin/rg": "#!/bin/sh\n", ".factory/mcp-oauth.json": "{}"},
 		{".agents/skills/x/SKILL.md": skill, ".agents/plugins/marketplace.json": "{}", ".agent/workflows/x.md": "x", ".claude/settings.json": `{"hooks":{}}`, ".mcp.json": `{"mcpServers":{"x":{"command":"x"}}}`},
 	}
 	settings := []string{

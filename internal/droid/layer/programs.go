@@ -1,10 +1,11 @@
 package layer
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -12,7 +13,7 @@ import (
 // looks there, too.
 const mostEntries = 1000
 
-// programs finds the commands that are programs: those that the system runs. droid follows
+// programs finds the commands that are programs. droid follows
 // directories however deep they are, and links to directories (0.99 to 0.225).
 func (r *reader) programs(root string) {
 	r.link(root)
@@ -40,22 +41,31 @@ func (r *reader) programs(root string) {
 			case info.IsDir():
 				dirs = append(dirs, path)
 			default:
-				r.program(root, path, info)
+				r.program(root, path)
 			}
 		}
 	}
 }
 
-// program adds a command that is one. One that cannot be read, or is no regular file, is
-// taken for one.
-func (r *reader) program(root, path string, info fs.FileInfo) {
+// program adds a command that is one, whatever its name and mode (0.215, 0.225). One that cannot be read, or is no
+// regular file, is taken for one.
+func (r *reader) program(root, path string) {
 	first, whole, err := r.contents(path)
-	if err == nil && info.Mode()&0o111 == 0 && string(first) != "#!" {
+	if err == nil && string(first) != "#!" {
 		return // its text goes to the model
 	}
 	name, _ := filepath.Rel(root, path) // both are clean, and one is below the other
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole, Unread: err != nil})
 }
+
+// Command is what is typed to have droid run a Program.
+func (i Item) Command() string {
+	name := filepath.Base(i.Name)
+	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))
+	return "/" + notInCommand().ReplaceAllString(name, "-")
+}
+
+var notInCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9_]+`) })
 
 // Typed is the item that a prompt would run as a command: droid runs what is typed behind a
 // slash (0.215, 0.225). ok is false where it runs none of the project's.

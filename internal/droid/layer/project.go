@@ -19,7 +19,7 @@ import (
 func Project(cwd, home string) Layer {
 	cwd, home = files.Real(cwd), files.Real(home) // as droid does
 	dirs := ProjectDirs(cwd)
-	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home)}}
+	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home), Models: map[string]string{}}}
 	r.preload(filepath.Join(cwd, Bunfig))
 	for _, dir := range dirs {
 		if dir != home {
@@ -37,7 +37,7 @@ func (r *reader) preload(path string) {
 	if _, err := os.Lstat(path); err != nil && isAbsent(err) {
 		return
 	}
-	r.unclear(Preload, path, "may name a program that an old droid runs as it starts")
+	r.unclear(Preload, path, "may name programs that an old droid runs as it starts")
 }
 
 // reader collects the items of a layer.
@@ -78,8 +78,8 @@ type config struct {
 // configs are the files in .factory that droid reads as settings (0.99 to 0.225).
 var configs = []config{
 	{"mcp.json", (*reader).servers},
+	{"settings.local.json", (*reader).settings}, // wins over the next
 	{"settings.json", (*reader).settings},
-	{"settings.local.json", (*reader).settings},
 	{"hooks.json", (*reader).hooksFile},
 	{filepath.Join("hooks", "hooks.json"), (*reader).hooksFile},
 	{"config.json", (*reader).legacyModels},
@@ -90,15 +90,28 @@ var configs = []config{
 // alone (output-styles since 0.215).
 var harmlessNames = []string{
 	"commands", "droids", "hooks", "output-styles", "skills",
-	"docs", "library", "memories", "missions", "prompts", "research", "rules", "scripts", "specs", "templates", "validation",
+	"docs", "library", "memories", "prompts", "research", "rules", "scripts", "specs", "templates", "validation",
 	".gitignore", ".gitkeep", ".gitattributes", ".DS_Store", "LICENSE",
+}
+
+// ownNames stand in the programs of droid 0.99, 0.215 or 0.225: for files below the user's .factory, for those of a mission,
+// which its prompts have the model read and run with the tools about which droid asks, and for those that only
+// Factory's desktop application uses. In a project's .factory these droids open none of them (seen with strace, in sessions with
+// commands, subagents and searches).
+var ownNames = []string{
+	"artifacts", "auth.encrypted", "auth.v2.file", "auth.v2.key", "automations", "background-processes.json", "background-tasks.json", "bin",
+	"blog_posts", "cache", "certs", "cli-hints.json", "computer.json", "crons", "generated-images", "history.json", "ide", "last-startup-version",
+	"logs", "mcp-oauth.json", "mcp-oauth.v2.file", "mermaid", "mission-readiness-warnings-shown.json", "missions", "missionsV2", "profiles",
+	"repl-runs", "run-state", "sessions", "sessions-index.json", "snapshots", "software-factory", "squads", "state", "task-invocations.json",
+	"telemetry", "temp", "update-policy.json", "updates", "video", "worktree-setups",
+	"canonical-artifact-layout.json", "features.json", "init.sh", "progress_log.jsonl", "services.yaml", "validation-state.json",
 }
 
 // harmlessEndings are those of texts.
 var harmlessEndings = []string{".md", ".mdx", ".txt"}
 
 func isHarmless(name string) bool {
-	return slices.Contains(harmlessNames, name) || slices.Contains(harmlessEndings, filepath.Ext(name)) || strings.HasPrefix(name, "README")
+	return slices.Contains(harmlessNames, name) || slices.Contains(ownNames, name) || slices.Contains(harmlessEndings, filepath.Ext(name)) || strings.HasPrefix(name, "README")
 }
 
 // factory reads a directory .factory.
@@ -121,6 +134,8 @@ func (r *reader) factory(folder string) {
 		case slices.ContainsFunc(configs, func(c config) bool { return c.name == e.Name() }):
 		case isHarmless(e.Name()):
 			r.link(path)
+		case e.Name() == "plugins":
+			r.unclear(Plugin, path, "is read for plugins")
 		default:
 			r.unclear(Strange, path, "is unknown")
 		}

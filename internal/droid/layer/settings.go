@@ -65,6 +65,11 @@ func (r *reader) settings(path string) {
 		return
 	}
 	r.autonomy(path, values)
+	for key, value := range textsOf(sessionValues(values, modelKeys)) {
+		if _, nearer := r.layer.Models[key]; !nearer {
+			r.layer.Models[key] = value
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
 		switch isHarmless, listed := harmlessKeys[key]; {
@@ -94,7 +99,7 @@ func (r *reader) defaults(path string, value any) {
 		r.key(Setting, path, "sessionDefaultSettings", value)
 	}
 	for _, key := range slices.Sorted(maps.Keys(defaults)) {
-		if slices.Contains(autonomyKeys, key) || slices.Contains(defaultTexts, key) && isText(defaults[key]) {
+		if slices.Contains(autonomyKeys, key) || slices.Contains(modelKeys, key) && isText(defaults[key]) {
 			continue
 		}
 		r.key(Setting, path, "sessionDefaultSettings."+key, defaults[key])
@@ -136,7 +141,7 @@ var cautious = map[string][]string{
 
 // autonomy adds the modes that ask less.
 func (r *reader) autonomy(path string, values map[string]any) {
-	of := autonomyOf(values)
+	of := sessionValues(values, autonomyKeys)
 	for _, key := range autonomyKeys {
 		value := of[key]
 		if name, _ := value.(string); value != nil && !slices.Contains(cautious[key], name) {
@@ -145,15 +150,29 @@ func (r *reader) autonomy(path string, values map[string]any) {
 	}
 }
 
-// autonomyOf are the values of autonomyKeys in a file of settings.
-func autonomyOf(values map[string]any) map[string]any {
+// modelKeys decide with which model a session starts. They count where autonomyKeys do.
+var modelKeys = []string{"model", "reasoningEffort", "specModeModel", "specModeReasoningEffort"}
+
+// sessionValues are the values of keys with which sessions start, in a file of settings.
+func sessionValues(values map[string]any, keys []string) map[string]any {
 	found := make(map[string]any)
 	defaults, _ := values["sessionDefaultSettings"].(map[string]any)
 	for _, from := range []map[string]any{values, defaults} {
-		for _, key := range autonomyKeys {
+		for _, key := range keys {
 			if v := from[key]; v != nil {
 				found[key] = v
 			}
+		}
+	}
+	return found
+}
+
+// textsOf are the values that are texts with something in them.
+func textsOf(values map[string]any) map[string]string {
+	found := make(map[string]string)
+	for key, v := range values {
+		if text, _ := v.(string); text != "" {
+			found[key] = text
 		}
 	}
 	return found

@@ -20,12 +20,13 @@ type User struct {
 	Policy   []string                   // what their own policy for MCP servers allows, nil where they have none
 	Allowed  []string                   // their commandAllowlist
 	Autonomy map[string]string          // the mode in which their sessions start: all of autonomyKeys
+	Models   map[string]string          // the models that they start with: those of modelKeys that are set
 }
 
 // ReadUser reads the user's files below home. An error says which of them, without which
 // it is not known what the user wants, could not be looked at.
 func ReadUser(home string) (User, error) {
-	u := User{Servers: map[string]json.RawMessage{}}
+	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}}
 	factory := filepath.Join(home, ".factory")
 	var mcp struct {
 		Servers map[string]json.RawMessage `json:"mcpServers"`
@@ -50,7 +51,8 @@ func ReadUser(home string) (User, error) {
 			u.Policy = texts(policy["allowlist"])
 		}
 		u.Others = u.Others || values["enabledPlugins"] != nil
-		maps.Copy(all, autonomyOf(values))
+		maps.Copy(all, sessionValues(values, autonomyKeys))
+		maps.Copy(u.Models, textsOf(sessionValues(values, modelKeys)))
 	}
 	mayBe := func(path string) bool {
 		_, err := os.Stat(path)
@@ -59,7 +61,7 @@ func ReadUser(home string) (User, error) {
 	u.Managed = slices.ContainsFunc(managedSettings(factory), mayBe)
 	u.Others = u.Others || u.Managed || mayBe(filepath.Join(factory, "plugins", "installed_plugins.json"))
 	u.Autonomy = startMode(all)
-	r := reader{}
+	r := reader{layer: Layer{Models: map[string]string{}}}
 	for _, c := range configs {
 		c.read(&r, filepath.Join(factory, c.name))
 	}

@@ -67,9 +67,6 @@ var harmlessKeys = map[string]func(any) bool{
 	"todoDisplayMode": isText, "toolResultDisplay": isText, "usageCapAlertsEnabled": isPlain, "windowZoomLevel": isPlain,
 }
 
-// defaultTexts are the harmless keys of sessionDefaultSettings.
-var defaultTexts = []string{"model", "reasoningEffort", "specModeModel", "specModeReasoningEffort"}
-
 func isAny(any) bool     { return true }
 func isTrue(v any) bool  { return v == true }
 func isFalse(v any) bool { return v == false }

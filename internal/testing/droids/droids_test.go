@@ -157,12 +157,14 @@ func TestNothingIsStrange(t *testing.T) {
 
 // TestVocabularyIsKnown: the tables of the program have what stands in the programs of droids: the fields of
 // the events that it reads, the kinds of permission but that of a question, which is a request of its own,
-// and the keys of settings.
+// the keys of settings, and the files of a project.
 func TestVocabularyIsKnown(t *testing.T) {
 	all, err := LoadVocabularies(data)
 	require.NoError(t, err)
 	require.Len(t, all, 6)
 	keys, err := os.ReadFile(root + "/internal/droid/layer/vocabulary.go")
+	require.NoError(t, err)
+	names, err := os.ReadFile(root + "/internal/droid/layer/project.go")
 	require.NoError(t, err)
 	for version, v := range all {
 		for _, name := range v["types"] {
@@ -181,6 +183,9 @@ func TestVocabularyIsKnown(t *testing.T) {
 		}
 		for _, key := range v["settings"] {
 			require.Contains(t, string(keys), `"`+key+`"`, "a key of settings of droid %s", version)
+		}
+		for _, name := range v["files"] {
+			require.True(t, strings.HasSuffix(name, ".md") || strings.Contains(string(names), `"`+name+`"`), "droid %s: .factory/%s", version, name)
 		}
 	}
 }

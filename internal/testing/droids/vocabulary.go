@@ -14,7 +14,7 @@ import (
 
 // Vocabulary are names that stand in droid's program, by what they are of: "methods"; "types", those of the
 // notifications and of what stands in them, with their fields; enumerations such as "permission kinds";
-// "tools"; "settings". Nothing else of the program is kept.
+// "tools"; "settings"; "files", those of a directory .factory. Nothing else of the program is kept.
 type Vocabulary map[string][]string
 
 // anchors find an enumeration among all that a program has: the section is the one that has both values.
@@ -39,6 +39,11 @@ var (
 	method = regexp.MustCompile(`\{method:[\w$.]+\("(droid\.[a-z0-9_]+)"\)`)
 	// The names of tools stand beside each other: a="LS",b="Read";var c="Edit".
 	tools = regexp.MustCompile(`(?:[\w$]+="[A-Z][A-Za-z]+"(?:,|;var )){2,}[\w$]+="[A-Z][A-Za-z]+"`)
+	// A file of a project or of the user is named in a text or joined: join(x(),".factory","automations"). The list of the
+	// user's own begins with missions (0.215, 0.225).
+	file  = regexp.MustCompile(`\.factory(?:/|",")([a-zA-Z][\w-]*(?:\.(?:jsonl?|md|sh|ya?ml))?)`)
+	files = regexp.MustCompile(`\["missions"(?:,"[\w-]+")+\]`)
+	word  = regexp.MustCompile(`[\w-]+`)
 	// All settings of a file of settings are optional.
 	setting = regexp.MustCompile(`^[a-zA-Z][A-Za-z0-9]*$`)
 )
@@ -69,9 +74,15 @@ func ReadVocabulary(program []byte) (Vocabulary, error) {
 			}
 		}
 	}
+	for _, m := range file.FindAllSubmatch(program, -1) {
+		v.add("files", string(m[1]))
+	}
+	for _, list := range files.FindAll(program, -1) {
+		v.add("files", strings.Fields(string(bytes.Join(word.FindAll(list, -1), []byte(" "))))...)
+	}
 	v.settings(program)
 	var missing []string
-	for _, section := range slices.Concat(slices.Collect(maps.Keys(anchors)), []string{"methods", "types", "tools", "settings"}) {
+	for _, section := range slices.Concat(slices.Collect(maps.Keys(anchors)), []string{"methods", "types", "tools", "settings", "files"}) {
 		if len(v[section]) == 0 && section != "ends of a turn" { // since 0.215
 			missing = append(missing, section)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"droid-acp/internal/droid/diagnosis"
+	"droid-acp/internal/droid/layer"
 )
 
 // Answer is what /trust answers.
@@ -15,9 +16,9 @@ type Answer struct {
 }
 
 // Answer is what /trust says, after it has done what the word wants: "yes", "no", or nothing. shown are the sums of
-// what the user has read: a yes is to no more than that.
-func (k *Keeper) Answer(cwd, word string, shown []string) (Answer, error) {
-	p := k.Look(cwd)
+// what the user has read: a yes is to no more than that. takes is that of LookFor.
+func (k *Keeper) Answer(cwd, word string, shown []string, takes func(layer.Layer) layer.Layer) (Answer, error) {
+	p := k.LookFor(cwd, takes)
 	switch {
 	case !k.MayAsk():
 		return Answer{Text: "The agent was started with `--trust always` or `--trust never`, so there is nothing to choose here.", Project: p}, nil
@@ -55,9 +56,10 @@ func (p Project) Refusal(why string) string {
 	if len(p.Items) == 0 {
 		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)
 	}
+	then := "Look at it. To let it run, run " + diagnosis.Command("trust", "--yes", p.CWD) + " in a terminal, or start the agent with `--trust always`."
 	if p.Unread() {
-		return fmt.Sprintf("This project (%s) brings %s. droid cannot leave it out: %s\n\n%s\n%s", p.Place(), p.Kinds(), why, p.List(), NotReadable)
+		then = NotReadable
 	}
-	return fmt.Sprintf("This project (%s) brings %s, and nobody has said yes to that here. droid cannot leave it out: %s\n\n%s\nLook at it. To let it run, run %s in a terminal, or start the agent with `--trust always`.",
-		p.Place(), p.Kinds(), why, p.List(), diagnosis.Command("trust", "--yes", p.CWD))
+	return fmt.Sprintf("This project (%s) brings %s, which nobody has allowed here. droid cannot leave it out: %s\n\n%s\n%s",
+		p.Place(), p.Kinds(), why, p.Screen(diagnosis.Command("trust", p.CWD)), then)
 }

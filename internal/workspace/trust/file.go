@@ -59,8 +59,8 @@ func (k *Keeper) remembers(p *Project) bool {
 	if found.Since > 0 {
 		p.Since = time.Unix(found.Since, 0)
 	}
-	p.allowed = found.Items
-	return p.In(p.allowed)
+	p.Granted = found.Items
+	return p.In(p.Granted)
 }
 
 // Trust remembers that the project may run what p has. What it brings later is asked about

@@ -32,7 +32,7 @@ type Facts struct {
 // a layer that this droid does anything with.
 func (p Project) Facts(given layer.Layer, all bool, takes func(layer.Layer) layer.Layer) Facts {
 	f := Facts{Brings: takes(p.Layer), Allowed: p.free, Asks: p.Asks, Given: takes(given), All: all}
-	f.Revoked = all && slices.ContainsFunc(f.Given.Items, func(i layer.Item) bool { return !slices.Contains(p.allowed, i.Sum()) })
+	f.Revoked = all && slices.ContainsFunc(f.Given.Items, func(i layer.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
 	return f
 }
 

@@ -25,7 +25,8 @@ func TestNext(t *testing.T) {
 					given, allowed := given, sums(allowed.Items)
 					for steps := 0; ; steps++ {
 						require.Less(t, steps, 4, name)
-						p := Project{Layer: brings, allowed: allowed}
+						p := Project{Layer: brings}
+						p.Granted = allowed
 						p.free = len(brings.Items) > 0 && p.In(allowed)
 						p.Asks = len(brings.Items) > 0 && !p.free && !asked
 						step := p.Facts(given, all, func(l layer.Layer) layer.Layer { return l }).Next()
@@ -66,7 +67,7 @@ func TestYesToWhatWasShown(t *testing.T) {
 	shown := k.Look(dir).Sums()
 	setServers(t, dir, server("y"))
 	for _, read := range [][]string{nil, shown} {
-		answer, err := k.Answer(dir, "yes", read)
+		answer, err := k.Answer(dir, "yes", read, nil)
 		require.NoError(t, err)
 		require.False(t, answer.Changed)
 		require.True(t, answer.Shows)
@@ -74,7 +75,7 @@ func TestYesToWhatWasShown(t *testing.T) {
 		require.Contains(t, answer.Text, "You had not been shown all of this")
 		require.False(t, k.Look(dir).Trusted)
 	}
-	answer, err := k.Answer(dir, "yes", k.Look(dir).Sums())
+	answer, err := k.Answer(dir, "yes", k.Look(dir).Sums(), nil)
 	require.NoError(t, err)
 	require.True(t, answer.Changed)
 	require.True(t, k.Look(dir).Trusted)
@@ -97,7 +98,7 @@ func TestNoYesToWhatCannotBeRead(t *testing.T) {
 	require.False(t, p.Asks || p.Trusted)
 	require.NoError(t, k.Trust(p))
 	require.False(t, k.Look(dir).Trusted)
-	answer, err := k.Answer(dir, "yes", p.Sums())
+	answer, err := k.Answer(dir, "yes", p.Sums(), nil)
 	require.NoError(t, err)
 	require.Contains(t, answer.Text, NotReadable)
 	require.Contains(t, p.Refusal("it cannot."), NotReadable)

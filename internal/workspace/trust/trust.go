@@ -54,18 +54,23 @@ type Project struct {
 	// kept has no time.
 	Since time.Time
 
-	key     string   // of the repository: its worktrees share it
-	free    bool     // somebody said yes, so that nothing is left out
-	allowed []string // the sums of what somebody said yes to, also where the project brings more
+	key  string // of the repository: its worktrees share it
+	free bool   // somebody said yes, so that nothing is left out
 }
 
 // Look says whether the project of a directory may run what it brings. Wherever it cannot
 // be known, it may not.
-func (k *Keeper) Look(cwd string) Project {
+func (k *Keeper) Look(cwd string) Project { return k.LookFor(cwd, nil) }
+
+// LookFor is Look for a droid that is known: takes is the part of a layer that it does anything with, nil for all.
+func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
 	if k.RunsAll() {
 		return Project{Trusted: true, free: true} // and nobody asks what it brings
 	}
 	p := Project{Layer: layer.Project(cwd, k.o.Home)}
+	if takes != nil {
+		p.Layer = takes(p.Layer)
+	}
 	p.key = layer.CommonGitDir(p.Root)
 	switch {
 	case len(p.Items) == 0:
@@ -102,6 +107,12 @@ func (p Project) Without() *layer.Layer {
 		return nil
 	}
 	return &p.Layer
+}
+
+// TrustedByVersion reports whether somebody said yes to all that the project brings but what some droids do nothing with:
+// their droid did nothing with it.
+func (p Project) TrustedByVersion() bool {
+	return !p.Trusted && p.Except(layer.ByVersion...).AllGranted()
 }
 
 // Unread reports whether the project brings something that could not be read whole. Nobody can say yes to that.

@@ -215,7 +215,7 @@ func TestNoLock(t *testing.T) {
 	require.ErrorContains(t, err, "the yes was not taken back: ")
 	require.ErrorContains(t, err, "remove "+k.o.File)
 	require.False(t, forgot)
-	_, err = none.Answer(dir, "no", nil)
+	_, err = none.Answer(dir, "no", nil, nil)
 	require.ErrorContains(t, err, "the yes was not taken back: ")
 	require.True(t, k.Look(dir).Trusted)
 	require.NoFileExists(t, k.o.File+".lock")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/text/markdown"
@@ -16,74 +17,116 @@ import (
 // MostAsked is how many items a user can be asked about at once. Of more nobody reads all.
 const MostAsked = 100
 
-// longest is how many bytes of one item are shown.
-const longest = 2000
+// longest is how many bytes of one item are shown, and briefly how many of one on a screen.
+const longest, briefly = 2000, 200
 
 // List names all items, a line each, for a text with Markdown or for a terminal.
 func (p Project) List() string {
+	return "- " + strings.Join(p.lines(longest), "\n- ") + "\n"
+}
+
+// screenLines and screenColumns are the size of the text that a user reads before they answer.
+const screenLines, screenColumns = 12, 80
+
+// Screen is the List as far as one screen has room; whole says what shows all of it.
+func (p Project) Screen(whole string) string {
 	var b strings.Builder
-	for n, i := range p.Items {
-		same := func(o layer.Item) bool {
-			return i.Kind == layer.Hook && o.Kind == i.Kind && o.Does == i.Does && o.File == i.File
+	lines, room := p.lines(briefly), screenLines
+	for i, line := range lines {
+		if room -= (utf8.RuneCountInString("- "+line) + screenColumns - 1) / screenColumns; room < 1 && i < len(lines)-1 {
+			fmt.Fprintf(&b, "- and %d more: %s\n", len(lines)-i, whole)
+			break
 		}
-		if slices.ContainsFunc(p.Items[:n], same) {
-			continue // it stands with the first of them
-		}
-		events := []string{code(i.Name)}
-		for _, o := range p.Items[n+1:] {
-			if event := code(o.Name); same(o) && !slices.Contains(events, event) {
-				events = append(events, event)
-			}
-		}
-		b.WriteString("- " + p.line(i, strings.Join(events, ", ")) + "\n")
+		b.WriteString("- " + line + "\n")
 	}
 	return b.String()
 }
 
-// kinds are what items are called: in a line of their own, with the name and what it does, both as code,
-// and that once more as plain words; and where they are counted.
+// lines name all items in the order of kinds: one line for each item, but for a hook at several events and for what a
+// file allows. Of an item that many bytes are shown.
+func (p Project) lines(most int) (lines []string) {
+	for _, k := range kinds {
+		items := p.Of(k.kind)
+		for n, i := range items {
+			same := func(o layer.Item) bool {
+				return o.File == i.File && (k.kind == layer.Allowed || k.kind == layer.Hook && o.Does == i.Does)
+			}
+			if slices.ContainsFunc(items[:n], same) {
+				continue // it stands with the first of them
+			}
+			names := []string{code(nameOf(i), most)}
+			for _, o := range items[n+1:] {
+				if name := code(o.Name, most); same(o) && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+			lines = append(lines, p.line(k.line, i, strings.Join(names, ", "), most))
+		}
+	}
+	return lines
+}
+
+// kinds are what items are called, those first that run by themselves: in a line of their own, with the name, what it does,
+// that once more as plain words, and the file; and where they are counted.
 var kinds = []struct {
 	kind            layer.Kind
 	line, one, many string
 }{
-	{layer.MCPServer, "MCP server %[1]s: %[2]s", "MCP server", "MCP servers"},
-	{layer.Hook, "hook, at each %[1]s: %[2]s", "hook", "hooks"},
-	{layer.Program, "command that is a program: %[2]s", "program as a command", "programs as commands"},
-	{layer.Plugin, "plugins, which may bring all of these: %[1]s %[2]s", "setting for plugins", "settings for plugins"},
-	{layer.Allowed, "a shell command that the model may run without asking you: %[2]s", "allowed command", "allowed commands"},
-	{layer.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s", "setting for a mode that asks less", "settings for a mode that asks less"},
+	{layer.MCPServer, "MCP server %[1]s: %[2]s" + in, "MCP server", "MCP servers"},
+	{layer.Hook, "hook, at each %[1]s: %[2]s" + in, "hook", "hooks"},
+	{layer.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s" + in, "program that git starts by itself", "programs that git starts by itself"},
+	{layer.Preload, "programs that an old droid runs as it starts, in %[4]s", "file from which an old droid runs programs", "files from which an old droid runs programs"},
+	{layer.Plugin, "plugins, which may bring all of these: %[1]s %[2]s" + in, "setting for plugins", "settings for plugins"},
 	{layer.Strange, aFile, "unknown file", "unknown files"},
-	{layer.Preload, aFile, "file that has an old droid run a program", "files that have an old droid run programs"},
-	{layer.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s", "unknown setting", "unknown settings"},
-	{layer.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s", "setting that changes what is asked", "settings that change what is asked"},
-	{layer.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s", "program that git starts by itself", "programs that git starts by itself"},
 	{layer.Unread, aFile, "file that cannot be read", "files that cannot be read"},
+	{layer.Program, "script %[1]s: %[4]s", "slash command that is a script", "slash commands that are scripts"},
+	{layer.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s" + in, "setting that changes what is asked", "settings that change what is asked"},
+	{layer.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s" + in, "unknown setting", "unknown settings"},
+	{layer.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s" + in, "setting for a mode that asks less", "settings for a mode that asks less"},
+	{layer.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }
 
-const aFile = "a file, %[1]s, that %[3]s"
+// Question asks whether the project may run what it brings.
+func (p Project) Question() (title, text string) {
+	return "Trust this project? It brings " + p.Kinds(), "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.Screen("`/trust`")
+}
 
-// line says what an item is, what it does, and in which file it stands. name is what it is
-// called, as code.
-func (p Project) line(i layer.Item, name string) string {
-	text := ""
-	for _, k := range kinds {
-		if k.kind == i.Kind {
-			text = fmt.Sprintf(k.line, name, code(i.Does), visible.Line(visible.Exact(i.Does)))
-		}
+// LeftOut says that what the project brings was left out; then is what to do about it.
+func (p Project) LeftOut(then string) string {
+	return "Left out until you trust this project: " + p.Kinds() + ". " + then
+}
+
+// nameOf is what a user knows an item by.
+func nameOf(i layer.Item) string {
+	if i.Kind == layer.Program {
+		return i.Command()
 	}
+	return i.Name
+}
+
+const (
+	in    = " (in %[4]s)"
+	aFile = "a file, %[4]s, that %[3]s"
+)
+
+// line says what an item is, what it does, and in which file it stands. names is what it is called, as code.
+func (p Project) line(format string, i layer.Item, names string, most int) string {
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
 		file = below
 	}
-	return text + " (in " + code(file) + ")"
+	if i.Kind == layer.Program && i.Does != i.File {
+		format = aFile // it could not be read
+	}
+	return fmt.Sprintf(format, names, code(i.Does, most), visible.Line(visible.Exact(i.Does)), code(file, most))
 }
 
 // code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
 // that what stands behind them is not pushed out of sight.
-func code(text string) string {
+func code(text string, most int) string {
 	text = spaces().ReplaceAllStringFunc(visible.Line(visible.Exact(text)), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + fmt.Sprintf(" … and %d bytes more", len(text)-most)
 	}
 	return markdown.Code(text)
 }
@@ -104,7 +147,7 @@ func (p Project) State() string {
 }
 
 // Place is the project's root, in a text with Markdown.
-func (p Project) Place() string { return code(p.Root) }
+func (p Project) Place() string { return code(p.Root, longest) }
 
 // Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
