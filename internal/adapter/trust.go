@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -42,6 +41,8 @@ func (s *Session) tellLeftOut() {
 		then = trust.NotReadable
 	case !s.agent.cfg.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
+	case !project.Fits():
+		then = "That is too much to ask about: `/trust` lists it, and then `/trust yes` lets it run."
 	case !s.show.AsksTrust():
 		then = "`/trust yes` lets it run."
 	default:
@@ -56,7 +57,9 @@ func (s *Session) tellLeftOut() {
 	}
 	text := project.LeftOut(then + others)
 	if !asks {
-		s.showed(project)
+		if project.Fits() {
+			s.showed(project)
+		}
 		text += "\n\n" + project.Screen("`/trust`")
 	}
 	switch {
@@ -207,13 +210,9 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
-	switch {
-	case !s.show.AsksTrust():
+	if !s.show.AsksTrust() || !project.Fits() {
 		s.agent.cfg.Trust.Decline(project)
 		return true, false // tellLeftOut says what to type
-	case len(project.Items) > trust.MostAsked:
-		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
-		return true, false
 	}
 	s.showed(project)
 	q := s.show.Trust(project.Question())

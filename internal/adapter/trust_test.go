@@ -807,3 +807,20 @@ func TestTypedYesIsToWhatWasShown(t *testing.T) {
 		require.True(t, r.keeper.Look(r.dir).Trusted)
 	})
 }
+
+// A list that is longer than a screen is not asked about, and no yes counts before all of it was shown.
+func TestMoreThanAScreenIsNotAskedAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := `{"mcpServers":{"t":{"command":"evil","args":["` + strings.Repeat("x", 1600) + `"]}}}`
+		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": long})
+		require.Nil(t, r.newSession().Error)
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Zero(t, r.questions())
+		require.Contains(t, r.messages(), "too much to ask about")
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.Contains(t, r.messages(), "You had not been shown all of this")
+		require.Equal(t, "end_turn", r.run("/trust yes"))
+		require.True(t, r.keeper.Look(r.dir).Trusted)
+	})
+}

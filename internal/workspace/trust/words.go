@@ -14,26 +14,26 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// MostAsked is how many items a user can be asked about at once. Of more nobody reads all.
-const MostAsked = 100
-
-// longest is how many bytes of one item are shown, and briefly how many of one on a screen.
-const longest, briefly = 2000, 200
+// longest is how many bytes of one item are shown.
+const longest = 2000
 
 // List names all items, a line each, for a text with Markdown or for a terminal.
 func (p Project) List() string {
-	return "- " + strings.Join(p.lines(longest), "\n- ") + "\n"
+	return "- " + strings.Join(p.lines(), "\n- ") + "\n"
 }
 
-// screenLines and screenColumns are the size of the text that a user reads before they answer.
-const screenLines, screenColumns = 12, 80
+// screenRows and screenColumns are the size of a list that a user reads before they answer.
+const screenRows, screenColumns = 20, 80
 
-// Screen is the List as far as one screen has room; whole says what shows all of it.
+// Fits reports whether the List fits on one screen. About a longer one nobody is asked: a yes covers what was shown.
+func (p Project) Fits() bool { return p.Screen("") == p.List() }
+
+// Screen is the List as far as it fits on one screen; whole says what shows all of it.
 func (p Project) Screen(whole string) string {
 	var b strings.Builder
-	lines, room := p.lines(briefly), screenLines
+	lines, room := p.lines(), screenRows
 	for i, line := range lines {
-		if room -= (utf8.RuneCountInString("- "+line) + screenColumns - 1) / screenColumns; room < 1 && i < len(lines)-1 {
+		if room -= (utf8.RuneCountInString("- "+line) + screenColumns - 1) / screenColumns; room < 0 {
 			fmt.Fprintf(&b, "- and %d more: %s\n", len(lines)-i, whole)
 			break
 		}
@@ -43,8 +43,8 @@ func (p Project) Screen(whole string) string {
 }
 
 // lines name all items in the order of kinds: one line for each item, but for a hook at several events and for what a
-// file allows. Of an item that many bytes are shown.
-func (p Project) lines(most int) (lines []string) {
+// file allows.
+func (p Project) lines() (lines []string) {
 	for _, k := range kinds {
 		items := p.Of(k.kind)
 		for n, i := range items {
@@ -54,13 +54,13 @@ func (p Project) lines(most int) (lines []string) {
 			if slices.ContainsFunc(items[:n], same) {
 				continue // it stands with the first of them
 			}
-			names := []string{code(nameOf(i), most)}
+			names := []string{code(nameOf(i))}
 			for _, o := range items[n+1:] {
-				if name := code(o.Name, most); same(o) && !slices.Contains(names, name) {
+				if name := code(o.Name); same(o) && !slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}
-			lines = append(lines, p.line(k.line, i, strings.Join(names, ", "), most))
+			lines = append(lines, p.line(k.line, i, strings.Join(names, ", ")))
 		}
 	}
 	return lines
@@ -86,9 +86,9 @@ var kinds = []struct {
 	{layer.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }
 
-// Question asks whether the project may run what it brings.
+// Question asks whether the project, which Fits, may run what it brings.
 func (p Project) Question() (title, text string) {
-	return "Trust this project? It brings " + p.Kinds(), "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.Screen("`/trust`")
+	return "Trust this project? It brings " + p.Kinds(), "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.List()
 }
 
 // LeftOut says that what the project brings was left out; then is what to do about it.
@@ -110,7 +110,7 @@ const (
 )
 
 // line says what an item is, what it does, and in which file it stands. names is what it is called, as code.
-func (p Project) line(format string, i layer.Item, names string, most int) string {
+func (p Project) line(format string, i layer.Item, names string) string {
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
 		file = below
@@ -118,15 +118,15 @@ func (p Project) line(format string, i layer.Item, names string, most int) strin
 	if i.Kind == layer.Program && i.Does != i.File {
 		format = aFile // it could not be read
 	}
-	return fmt.Sprintf(format, names, code(i.Does, most), visible.Line(visible.Exact(i.Does)), code(file, most))
+	return fmt.Sprintf(format, names, code(i.Does), visible.Line(visible.Exact(i.Does)), code(file))
 }
 
 // code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
 // that what stands behind them is not pushed out of sight.
-func code(text string, most int) string {
+func code(text string) string {
 	text = spaces().ReplaceAllStringFunc(visible.Line(visible.Exact(text)), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + fmt.Sprintf(" … and %d bytes more", len(text)-most)
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
 	}
 	return markdown.Code(text)
 }
@@ -147,7 +147,7 @@ func (p Project) State() string {
 }
 
 // Place is the project's root, in a text with Markdown.
-func (p Project) Place() string { return code(p.Root, longest) }
+func (p Project) Place() string { return code(p.Root) }
 
 // Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
