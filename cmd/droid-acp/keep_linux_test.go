@@ -41,7 +41,9 @@ func TestKeepUsage(t *testing.T) {
 		"serve x":                                                            "unknown command",
 		"ps x":                                                               "unknown command",
 		"stop --force x":                                                     "--force is for the server, so no SESSION goes with it",
-		"attach":                                                             "accepts 1 arg(s), received 0",
+		"attach a b":                                                         "accepts at most 1 arg(s), received 2",
+		"attach --new . a":                                                   "neither SESSION nor --watch-only goes with it",
+		"attach --new . --watch-only":                                        "neither SESSION nor --watch-only goes with it",
 	} {
 		t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
 		r := command("", strings.Fields(args)...)
@@ -92,7 +94,7 @@ func TestNoServerRuns(t *testing.T) {
 	r := command("", "ps", "--json")
 	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
 	require.Zero(t, r.code)
-	for _, args := range []string{"stop abc", "attach abc"} {
+	for _, args := range []string{"stop abc", "attach abc", "attach"} {
 		words := strings.Fields(args)
 		require.Equal(t, result{exitFailed, "", "droid-acp " + words[0] + ": no server runs, so no session is kept\n"}, command("", words...))
 	}
@@ -145,31 +147,49 @@ func TestKeptConversation(t *testing.T) {
 	require.Contains(t, shown.stdout, a.session[:8]+"  asks ")
 	require.Contains(t, shown.stdout, " ~ ")
 
-	typed, terminal := openTerminal(t)
-	self, err := os.Executable()
-	require.NoError(t, err)
-	join := exec.Command(self, "attach", a.session[:8])
-	join.Env, join.Stdin = k.env, terminal
-	join.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := join.StdoutPipe()
-	require.NoError(t, err)
-	join.Stderr = os.Stderr
-	require.NoError(t, join.Start())
-	said := bufio.NewScanner(out)
-	until := func(part string) {
-		t.Helper()
-		for said.Scan() {
-			if strings.Contains(said.Text(), part) {
+	typed, join := k.attach(a.session[:8])
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		for buf := make([]byte, 4096); ; {
+			n, err := typed.Read(buf)
+			if err != nil {
 				return
 			}
+			read <- string(buf[:n])
 		}
-		require.Fail(t, "not shown: "+part)
+	}()
+	screen := "" // behind what was waited for
+	until := func(part string) {
+		t.Helper()
+		for !strings.Contains(screen, part) {
+			select {
+			case text, more := <-read:
+				require.True(t, more, "%q is not shown: %q", part, screen)
+				screen += text
+			case <-time.After(patience):
+				require.Failf(t, "not shown", "%q is not shown: %q", part, screen)
+			}
+		}
+		_, screen, _ = strings.Cut(screen, part)
 	}
-	until("you     | Add a greeting")
+	until("you     | (in another client) Add a greeting")
 	until("joined  | ")
 	until("        | 1. ")
-	_, err = typed.WriteString("1\n")
-	require.NoError(t, err)
+	typing := func(keys ...string) {
+		for _, key := range keys {
+			_, err := typed.WriteString(key)
+			require.NoError(t, err)
+		}
+	}
+	typing("1\r") // as a terminal passes on what is pasted
+	until("is no answer; type it again")
+	typing("\x1b[200~1\x1b[201~\r")
+	until("is no answer; type it again")
+	require.Equal(t, "asks", k.status().Sessions[0].State)
+	typing("1")
+	until("> 1") // it has read that
+	typing("\r")
 	until("answer  | ")
 	a.await("that the question is withdrawn", func(l agentLine) bool { return l.Method == "$/cancel_request" })
 	require.NoError(t, a.cmd.Process.Kill())
@@ -191,6 +211,19 @@ func TestKeptConversation(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(k.dir, ".local/state/droid-acp/journals"))
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// attach joins a session in a terminal, which is the leader of a session of the system's.
+func (k keptHome) attach(args ...string) (terminal *os.File, join *exec.Cmd) {
+	k.t.Helper()
+	terminal, program := openTerminal(k.t)
+	self, err := os.Executable()
+	require.NoError(k.t, err)
+	join = exec.Command(self, append([]string{"attach"}, args...)...)
+	join.Env, join.Stdin, join.Stdout, join.Stderr = append(k.env, "NO_COLOR=1"), program, program, os.Stderr
+	join.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(k.t, join.Start())
+	return terminal, join
 }
 
 func (k keptHome) status() (s serve.Status) {
