@@ -351,6 +351,8 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 			open.beginAnew()
 		}
 		asked.session.loader = c
+	case "session/delete":
+		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":
 		if open != nil {
 			open.handOver(c) // the window that is typed in has them
