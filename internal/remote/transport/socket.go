@@ -25,7 +25,8 @@ type socket struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	awake  chan struct{}
-	moved  atomic.Int64 // pieces that were read or written: a client that takes or sends them lives
+	moved  atomic.Int64 // pieces that were read, or written after a wait: a client that sends or takes them lives
+	writes atomic.Int64 // since when a piece is being written, in nanoseconds; 0 for none
 
 	mu      sync.Mutex
 	queue   [][]byte
@@ -219,6 +220,7 @@ func (s *socket) next() (text []byte, over bool) {
 func (s *socket) writeMessage(text []byte) error {
 	defer s.wrote(len(text))
 	if len(text) <= pieceSize {
+		defer s.writing()()
 		return s.conn.Write(s.ctx, websocket.MessageText, text)
 	}
 	w, err := s.conn.Writer(s.ctx, websocket.MessageText)
@@ -227,16 +229,35 @@ func (s *socket) writeMessage(text []byte) error {
 	}
 	for len(text) > 0 {
 		n := min(len(text), pieceSize)
+		written := s.writing()
 		if _, err := w.Write(text[:n]); err != nil {
 			return err
 		}
-		s.moved.Add(1)
+		written()
 		text = text[n:]
 		if s.isLate() {
 			return nil // next has the connection closed
 		}
 	}
 	return w.Close()
+}
+
+// writing notes that a piece is being written, until written is called. A buffer takes it at once, whether or not the
+// client lives; one that is full takes it when the client has taken something.
+func (s *socket) writing() (written func()) {
+	began := time.Now()
+	s.writes.Store(began.UnixNano())
+	return func() {
+		if s.writes.Store(0); time.Since(began) >= blockedAfter {
+			s.moved.Add(1)
+		}
+	}
+}
+
+// isBlocked reports whether a piece waits for room.
+func (s *socket) isBlocked() bool {
+	began := s.writes.Load()
+	return began != 0 && time.Since(time.Unix(0, began)) >= blockedAfter
 }
 
 func (s *socket) isLate() bool {
@@ -246,16 +267,15 @@ func (s *socket) isLate() bool {
 }
 
 func (s *socket) wrote(bytes int) {
-	s.moved.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting -= bytes
 	s.room.look(s.waiting, s.late)
 }
 
-// ping ends the connection of a client that has gone: for keepAlive nothing that waits was
-// written to it, or it is quiet and does not answer a ping. One to whom something was just
-// written gets no ping: websocket gives up a connection on which that waits behind much.
+// ping ends the connection of a client that has gone: for keepAlive it has said nothing and taken nothing that waited,
+// and then does not answer a ping, or goes on to take nothing. While something waits for it, it gets no ping: websocket
+// gives up a connection on which that waits, too.
 func (s *socket) ping() {
 	every := time.NewTicker(keepAlive)
 	defer every.Stop()
@@ -266,7 +286,7 @@ func (s *socket) ping() {
 			return
 		}
 		now := s.moved.Load()
-		if now == before && !s.answers() && s.moved.Load() == before {
+		if now == before && !s.answers(before) && s.moved.Load() == before {
 			s.end("the client does not answer")
 			return
 		}
@@ -274,16 +294,14 @@ func (s *socket) ping() {
 	}
 }
 
-// answers reports whether a client that is quiet answers a ping.
-func (s *socket) answers() bool {
-	s.mu.Lock()
-	waiting := s.waiting
-	s.mu.Unlock()
-	if waiting > 0 {
-		return false
-	}
+// answers reports whether a client that is quiet answers a ping, or takes what waits for it, in time.
+func (s *socket) answers(before int64) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, pongLimit)
 	defer cancel()
+	if s.isBlocked() {
+		<-ctx.Done()
+		return s.moved.Load() != before
+	}
 	return s.conn.Ping(ctx) == nil
 }
 

@@ -38,11 +38,12 @@ const (
 // Limits that no option changes.
 const (
 	maxConnections = 256              // of one handler; the next one gets 503
-	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many lives
+	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many, when they have waited, lives
 	refuseLimit    = 10 * time.Second // for the rest of a body that is not wanted
 	lingerLimit    = 10 * time.Second // how long a connection that ends waits until what was sent is written
 	keepAlive      = 30 * time.Second // between pings
 	pongLimit      = 20 * time.Second
+	blockedAfter   = 100 * time.Millisecond // how long the write of a piece takes that waits for the client
 )
 
 // Receiver is the other end of a connection; *serve.Client is one. Its methods are called
