@@ -117,6 +117,21 @@ func TestFront(t *testing.T) {
 	})
 }
 
+// An editor that goes while the server takes nothing of what it said before is not waited for.
+func TestEditorGoesBehindAFullServer(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.peer.Say(`{"jsonrpc":"2.0","method":"x"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","method":"y"}`)
+		time.Sleep(time.Hour)
+		require.JSONEq(s, `{"jsonrpc":"2.0","method":"x"}`, <-s.server.toServer, "while it is there it waits")
+		before := time.Now()
+		require.NoError(s, s.editor.Close())
+		require.NoError(s, <-s.ended)
+		require.LessOrEqual(s, time.Since(before), lastTime)
+	})
+}
+
 // What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
 func TestNoMessages(t *testing.T) {
 	onStage(t, nil, func(s *stage) {

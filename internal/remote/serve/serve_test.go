@@ -181,6 +181,8 @@ type house struct {
 	t    *testing.T
 	fail error
 
+	starting <-chan struct{} // an agent starts when it is closed, nil for at once
+
 	starts sync.Mutex
 	began  []*fakeAgent
 }
@@ -216,6 +218,9 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
 	if h.fail != nil {
 		return nil, h.fail
+	}
+	if h.starting != nil {
+		<-h.starting
 	}
 	a := newFakeAgent(h.t, hello)
 	a.stderr = stderr

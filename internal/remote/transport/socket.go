@@ -26,6 +26,7 @@ type socket struct {
 	cancel context.CancelFunc
 	awake  chan struct{}
 	moved  atomic.Int64 // pieces that were read, or written after a wait: a client that sends or takes them lives
+	held   atomic.Bool  // the client is not read
 	writes atomic.Int64 // since when a piece is being written, in nanoseconds; 0 for none
 
 	mu      sync.Mutex
@@ -102,18 +103,33 @@ func (s *socket) read() error {
 			}
 			continue
 		}
+		var full <-chan struct{}
 		text, release, err := s.h.bodies.gather(r, s.h.o.MaxMessage+1, func() { s.moved.Add(1) })
 		if errors.Is(err, errBusy) {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
 			<-s.ctx.Done() // when it has been told
 		}
 		if err == nil {
-			s.to.Receive(text)
+			full = s.to.Receive(text)
 		}
 		release()
 		if err != nil {
 			return err
 		}
+		if full != nil {
+			s.hold(full)
+		}
+	}
+}
+
+// hold reads nothing of the client until full is closed. It sends no pings meanwhile: the client's pong may have to wait
+// behind what is not read, and then some clients give the connection up.
+func (s *socket) hold(full <-chan struct{}) {
+	s.held.Store(true)
+	defer s.held.Store(false)
+	select {
+	case <-full:
+	case <-s.ctx.Done():
 	}
 }
 
@@ -284,6 +300,10 @@ func (s *socket) ping() {
 		case <-every.C:
 		case <-s.ctx.Done():
 			return
+		}
+		if s.held.Load() {
+			before = -1
+			continue
 		}
 		now := s.moved.Load()
 		if now == before && !s.answers(before) && s.moved.Load() == before {

@@ -47,9 +47,9 @@ const (
 )
 
 // Receiver is the other end of a connection; *serve.Client is one. Its methods are called
-// one at a time. Gone is called once, and last.
+// one at a time. While what Receive returned is not closed, it is not called. Gone is called once, and last.
 type Receiver interface {
-	Receive(message []byte)
+	Receive(message []byte) (full <-chan struct{})
 	Gone()
 }
 
