@@ -50,6 +50,7 @@ type Front struct {
 	Log     *zap.Logger
 
 	editor *relay.Editor
+	alive  *relay.Alive
 	max    int // of a line in tests, 0 for relay.MaxLine
 
 	tooLong bool // what the editor said last, for who has seen its end
@@ -83,6 +84,9 @@ func (f *Front) Run(ctx context.Context) error {
 	defer leave()
 	ahead := jsonrpc.NewAhead(f.In, leave)
 	f.In = ahead
+	dead := make(chan struct{})
+	f.alive = relay.NewAlive(ahead, f.editor.Put, func() { close(dead) })
+	defer f.alive.Stop()
 	editor := f.readEditor(func(line []byte) error { return write(ctx, messages, line, ahead, left) })
 	select {
 	case err := <-heard:
@@ -99,6 +103,8 @@ func (f *Front) Run(ctx context.Context) error {
 		if err, gone := f.last(ctx, heard); gone {
 			return f.serverGone(ctx, err, messages, editor)
 		}
+	case <-dead:
+		f.Log.Info("the link to the editor is dead")
 	case <-ctx.Done():
 	case <-f.editor.Out.Failed():
 	}
@@ -235,7 +241,12 @@ func (f *Front) pass(line []byte, send func([]byte) error) {
 
 // send sends the server a message.
 func (f *Front) send(line []byte, send func([]byte) error) {
-	if h, ok := jsonrpc.ReadHead(line); ok && !f.editor.Asks(h) {
+	h, ok := jsonrpc.ReadHead(line)
+	switch {
+	case ok && h.Method == relay.AliveMethod && f.alive != nil: // of a via in between
+		f.alive.Heard()
+		return
+	case ok && !f.editor.Asks(h):
 		return
 	}
 	if err := send(line); err != nil {
