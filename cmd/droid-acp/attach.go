@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -26,12 +27,12 @@ func attachCommand() subcommand {
 			Use: "attach [flags] [SESSION]", Args: cobra.MaximumNArgs(1), Short: "Join a session that a server keeps, in a terminal",
 			Long: "It shows what was said and what comes. In a terminal Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, and a number answers the question that is shown as being asked; " +
 				"one that is pasted, or was typed before the question was shown, does not. " +
-				"Ctrl-C cancels the turn, and twice leaves; Ctrl-D leaves. The session goes on. SESSION is an id or its beginning, as ps shows it; without it the newest, which did something last.\n\n" +
+				"Ctrl-C cancels the turn, and twice leaves; Ctrl-D leaves. The session goes on. SESSION is an id or its beginning, as ps shows it; without it the one whose state changed last.\n\n" +
 				"Exit codes: 0 you left, 1 there is no such session, or the server has gone, 2 wrong usage.",
 		},
 		own: []flags.Setting{
 			{Name: "new", Kind: flags.Dir, Value: "DIR", Does: "begin a session in this directory; a server is started where none runs"},
-			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt, and Ctrl-C leaves; so it is where stdin or stdout is no terminal"}, socketSetting(),
+			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt, and Ctrl-C leaves; so it is where stdin or stdout is no terminal, or TERM is dumb"}, socketSetting(),
 		},
 		run: runAttach,
 	}
@@ -111,9 +112,9 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 
 // terminal takes the keys of the user's terminal one by one, until restore is called. It is nil for one who only watches.
 func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
-	if c.values.Bool("watch-only") || !onTerminal(c.stdin) || !onTerminal(c.stdout) {
+	if c.values.Bool("watch-only") || !onTerminal(c.stdin) || !onTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
 		if c.values.String("new") != "" {
-			return nil, nil, errors.New("--new needs a terminal, which stdin or stdout is not")
+			return nil, nil, errors.New("--new needs a terminal in which a line can be edited: stdin or stdout is none, or TERM is dumb")
 		}
 		return nil, func() {}, nil
 	}

@@ -262,7 +262,7 @@ func (a *attached) withdrawn(q *ask) {
 }
 
 // say does what a line says.
-func (a *attached) say(line string, how entry) {
+func (a *attached) say(line string, how lineOrigin) {
 	if line == "" {
 		return
 	}
@@ -290,7 +290,7 @@ func (a *attached) prompted(result json.RawMessage, err error) {
 
 // sends reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
 // is asked it answers that, if it was typed while that was shown.
-func (a *attached) sends(number int, line string, how entry) bool {
+func (a *attached) sends(number int, line string, how lineOrigin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -307,7 +307,7 @@ func (a *attached) sends(number int, line string, how entry) bool {
 }
 
 // answers has a number answer a question, or says why it does not. The caller holds mu.
-func (a *attached) answers(q *ask, number int, how entry) {
+func (a *attached) answers(q *ask, number int, how lineOrigin) {
 	switch {
 	case !how.typed:
 		a.show.entry("", "a number that is pasted, or comes together with other keys, is no answer; type it again")

@@ -41,8 +41,8 @@ var sequences = map[string]string{
 	"[200~": pasteBegin, "\r": string(lineBreak), "\n": string(lineBreak),
 }
 
-// entry is how a line was entered.
-type entry struct {
+// lineOrigin is how a line was entered.
+type lineOrigin struct {
 	typed bool // each of its keys came by itself; false for pasted text, whether or not the terminal marks it
 	asked *ask // what was being asked before the first key
 }
@@ -61,10 +61,10 @@ type keyReader struct {
 	pasting  bool
 	returned bool // the last pasted character was a carriage return
 	begun    bool // a key of the line was read
-	line     entry
+	line     lineOrigin
 
 	mu      sync.Mutex
-	entries []entry // of the lines that were ended
+	entries []lineOrigin // of the lines that were ended
 }
 
 // Read returns what term.Terminal is to act on.
@@ -83,7 +83,7 @@ func (k *keyReader) Read(p []byte) (int, error) {
 }
 
 // entered returns how the next line was entered that was ended.
-func (k *keyReader) entered() (e entry) {
+func (k *keyReader) entered() (e lineOrigin) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.entries) > 0 {
@@ -103,7 +103,7 @@ func (k *keyReader) take(read []byte) {
 		}
 		single = single && first && n == len(text)
 		if !k.begun {
-			k.begun, k.line = true, entry{typed: true, asked: k.asked()}
+			k.begun, k.line = true, lineOrigin{typed: true, asked: k.asked()}
 		}
 		k.line.typed = k.line.typed && single && !k.pasting
 		k.key(string(text[:n]))

@@ -97,7 +97,7 @@ func (s *screen) mark(text string) {
 }
 
 // line waits for a line. The error is io.EOF where there are no more.
-func (s *screen) line() (line string, e entry, err error) {
+func (s *screen) line() (line string, e lineOrigin, err error) {
 	line, err = s.term.ReadLine()
 	if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 		return "", e, err

@@ -116,7 +116,7 @@ func Find(s serve.Status, id string, command relay.Command) (found serve.Session
 	return found, fmt.Errorf("no session %s is open here; %s shows %s", id, command("ps"), strings.Join(names, ", "))
 }
 
-// Newest is the session that began last to do what it does.
+// Newest is the session whose state changed last.
 func Newest(s serve.Status, command relay.Command) (newest serve.SessionInfo, err error) {
 	if len(s.Sessions) == 0 {
 		return newest, fmt.Errorf("no session is open; %s begins one", command("attach", "--new", "."))
