@@ -333,6 +333,22 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 			},
 			"stopped": func(h home) { h.keeper(t, "stop") },
 		} {
+			t.Run(name+" in a command", func(t *testing.T) {
+				model := newModel(t)
+				work(model)
+				h := newHome(t, h.version, model.URL()).keeps(t)
+				first := startKept(t, h).onPermission(allowOnce)
+				s := first.open(h)
+				s.prompt("work")
+				h.awaitProcess(t, "sleep 2")
+				end(h)
+				<-first.exited
+				h.awaitNone(t, 0, func(p process) bool { return p.droid })
+				second := startKept(t, h).initialize()
+				second.mustCall("session/load", h.params(s.id), nil)
+				texts, _ := second.agentSaid(0)
+				require.Equal(t, 8, strings.Count(strings.Join(texts, ""), "One word after the other."), texts)
+			})
 			t.Run(name, func(t *testing.T) {
 				model := newModel(t)
 				model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 50), Delay: 40 * time.Millisecond})

@@ -18,8 +18,8 @@ const (
 	SilentAfter = 70 * time.Second
 )
 
-// Alive is one end of such a connection. One of the ends begins; a peer that does not answer is not watched. Make it as a
-// struct with the exported fields.
+// Alive is one end of such a connection. One of the ends begins; a peer that does not answer is not watched. Make it with
+// NewAlive; the fields may be changed before Begin and Heard.
 type Alive struct {
 	Every, Silent time.Duration
 	In            *jsonrpc.Ahead    // what the peer says

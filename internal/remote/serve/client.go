@@ -28,8 +28,8 @@ type Client struct {
 	agent    *agent // its own; nil before initialize
 	starting bool
 	early    [][]byte // what it said while its agent started
-	kept     int      // bytes of what it said that wait here
-	sentTo   *agent   // that was sent the last message
+	kept     int      // bytes of its messages that wait here
+	sentTo   *agent   // to which its last message went; nil for none
 	gone     bool
 }
 
@@ -96,9 +96,10 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 // keptBeside is what a message takes that waits, besides its text.
 const keptBeside = 1 << 10
 
-// keeps reports whether a message of the client may wait here. A client that has too much wait is given up.
+// keeps reports whether a message of the client may wait here, one of any size at least. A client for which too much
+// waits is closed.
 func (c *Client) keeps(bytes int) bool {
-	if c.kept+bytes+keptBeside > maxHeld {
+	if c.kept > 0 && c.kept+bytes+keptBeside > maxHeld {
 		c.out.Close("it sent too much before it was answered")
 		return false
 	}
@@ -208,7 +209,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		c.starting = false
 		if err != nil {
 			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
-			c.early = nil
+			c.early, c.kept = nil, 0
 			return
 		}
 		c.agent, a.shows = a, c.caps.ClientTraits
@@ -254,6 +255,7 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
+				c.sentTo = a
 				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 			}
 		}
