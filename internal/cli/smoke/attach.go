@@ -347,6 +347,7 @@ func (a *attached) keyed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.interrupted = false
+	a.edit.fit()
 }
 
 func (a *attached) note(label, text string) {
