@@ -91,19 +91,23 @@ func (s *socket) serve(r *http.Request) {
 
 // read has the receiver take what the client sends, until the connection ends.
 func (s *socket) read() error {
+	var full <-chan struct{} // of the message before; nil while there is room for the next
 	for {
 		kind, r, err := s.conn.Reader(s.ctx)
 		if err != nil {
 			return err
 		}
 		s.moved.Add(1)
+		if full != nil {
+			s.hold(full)
+			full = nil
+		}
 		if kind != websocket.MessageText {
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return err
 			}
 			continue
 		}
-		var full <-chan struct{}
 		text, release, err := s.h.bodies.gather(r, s.h.o.MaxMessage+1, func() { s.moved.Add(1) })
 		if errors.Is(err, errBusy) {
 			s.stop(websocket.StatusTryAgainLater, err.Error())
@@ -116,14 +120,11 @@ func (s *socket) read() error {
 		if err != nil {
 			return err
 		}
-		if full != nil {
-			s.hold(full)
-		}
 	}
 }
 
-// hold reads nothing of the client until full is closed. It sends no pings meanwhile: the client's pong may have to wait
-// behind what is not read, and then some clients give the connection up.
+// hold reads nothing of a message until full is closed. The client gets no pings meanwhile: its pong may have to wait
+// behind that message, and then some clients give the connection up.
 func (s *socket) hold(full <-chan struct{}) {
 	s.held.Store(true)
 	defer s.held.Store(false)
