@@ -271,6 +271,7 @@ func (a *agent) took(c *call, line, result []byte) {
 	case c.method == "session/set_config_option" && c.session != nil:
 		c.session.optionSet(c.client, result)
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
+		c.session.deleted = c.method == "session/delete"
 		c.session.end()
 	}
 	if c.method == "session/delete" && result != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,8 +46,8 @@ func keyOf(session string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// takeOver has the journals in the directory, which a server left that was killed, be those of turns without an end,
-// and finds the earlier ones. An old half goes by the name of the newer one, which is put behind it.
+// takeOver moves the journals of a server that was killed to leftDir, and finds those that are there already. What is too
+// old or too much is removed.
 func (s *Server) takeOver() error {
 	left := filepath.Join(s.Journals, leftDir)
 	if err := os.MkdirAll(left, 0o700); err != nil {
@@ -57,10 +58,11 @@ func (s *Server) takeOver() error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
-			if err := os.Rename(filepath.Join(s.Journals, e.Name()), filepath.Join(left, s.leftName(e.Name()))); err != nil {
-				return err
-			}
+		if e.IsDir() {
+			continue
+		}
+		if err := os.Rename(filepath.Join(s.Journals, e.Name()), filepath.Join(left, leftName(e.Name(), s.begun.Add(-1)))); err != nil {
+			return err
 		}
 	}
 	s.left = map[string][]string{}
@@ -91,10 +93,11 @@ func (s *Server) takeOver() error {
 	return nil
 }
 
-// leftName is the name that a journal has in leftDir: the names of a session's files sort by their age.
-func (s *Server) leftName(name string) string {
+// leftName is the name that a journal has in leftDir, from before or after the time when this server began: the names of
+// a session's files sort by their age.
+func leftName(name string, at time.Time) string {
 	key, rest, _ := strings.Cut(name, "-")
-	return fmt.Sprintf("%s-%d-%s", key, s.begun.UnixNano(), rest)
+	return fmt.Sprintf("%s-%019d-%s", key, at.UnixNano(), rest)
 }
 
 func (s *Server) addLeft(name string) {
@@ -109,7 +112,7 @@ func (o *session) leave() {
 	s.work.Go(func() {
 		j.close()
 		for _, from := range []string{j.file.old(), path} {
-			name := s.leftName(filepath.Base(from))
+			name := leftName(filepath.Base(from), s.begun)
 			if os.Rename(from, filepath.Join(s.Journals, leftDir, name)) == nil { // most have no old half
 				s.mu.Lock()
 				s.addLeft(name)
@@ -139,7 +142,6 @@ func (o *session) showLeft(done func()) <-chan struct{} {
 	if o.loader == nil || o.loader.gone || paths == nil {
 		return nil
 	}
-	slices.SortFunc(paths, func(a, b string) int { return cmp.Compare(halfOrder(a), halfOrder(b)) })
 	journal, end, shown := o.journal, o.journal.put, make(chan struct{})
 	s.work.Go(func() {
 		defer close(shown)
@@ -163,30 +165,32 @@ func (o *session) showLeft(done func()) <-chan struct{} {
 	return shown
 }
 
-// halfOrder sorts the older half of a journal before the newer one.
-func halfOrder(path string) string {
-	if whole, older := strings.CutSuffix(path, oldSuffix); older {
-		return whole + "\x00"
-	}
-	return path + "\x01"
-}
-
-// unfinished is what journals have of their last turn, which has no end, and replay has not: prompts, texts of the agent,
-// and tool calls by their titles. A line that is not whole is left out, as the last one after a crash.
+// unfinished is what journals have of their last turns, which have no end, and replay has not: prompts, texts of the
+// agent, and tool calls by their titles. A line that is not whole is left out, as the last one after a crash.
 func unfinished(paths []string, replay func(line func([]byte)) error) (string, error) {
-	var turn, stored turnText
-	for _, path := range paths {
-		if err := readLeft(path, turn.add); err != nil {
-			return "", err
+	turns := map[string]*turnText{}
+	slices.Sort(paths)
+	for _, older := range []bool{true, false} { // the halves of a journal
+		for _, path := range paths {
+			name := strings.TrimSuffix(path, oldSuffix)
+			if older != (name != path) {
+				continue
+			}
+			turns[name] = cmp.Or(turns[name], &turnText{halved: older})
+			if err := readLeft(path, turns[name].add); err != nil {
+				return "", err
+			}
 		}
 	}
-	if turn.open == 0 {
-		return "", nil
-	}
+	var stored turnText
 	if err := replay(stored.add); err != nil {
 		return "", err
 	}
-	text := strings.Join(turn.without(&stored), "\n\n")
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(turns)) {
+		texts = append(texts, turns[name].without(&stored)...)
+	}
+	text := strings.Join(texts, "\n\n")
 	if begin := len(text) - maxUnfinished; begin > 0 {
 		for !utf8.RuneStart(text[begin]) {
 			begin++
@@ -222,9 +226,11 @@ func readLeft(path string, line func([]byte)) error {
 
 // turnText is what updates say, from the first prompt on that has no end yet.
 type turnText struct {
-	parts []turnPart
-	open  int    // prompts without an end
-	last  string // the message of the last prompt
+	parts  []turnPart
+	open   int    // prompts without an end
+	last   string // the message of the last prompt
+	halved bool   // something may have been before
+	marked bool   // a prompt or an end was there
 }
 
 // turnPart is a prompt, a text or a tool call.
@@ -249,6 +255,7 @@ func (t *turnText) add(line []byte) {
 			if t.open == 0 {
 				t.parts = nil
 			}
+			t.marked = true
 			t.open++
 			t.last = id
 		}
@@ -260,8 +267,8 @@ func (t *turnText) add(line []byte) {
 	case "tool_call":
 		t.parts = append(t.parts, turnPart{kind, textAt(update, "toolCallId"), textAt(update, "title")})
 	case "session_info_update":
-		if t.open > 0 && (textAt(own, "stopReason") != "" || textAt(own, "error") != "") {
-			t.open--
+		if textAt(own, "stopReason") != "" || textAt(own, "error") != "" {
+			t.open, t.marked = max(t.open-1, 0), true
 		}
 	}
 }
@@ -275,10 +282,16 @@ func (t *turnText) text(p turnPart) {
 	t.parts = append(t.parts, p)
 }
 
-// without are the parts, to be shown, that are not stored. A message is known by its text, a call by its id, both
-// behind the prompt: the same was said before, perhaps.
+// without returns the parts of a turn without an end that are not stored, as they are shown. A message is compared by its
+// text, a call by its id, both behind the prompt, since the same may have been said before.
 func (t *turnText) without(stored *turnText) (texts []string) {
+	if len(t.parts) == 0 || t.open == 0 && (t.marked || !t.halved) {
+		return nil
+	}
 	from := len(stored.parts)
+	if t.open == 0 { // its prompt is no longer there
+		from = 0
+	}
 	for i, p := range stored.parts {
 		if p.kind == t.parts[0].kind && strings.TrimSpace(p.text) == strings.TrimSpace(t.parts[0].text) {
 			from = i

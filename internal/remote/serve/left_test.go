@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,18 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		a.answer(a.next(), `{}`)
 		require.Equal(t, []string{`r= {}`}, c.take())
+		next.Server.Close(context.Background())
+		next = next.nextServer() // what was only resumed stays
+		c, a = next.client("Zed", everything)
+		c.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
+		a.answer(a.next(), `{}`)
+		c.prompts(a, "s1", "more")
+		a.exit()
+		synctest.Wait()
+		require.Len(t, next.leftFiles(), 2)
+		next.Server.Close(context.Background())
+		next = next.nextServer()
+		c, a = next.client("Zed", everything)
 		c.load("s1")
 		loading := a.next()
 		replay := []string{"first", "That is done.", "go", "I look."}
@@ -82,7 +95,7 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 		}
 		a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Read a","status":"completed"}}}`)
 		a.say(`{"jsonrpc":"2.0","id":%v,"result":{}}`+"\n"+`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"behind it"}}}}`, loading.ID)
-		require.Equal(t, []string{unfinishedHead + "That is done.\n\n- `make`\n\n", `l= {}`, "agent: behind it"}, c.take()[5:])
+		require.Equal(t, []string{unfinishedHead + "That is done.\n\n- `make`\n\n> more\n\n", `l= {}`, "agent: behind it"}, c.take()[5:])
 		require.Empty(t, next.leftFiles())
 		c.load("s1")
 		a.answer(a.next(), `{}`)
@@ -167,6 +180,33 @@ func TestWhatIsLeftIsBroken(t *testing.T) {
 	})
 }
 
+// Of a turn that is longer than a journal the end is shown, in order.
+func TestLongTurnOutlivesTheServer(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.journalSize = 4000
+		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
+		c.prompts(a, "s1", "go")
+		for i := range 100 {
+			a.chunk("s1", fmt.Sprintf("%03d ", i))
+		}
+		next := h.nextServer()
+		require.Len(t, next.leftFiles(), 2)
+		c, a = next.client("Zed", everything)
+		c.load("s1")
+		loading := a.next()
+		a.chunk("s1", "before")
+		a.answer(loading, `{}`)
+		got := c.take()
+		require.Len(t, got, 3)
+		text := strings.TrimSpace(strings.TrimPrefix(got[1], unfinishedHead))
+		require.True(t, strings.HasSuffix(text, "098 099"), text)
+		require.Greater(t, len(text), 40)
+		require.True(t, slices.IsSorted(strings.Fields(text)), text)
+		next.Server.Close(context.Background())
+	})
+}
+
 // What is left is bounded in size and age, and goes with its session.
 func TestWhatIsLeftIsBounded(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
@@ -192,6 +232,13 @@ func TestWhatIsLeftIsBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Empty(t, next.leftFiles())
+		c.take()
+		c.opens(a, "s5")
+		c.prompts(a, "s5", "go")
+		c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s5"}}`)
+		a.answer(a.next(), `{}`)
+		synctest.Wait()
+		require.Empty(t, next.leftFiles(), "also while a turn runs in it")
 		next.Server.Close(context.Background())
 	})
 }

@@ -31,8 +31,9 @@ type session struct {
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	running     int   // prompts that have no answer
-	cut         bool  // a prompt was answered because its agent ends
+	running     int  // prompts that have no answer
+	cut         bool // a prompt was answered because its agent ends
+	deleted     bool
 	turnFrom    int64 // the bytes of the journal before the first of these
 	asked       []*question
 	since       time.Time
@@ -92,7 +93,7 @@ func (o *session) end() {
 		q.giveUp()
 	}
 	o.watchers = nil
-	if o.running > 0 || o.cut {
+	if (o.running > 0 || o.cut) && !o.deleted {
 		o.leave()
 	} else {
 		o.server.removeJournal(o.journal)
