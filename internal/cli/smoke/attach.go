@@ -216,7 +216,7 @@ func (a *attached) ask() {
 		return
 	}
 	q := a.asks[0]
-	a.mark(fmt.Sprintf("%s? 1-%d> ", shorten(visible.Line(q.p.call().Title)), len(q.p.Options)))
+	a.mark(fmt.Sprintf("1-%d (%s)> ", len(q.p.Options), shorten(visible.Line(q.p.call().Title))))
 	a.show.asked(q.p.call(), q.p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
 }
 

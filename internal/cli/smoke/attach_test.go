@@ -114,9 +114,9 @@ agent   | live
 ask     | Run \x1b[2J it
         | 1. Yes
         | 2. No
-Run \x1b[2J it? 1-2> 3
+1-2 (Run \x1b[2J it)> 3
         | type a number from 1 to 2
-Run \x1b[2J it? 1-2> 2
+1-2 (Run \x1b[2J it)> 2
 answer  | No
 >
 >  1 more
@@ -164,16 +164,16 @@ func TestOnlyATypedNumberAnswers(t *testing.T) {
 	require.Equal(t, `ask     | Run \x1b[2J it
         | 1. Yes
         | 2. No
-Run \x1b[2J it? 1-2> 1
+1-2 (Run \x1b[2J it)> 1
         | you began to type before this question was shown; type it again
-Run \x1b[2J it? 1-2> 1
+1-2 (Run \x1b[2J it)> 1
         | a number that is pasted, or comes together with other keys, is no answer; type it again
-Run \x1b[2J it? 1-2> 1
+1-2 (Run \x1b[2J it)> 1
         | a number that is pasted, or comes together with other keys, is no answer; type it again
-`, shown[strings.Index(shown, "ask  "):strings.Index(shown, "Run \\x1b[2J it? 1-2> rm")])
-	require.Contains(t, shown, `Run \x1b[2J it? 1-2> rm⏎1⏎2⏎
+`, shown[strings.Index(shown, "ask  "):strings.Index(shown, "1-2 (Run \\x1b[2J it)> rm")])
+	require.Contains(t, shown, `1-2 (Run \x1b[2J it)> rm⏎1⏎2⏎
         | another question waits behind this one (2 in all)
-Run \x1b[2J it? 1-2> 1
+1-2 (Run \x1b[2J it)> 1
 answer  | Yes
 ask     | Other
         | 1. Often
@@ -181,9 +181,9 @@ ask     | Other
 	require.Contains(t, shown, `answer  | (given elsewhere, or no longer asked)
 ask     | Other
         | 1. Often
-Other? 1-1> 1
+1-1 (Other)> 1
         | you began to type before this question was shown; type it again
-Other? 1-1> 1
+1-1 (Other)> 1
 answer  | Often
 `)
 }

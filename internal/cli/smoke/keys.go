@@ -95,9 +95,16 @@ func (k *keyReader) entered() (e lineOrigin) {
 // take takes what one read of the terminal returned.
 func (k *keyReader) take(read []byte) {
 	text := append(k.rest, read...)
+	if k.pasting && len(text) == 1 && text[0] == ctrlC { // pressed: the end of the paste did not come
+		k.pasting = false
+		k.out = append(k.out, pasteEnd...)
+	}
 	single := true // a person presses one key at a time
 	for first := true; len(text) > 0; first = false {
 		n := keyLength(text)
+		if k.pasting {
+			n = pastedLength(text)
+		}
 		if n == 0 {
 			break
 		}
@@ -124,17 +131,31 @@ func keyLength(text []byte) int {
 	switch {
 	case len(text) == 1:
 		return 0
-	case text[1] == 'O':
-		return min(len(text), 3) / 3 * 3
-	case text[1] == '[':
+	case text[1] == 'O', text[1] == '[':
 		for i, b := range text[2:] {
-			if b < 0x20 || b > 0x3f { // ECMA-48, control sequences
+			switch {
+			case b < 0x20: // it breaks off
+				return i + 2
+			case b > 0x3f || text[1] == 'O': // ECMA-48, control sequences
 				return i + 3
 			}
 		}
 		return 0
 	case text[1] == enter, text[1] == newline:
 		return 2
+	}
+	return 1
+}
+
+// pastedLength is keyLength for pasted text, in which the mark of its end alone is a sequence.
+func pastedLength(text []byte) int {
+	switch {
+	case text[0] != escape:
+		return keyLength(text)
+	case bytes.HasPrefix(text, []byte(pasteEnd)):
+		return len(pasteEnd)
+	case bytes.HasPrefix([]byte(pasteEnd), text):
+		return 0
 	}
 	return 1
 }
@@ -189,7 +210,6 @@ func (k *keyReader) pasted(key string, r rune) {
 		k.put(lineBreak)
 	case r == '\t':
 		k.put(tab)
-	case r == escape:
 	default:
 		k.put(r)
 	}
