@@ -50,16 +50,23 @@ func attach(t *testing.T, h home, session string) *terminal {
 	theirs, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	p.cmd = exec.Command(programs.Agent, "attach", session)
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = h.work, h.env, theirs, p, p
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = h.work, append(h.env, "NO_COLOR=1"), theirs, theirs, theirs
 	require.NoError(t, p.cmd.Start())
+	require.NoError(t, theirs.Close())
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		_, _ = io.Copy(p, p.typed) // until the program has ended
+	}()
 	go func() {
 		defer close(p.exited)
+		<-shown
 		_ = p.cmd.Wait() // how it ended is in ProcessState
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // it may have ended
 		<-p.exited
-		_, _ = theirs.Close(), p.typed.Close()
+		_ = p.typed.Close()
 		if t.Failed() {
 			t.Logf("the terminal showed:\n%s", p.text())
 		}
@@ -107,11 +114,13 @@ func TestAttach(t *testing.T) {
 		p := attach(t, h, s.id[:8])
 		text := p.sees("what comes now is live")
 		require.Contains(t, text, strings.TrimSpace(strings.Repeat("One word after the other. ", 8)))
-		p.sees("1. Yes, allow\n")
+		p.sees("1. Yes, allow\r\n")
 		said, _ := h.keeper(t, "ps")
 		require.Contains(t, said, "asks ")
 		require.Contains(t, said, "droid-acp attach (socket)")
-		p.types("1\n")
+		p.types("1")
+		p.sees("> 1") // together with it Enter would look like a paste
+		p.types("\r")
 		p.sees("That is all, and it was done.")
 		require.FileExists(t, filepath.Join(h.work, "made"))
 		require.Equal(t, "end_turn", turn.end(turnLimit).Stop)
@@ -119,7 +128,7 @@ func TestAttach(t *testing.T) {
 
 		c.onPermission(allowOnce)
 		from := c.seen()
-		p.types("then go on\n")
+		p.types("then go on\r")
 		h.awaitProcess(t, "sleep 3")
 		require.NoError(t, p.cmd.Process.Signal(os.Interrupt)) // what Ctrl-C sends
 		<-p.exited

@@ -317,3 +317,61 @@ func TestStopLeavesNothing(t *testing.T) {
 		require.Equal(t, "No server runs, so no session is kept.\n", text)
 	})
 }
+
+// What was said in a turn whose server ends, killed or stopped, is shown by the next load, once: droid stores a message
+// when that has ended.
+func TestAnswerOutlivesItsServer(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		for name, end := range map[string]func(h home){
+			"killed": func(h home) {
+				text, _ := h.keeper(t, "ps", "--json")
+				var status struct{ Process int }
+				require.NoError(t, json.Unmarshal([]byte(text), &status), text)
+				require.NoError(t, syscall.Kill(status.Process, syscall.SIGKILL))
+			},
+			"stopped": func(h home) { h.keeper(t, "stop") },
+		} {
+			t.Run(name+" in a command", func(t *testing.T) {
+				model := newModel(t)
+				work(model)
+				h := newHome(t, h.version, model.URL()).keeps(t)
+				first := startKept(t, h).onPermission(allowOnce)
+				s := first.open(h)
+				s.prompt("work")
+				h.awaitProcess(t, "sleep 2")
+				end(h)
+				<-first.exited
+				h.awaitNone(t, 0, func(p process) bool { return p.droid })
+				second := startKept(t, h).initialize()
+				second.mustCall("session/load", h.params(s.id), nil)
+				texts, _ := second.agentSaid(0)
+				require.Equal(t, 8, strings.Count(strings.Join(texts, ""), "One word after the other."), texts)
+			})
+			t.Run(name, func(t *testing.T) {
+				model := newModel(t)
+				model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 50), Delay: 40 * time.Millisecond})
+				h := newHome(t, h.version, model.URL()).keeps(t)
+				first := startKept(t, h)
+				s := first.open(h)
+				turn := s.prompt("work")
+				turn.awaitUpdate("text", func(u update) bool {
+					return u.SessionUpdate == "agent_message_chunk" && strings.Contains(u.text(), "other")
+				})
+				end(h)
+				<-first.exited
+				h.awaitNone(t, 0, func(p process) bool { return p.droid })
+				second := startKept(t, h).initialize()
+				second.mustCall("session/load", h.params(s.id), nil)
+				texts, _ := second.agentSaid(0)
+				said := strings.Join(texts, "")
+				require.Equal(t, 1, strings.Count(said, "**Unfinished:** this turn ended with its server or agent. droid has not stored this part of it:\n\n"), said)
+				require.Contains(t, said, "One word after the other.")
+				from := second.seen()
+				second.mustCall("session/load", h.params(s.id), nil)
+				texts, _ = second.agentSaid(from)
+				require.NotContains(t, strings.Join(texts, ""), "Unfinished", "it was shown")
+				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+			})
+		}
+	})
+}

@@ -3,14 +3,20 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/cli/smoke"
 	"droid-acp/internal/remote/keep"
+	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/remote/serve"
 )
 
@@ -18,13 +24,15 @@ import (
 func attachCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: "attach [flags] SESSION", Args: cobra.ExactArgs(1), Short: "Join a session that a server keeps, in a terminal",
-			Long: "It shows what was said and what comes. In a terminal a line is a prompt, and a number answers the question that waits longest. " +
-				"Ctrl-C leaves, and the session goes on. SESSION is an id or its beginning, as ps shows it.\n\n" +
+			Use: "attach [flags] [SESSION]", Args: cobra.MaximumNArgs(1), Short: "Join a session that a server keeps, in a terminal",
+			Long: "It shows what was said and what comes. In a terminal Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, and a number answers the question that is shown as being asked; " +
+				"one that is pasted, or was typed before the question was shown, does not. " +
+				"Ctrl-C cancels the turn, and twice leaves; Ctrl-D leaves. The session goes on. SESSION is an id or its beginning, as ps shows it; without it the one whose state changed last.\n\n" +
 				"Exit codes: 0 you left, 1 there is no such session, or the server has gone, 2 wrong usage.",
 		},
 		own: []flags.Setting{
-			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt; so it is where stdin is no terminal"}, socketSetting(),
+			{Name: "new", Kind: flags.Dir, Value: "DIR", Does: "begin a session in this directory; a server is started where none runs"},
+			{Name: "watch-only", Kind: flags.Switch, Does: "neither answer nor prompt, and Ctrl-C leaves; so it is where stdin or stdout is no terminal, or TERM is dumb"}, socketSetting(),
 		},
 		run: runAttach,
 	}
@@ -35,42 +43,98 @@ func runAttach(c *call) int {
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := clientOf(path).Status(c.leaving.ctx)
-	if err != nil {
-		return c.failed(err)
+	options := smoke.AttachOptions{Colour: colours(c.stdout)}
+	if dir := c.values.String("new"); dir != "" {
+		if len(c.args) > 0 || c.values.Bool("watch-only") {
+			return c.wrong(errors.New("--new begins a session, so neither SESSION nor --watch-only goes with it"))
+		}
+		if options.CWD, err = directory(dir); err != nil {
+			return c.failed(err)
+		}
+	} else {
+		status, err := clientOf(path).Status(c.leaving.ctx)
+		if err != nil {
+			return c.failed(err)
+		}
+		session, err := c.attached(status, commandFor(path))
+		if err != nil {
+			return c.failed(err)
+		}
+		options.Session, options.CWD = session.ID, session.Directory
 	}
-	session, err := keep.Find(status, c.args[0], commandFor(path))
-	if err != nil {
-		return c.failed(err)
-	}
-	if err := c.attach(path, session); err != nil {
+	if err := c.attach(path, options); err != nil {
 		return c.failed(err)
 	}
 	return c.printed(c.print("You left. The session goes on.\n"))
 }
 
-// attach joins a session until the user leaves.
-func (c *call) attach(path string, session serve.SessionInfo) error {
+// attached is the session that the arguments name.
+func (c *call) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
+	if len(c.args) > 0 {
+		return keep.Find(status, c.args[0], command)
+	}
+	return keep.Newest(status, command)
+}
+
+// attach joins a session, or begins one, until the user leaves.
+func (c *call) attach(path string, options smoke.AttachOptions) error {
 	hello, err := hello(nil)
 	if err != nil {
 		return err
 	}
-	hello.Env = append(hello.Env, "DROID_ACP_SPARE=none") // its own agent starts no droid
-	options := smoke.AttachOptions{Session: session.ID, CWD: session.Directory, Colour: colours(c.stdout)}
-	if onTerminal(c.stdin) && !c.values.Bool("watch-only") {
-		options.Typed = c.stdin
+	var server *keep.Starter
+	if options.Session != "" {
+		hello.Env = append(hello.Env, "DROID_ACP_SPARE=none") // its own agent starts no droid
+	} else if usual, _ := defaultSocket(); path == usual { // else the user starts it
+		if server, err = starter(); err != nil {
+			return err
+		}
 	}
-	hello.WatchOnly = options.Typed == nil
+	terminal, restore, err := c.terminal()
+	if err != nil {
+		return err
+	}
+	defer restore()
+	c.leaving.onHurry(restore)
+	options.Terminal = terminal
+	hello.WatchOnly = terminal == nil
 	gone := between(func(in io.Reader, out io.Writer) error {
 		front := &keep.Front{
 			Hello: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
-			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, nil) },
+			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, server) },
 		}
 		return front.Run(c.leaving.ctx)
 	}, func(in io.Reader, out io.Writer) {
 		err = smoke.Attach(c.leaving.ctx, in, out, c.stdout, options)
 	})
 	return cmp.Or(gone, err) // the first says more
+}
+
+// terminal takes the keys of the user's terminal one by one, until restore is called. It is nil for one who only watches.
+func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
+	if c.values.Bool("watch-only") || !onTerminal(c.stdin) || !onTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
+		if c.values.String("new") != "" {
+			return nil, nil, errors.New("--new needs a terminal in which a line can be edited: stdin or stdout is none, or TERM is dumb")
+		}
+		return nil, func() {}, nil
+	}
+	var before *term.State
+	raw := withFd(c.stdin, func(fd uintptr) bool {
+		before, err = term.MakeRaw(int(fd))
+		return err == nil
+	})
+	if !raw {
+		return nil, nil, fmt.Errorf("the terminal's keys cannot be read one by one, which --watch-only does not need: %w", err)
+	}
+	return &smoke.Terminal{Keys: c.stdin, Size: func() (w, h int) {
+			withFd(c.stdout, func(fd uintptr) bool {
+				w, h, _ = term.GetSize(int(fd)) // 0 where it is not known
+				return true
+			})
+			return w, h
+		}}, sync.OnceFunc(func() {
+			withFd(c.stdin, func(fd uintptr) bool { return term.Restore(int(fd), before) == nil })
+		}), nil
 }
 
 // between runs an agent and its client, which speak to each other by pipes. It returns the agent's error when both

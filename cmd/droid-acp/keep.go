@@ -103,11 +103,10 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	server, err := starter()
 	if err != nil {
 		return nil, err
 	}
-	server := &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}
 	messages, err := attachTo(ctx, path, server)
 	hung := new(*keep.HungError)
 	if err != nil && !errors.As(err, new(*keep.StartError)) && !errors.As(err, hung) && ctx.Err() == nil {
@@ -118,6 +117,15 @@ func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
 		err = fmt.Errorf("%w, or start the agent without --keep, for one of its own", err)
 	}
 	return messages, err
+}
+
+// starter starts the server at the usual socket.
+func starter() (*keep.Starter, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}, nil
 }
 
 // clientOf asks the server that listens there.

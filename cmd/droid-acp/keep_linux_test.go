@@ -3,10 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,7 +46,9 @@ func TestKeepUsage(t *testing.T) {
 		"serve x":                                                            "unknown command",
 		"ps x":                                                               "unknown command",
 		"stop --force x":                                                     "--force is for the server, so no SESSION goes with it",
-		"attach":                                                             "accepts 1 arg(s), received 0",
+		"attach a b":                                                         "accepts at most 1 arg(s), received 2",
+		"attach --new . a":                                                   "neither SESSION nor --watch-only goes with it",
+		"attach --new . --watch-only":                                        "neither SESSION nor --watch-only goes with it",
 	} {
 		t.Setenv("XDG_RUNTIME_DIR", shortDir(t))
 		r := command("", strings.Fields(args)...)
@@ -92,7 +99,7 @@ func TestNoServerRuns(t *testing.T) {
 	r := command("", "ps", "--json")
 	require.JSONEq(t, `{"version":"","process":0,"replaced":false,"clients":0,"agents":0,"sessions":[]}`, r.stdout)
 	require.Zero(t, r.code)
-	for _, args := range []string{"stop abc", "attach abc"} {
+	for _, args := range []string{"stop abc", "attach abc", "attach"} {
 		words := strings.Fields(args)
 		require.Equal(t, result{exitFailed, "", "droid-acp " + words[0] + ": no server runs, so no session is kept\n"}, command("", words...))
 	}
@@ -145,31 +152,49 @@ func TestKeptConversation(t *testing.T) {
 	require.Contains(t, shown.stdout, a.session[:8]+"  asks ")
 	require.Contains(t, shown.stdout, " ~ ")
 
-	typed, terminal := openTerminal(t)
-	self, err := os.Executable()
-	require.NoError(t, err)
-	join := exec.Command(self, "attach", a.session[:8])
-	join.Env, join.Stdin = k.env, terminal
-	join.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := join.StdoutPipe()
-	require.NoError(t, err)
-	join.Stderr = os.Stderr
-	require.NoError(t, join.Start())
-	said := bufio.NewScanner(out)
-	until := func(part string) {
-		t.Helper()
-		for said.Scan() {
-			if strings.Contains(said.Text(), part) {
+	typed, join := k.attach(a.session[:8])
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		for buf := make([]byte, 4096); ; {
+			n, err := typed.Read(buf)
+			if err != nil {
 				return
 			}
+			read <- string(buf[:n])
 		}
-		require.Fail(t, "not shown: "+part)
+	}()
+	screen := "" // behind what was waited for
+	until := func(part string) {
+		t.Helper()
+		for !strings.Contains(screen, part) {
+			select {
+			case text, more := <-read:
+				require.True(t, more, "%q is not shown: %q", part, screen)
+				screen += text
+			case <-time.After(patience):
+				require.Failf(t, "not shown", "%q is not shown: %q", part, screen)
+			}
+		}
+		_, screen, _ = strings.Cut(screen, part)
 	}
-	until("you     | Add a greeting")
+	until("you     | (in another client) Add a greeting")
 	until("joined  | ")
 	until("        | 1. ")
-	_, err = typed.WriteString("1\n")
-	require.NoError(t, err)
+	typing := func(keys ...string) {
+		for _, key := range keys {
+			_, err := typed.WriteString(key)
+			require.NoError(t, err)
+		}
+	}
+	typing("1\r") // as a terminal passes on what is pasted
+	until("is no answer; type it again")
+	typing("\x1b[200~1\x1b[201~\r")
+	until("is no answer; type it again")
+	require.Equal(t, "asks", k.status().Sessions[0].State)
+	typing("1")
+	until("> 1") // it has read that
+	typing("\r")
 	until("answer  | ")
 	a.await("that the question is withdrawn", func(l agentLine) bool { return l.Method == "$/cancel_request" })
 	require.NoError(t, a.cmd.Process.Kill())
@@ -191,6 +216,19 @@ func TestKeptConversation(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(k.dir, ".local/state/droid-acp/journals"))
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// attach joins a session in a terminal, which is the leader of a session of the system's.
+func (k keptHome) attach(args ...string) (terminal *os.File, join *exec.Cmd) {
+	k.t.Helper()
+	terminal, program := openTerminal(k.t)
+	self, err := os.Executable()
+	require.NoError(k.t, err)
+	join = exec.Command(self, append([]string{"attach"}, args...)...)
+	join.Env, join.Stdin, join.Stdout, join.Stderr = append(k.env, "NO_COLOR=1"), program, program, os.Stderr
+	join.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(k.t, join.Start())
+	return terminal, join
 }
 
 func (k keptHome) status() (s serve.Status) {
@@ -276,13 +314,9 @@ func (s serving) address(t *testing.T) string {
 func TestServeOverTLS(t *testing.T) {
 	example := httptest.NewTLSServer(nil) // for its certificate
 	defer example.Close()
-	pair := example.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	require.NoError(t, err)
 	k := byHand(t)
 	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "new", "token")
-	require.NoError(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
-	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+	writePair(t, example.TLS.Certificates[0], certFile, keyFile)
 	s := k.serve("--listen", "0.0.0.0:0", "--tls-cert", certFile, "--tls-key", keyFile, "--token-file", token)
 	_, port, err := net.SplitHostPort(s.address(t))
 	require.NoError(t, err)
@@ -295,6 +329,99 @@ func TestServeOverTLS(t *testing.T) {
 	for s.stderr.Scan() {
 	}
 	require.NoError(t, s.cmd.Wait())
+}
+
+func writePair(t *testing.T, pair tls.Certificate, certFile, keyFile string) {
+	t.Helper()
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+}
+
+// newPair is a certificate that signs itself.
+func newPair(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: key}
+}
+
+// SIGHUP has the token and the certificate read again, and ends nothing: neither the server nor a connection. Where they
+// cannot be used, the old ones stay.
+func TestHangupReloads(t *testing.T) {
+	k := byHand(t)
+	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "token")
+	writePair(t, newPair(t, "one"), certFile, keyFile)
+	first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
+	require.NoError(t, os.WriteFile(token, []byte(first), 0o600))
+	s := k.serve("--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--token-file", token)
+	address := s.address(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	got := func(token string) (of string, status int) {
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+transport.Path, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.TLS.PeerCertificates[0].Subject.CommonName, response.StatusCode
+	}
+	way := func(ctx context.Context) (net.Conn, error) {
+		return (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", address)
+	}
+	conn, err := transport.Dial(ctx, way, "ws://"+address+transport.Path, first)
+	require.NoError(t, err)
+	hangsUp := func(says string) {
+		t.Helper()
+		require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
+		for s.stderr.Scan() {
+			if strings.Contains(s.stderr.Text(), says) {
+				return
+			}
+		}
+		require.Fail(t, "the server has ended")
+	}
+	writePair(t, newPair(t, "two"), certFile, keyFile)
+	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
+	hangsUp("token and certificate were read again")
+	of, status := got(second)
+	require.Equal(t, "two", of)
+	require.Equal(t, http.StatusUpgradeRequired, status)
+	_, status = got(first)
+	require.Equal(t, http.StatusUnauthorized, status)
+
+	writePair(t, newPair(t, "three"), certFile, keyFile)
+	require.NoError(t, os.WriteFile(token, []byte("short"), 0o600))
+	hangsUp("has no token: ")
+	of, status = got(second)
+	require.Equal(t, "two", of)
+	require.Equal(t, http.StatusUpgradeRequired, status)
+
+	require.NoError(t, conn.Write(ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)))
+	answer, err := conn.Read(ctx)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"loadSession":true`)
+	require.NoError(t, conn.Close())
+	require.Equal(t, result{code: exitOK}, k.run("stop"))
+	for s.stderr.Scan() {
+	}
+	require.NoError(t, s.cmd.Wait())
+}
+
+// A server that listens on the socket alone has nothing to read again.
+func TestHangupEndsNothing(t *testing.T) {
+	a, k := startKept(t)
+	a.begin()
+	require.NoError(t, syscall.Kill(k.status().Process, syscall.SIGHUP))
+	a.prompt("Add a greeting")
+	a.await("a question", func(l agentLine) bool { return l.Method == "session/request_permission" })
+	require.Equal(t, 1, k.status().Clients)
 }
 
 func byHand(t *testing.T) keptHome {

@@ -15,8 +15,9 @@ type leaving struct {
 	begin func()          // begins the end as a first signal does
 	hurry chan struct{}   // closed by the second signal
 
-	mu   sync.Mutex
-	kill func() // ends what would outlive the program
+	mu     sync.Mutex
+	kill   func() // ends what would outlive the program
+	hangup func() // is called for SIGHUP, which ends nothing then; nil where it is a signal as the others
 }
 
 // awaitSignals begins to listen for signals, until stop is called.
@@ -31,10 +32,14 @@ func awaitSignals() (l *leaving, stop func()) {
 	}
 	go func() {
 		defer close(done)
-		for _, act := range []func(){cancel, func() { close(l.hurry) }} {
+		for acts := []func(){cancel, func() { close(l.hurry) }}; len(acts) > 0; {
 			select {
-			case <-signals:
-				act()
+			case s := <-signals:
+				if s == syscall.SIGHUP && l.hungUp() {
+					continue
+				}
+				acts[0]()
+				acts = acts[1:]
 			case <-stopped:
 				return
 			}
@@ -53,6 +58,24 @@ func (l *leaving) onHurry(kill func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kill = kill
+}
+
+// onHangup sets what a SIGHUP does in place of ending the program.
+func (l *leaving) onHangup(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hangup = do
+}
+
+// hungUp does what a SIGHUP does. It reports false where that is to end the program.
+func (l *leaving) hungUp() bool {
+	l.mu.Lock()
+	do := l.hangup
+	l.mu.Unlock()
+	if do != nil {
+		do()
+	}
+	return do != nil
 }
 
 // orHurry runs f and returns its exit code; when a second signal comes, it ends

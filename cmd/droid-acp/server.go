@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,8 @@ func serverCommand() subcommand {
 		Command: &cobra.Command{
 			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs an agent for each client. What runs goes on when a client leaves, and the next one can join it. " +
-				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs.\n\n" +
+				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
+				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
 		},
 		reads: agentNames(),
@@ -59,9 +61,11 @@ func serverCommand() subcommand {
 // remote is what a server offers over TCP.
 type remote struct {
 	address, tokenFile string
+	cert, key          string       // files, "" without TLS
 	listener           net.Listener // nil until it listens
 	options            transport.Options
 	tls                *tls.Config // nil without
+	pair               atomic.Pointer[tls.Certificate]
 }
 
 // remote is what --listen and its flags ask for, nil where there is no --listen. The error says what is wrong with them.
@@ -86,18 +90,49 @@ func (c *call) remote() (*remote, error) {
 	if v.String("token-file") == "" {
 		return nil, errors.New("--listen needs --token-file: whoever reaches the address must know the token in it")
 	}
-	r := &remote{address: address, tokenFile: v.String("token-file"), options: transport.Options{Origins: v.Strings("origin")}}
+	r := &remote{address: address, tokenFile: v.String("token-file"), cert: cert, key: key, options: transport.Options{Origins: v.Strings("origin")}}
 	if loopback && cert == "" {
 		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may lead here (DNS rebinding)
 	}
 	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
+		pair, err := r.readPair()
 		if err != nil {
-			return nil, fmt.Errorf("the certificate cannot be used: %w", err)
+			return nil, err
 		}
-		r.tls = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		r.pair.Store(pair)
+		r.tls = &tls.Config{
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return r.pair.Load(), nil }, MinVersion: tls.VersionTLS12,
+		}
 	}
 	return r, nil
+}
+
+// readPair reads the certificate and its key; it is nil without TLS.
+func (r *remote) readPair() (*tls.Certificate, error) {
+	if r.cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(r.cert, r.key)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate cannot be used: %w", err)
+	}
+	return &pair, nil
+}
+
+// reload reads the token and the certificate again, for those who connect from now on to the handler. After an error
+// both are as they were.
+func (r *remote) reload(h *transport.Handler) error {
+	pair, err := r.readPair()
+	if err != nil {
+		return err
+	}
+	token, err := keep.Token(r.tokenFile)
+	if err != nil {
+		return err
+	}
+	r.pair.Store(pair)
+	h.SetToken(token)
+	return nil
 }
 
 // listen takes the token and the address.
@@ -143,6 +178,11 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	}
 	defer s.words.close()
 	c.leaving.onHurry(s.kill)
+	c.leaving.onHangup(func() {
+		if err := s.reload(); err != nil {
+			fmt.Fprintf(c.stderr, "droid-acp serve: %v; token and certificate stay as they were\n", err)
+		}
+	})
 	return s.run(c)
 }
 
@@ -154,6 +194,7 @@ type server struct {
 	stop     chan struct{} // closed by the command stop
 	ended    chan struct{} // closed when all that it ran has ended
 	stopping func()        // closes stop
+	reload   func() error  // reads again what those over the network must know
 	log      *zap.Logger
 }
 
@@ -175,7 +216,7 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 			return nil, err
 		}
 	}
-	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), log: log}
+	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), reload: func() error { return nil }, log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
 	s.words = newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
@@ -197,6 +238,13 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	if remote != nil {
 		far := s.handler(remote.options)
 		s.doors = append(s.doors, door{remote.listener, transport.Server(far, remote.tls), far})
+		s.reload = func() error {
+			err := remote.reload(far)
+			if err == nil {
+				log.Info("token and certificate were read again")
+			}
+			return err
+		}
 		scheme := "ws"
 		if remote.tls != nil {
 			scheme = "wss"

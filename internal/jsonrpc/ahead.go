@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"droid-acp/internal/sys/child"
 )
@@ -18,6 +20,8 @@ type Ahead struct {
 	in    io.Reader
 	ended func()
 	watch sync.Once // for the end behind more than maxAhead
+	began time.Time
+	reads atomic.Int64 // since when a read gets nothing, in nanoseconds after began; 0 while there is none
 
 	mu     sync.Mutex
 	more   *sync.Cond
@@ -30,7 +34,7 @@ type Ahead struct {
 // NewAhead makes one. It reads nothing before Read or Look. It calls ended at most once, when Look has found that the
 // peer writes nothing more.
 func NewAhead(in io.Reader, ended func()) *Ahead {
-	a := &Ahead{in: in, ended: sync.OnceFunc(ended)}
+	a := &Ahead{in: in, ended: sync.OnceFunc(ended), began: time.Now()}
 	a.more = sync.NewCond(&a.mu)
 	return a
 }
@@ -51,7 +55,22 @@ func (a *Ahead) Read(p []byte) (int, error) {
 		return 0, a.err
 	}
 	a.mu.Unlock()
+	return a.read(p)
+}
+
+func (a *Ahead) read(p []byte) (int, error) {
+	a.reads.Store(int64(time.Since(a.began)) + 1)
+	defer a.reads.Store(0)
 	return a.in.Read(p)
+}
+
+// Silent is how long the input has been read without anything coming. It is 0 while nobody reads it.
+func (a *Ahead) Silent() time.Duration {
+	since := a.reads.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Since(a.began) - time.Duration(since)
 }
 
 // Look reads beside the caller, up to maxAhead, until Read is called.
@@ -80,7 +99,7 @@ func (a *Ahead) Look() {
 
 // step reads a piece ahead. It reports whether it is to go on.
 func (a *Ahead) step(piece []byte) bool {
-	n, err := a.in.Read(piece)
+	n, err := a.read(piece)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held = append(a.held, piece[:n]...)

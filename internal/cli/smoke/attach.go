@@ -1,7 +1,6 @@
 package smoke
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,21 +9,21 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/visible"
 )
 
 // AttachOptions say what is attached to, and what a person does there.
 type AttachOptions struct {
-	Session string
-	CWD     string      // of the session, absolute
-	Typed   io.Reader   // the lines of a person who answers and prompts, nil for one who watches
-	Colour  bool        // show the conversation in colours
-	Log     *zap.Logger // of the client's own mistakes; nil for none
+	Session  string      // "" for a new one
+	CWD      string      // of the session, absolute
+	Terminal *Terminal   // of a person who answers and prompts, nil for one who watches
+	Colour   bool        // show the conversation in colours
+	Log      *zap.Logger // of the client's own mistakes; nil for none
 }
 
 // attached is a client of a session that runs.
@@ -32,27 +31,37 @@ type attached struct {
 	conn *jsonrpc.Conn
 	o    AttachOptions
 	fail context.CancelCauseFunc // ends it with this error
+	edit *screen                 // nil for one who watches
 
-	mu   sync.Mutex
-	over bool // nothing is shown any more
-	show viewer
-	asks []*ask // that wait for an answer, the oldest first
-	held string // a number that was typed last, and answered nothing
+	mu          sync.Mutex
+	over        bool // nothing is shown any more
+	show        viewer
+	asks        []*ask // that wait for an answer, the oldest first, which alone is shown
+	held        string // a number that was entered last, and did nothing
+	interrupted bool   // the last key was Ctrl-C
 }
 
 // ask is a question that waits for an answer.
 type ask struct {
-	call    *jsonrpc.Call
-	options []option
+	call *jsonrpc.Call
+	p    permissionRequest
 }
 
-// Attach joins a session of the agent behind in and out and shows on w what was said there and what
-// comes. With Typed a number answers the oldest question that waits, and any other line is a
-// prompt; so is a number that was typed twice while none waits. It returns nil when ctx ends or there are no more lines: the session goes on. The
-// goroutine that waits for a line stays behind where none comes.
+// errLeft is that the user has left.
+var errLeft = errors.New("the user has left")
+
+// Attach joins a session of the agent behind in and out, or begins one, and shows on w what was said there and what
+// comes. On a Terminal a number that is typed answers the question that is shown as being asked, and any other line is
+// a prompt; so is a number that is entered twice and answers nothing. Ctrl-C cancels the turn. Attach returns nil when
+// ctx ends or the user leaves, by Ctrl-C twice or by Ctrl-D: the session goes on. The goroutine that waits for a key
+// stays behind where none comes.
 func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions) error {
 	inner, fail := context.WithCancelCause(ctx)
 	a := &attached{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
+	if o.Terminal != nil {
+		a.edit = newScreen(*o.Terminal, w, &keyReader{asked: a.asked, interrupt: a.interrupt, other: a.keyed})
+		a.show.w, a.show.columns = a.edit, a.edit.columns
+	}
 	a.conn = jsonrpc.New(in, out, a.heard, jsonrpc.Options{
 		MaxLine: 256 << 20,
 		Refused: func(e *jsonrpc.Error) {
@@ -71,38 +80,44 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 		<-ran
 		a.end()
 	}()
-	if err := a.join(inner); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return fmt.Errorf("session %s cannot be joined: %w", o.Session, err)
+	joined := make(chan struct{})
+	if a.edit != nil {
+		go a.read(inner, joined) // what is typed before a question is shown is no answer to it
 	}
-	typed := make(chan string)
-	if o.Typed != nil {
-		go readTyped(inner, o.Typed, typed)
+	err := a.join(inner)
+	if err == nil {
+		close(joined)
+		<-inner.Done()
+		err = context.Cause(inner)
+	} else if cause := context.Cause(inner); !errors.Is(cause, errLeft) {
+		err = a.notJoined(err)
+	} else {
+		err = cause
 	}
-	for {
-		select {
-		case line, more := <-typed:
-			if !more {
-				return nil
-			}
-			a.say(strings.TrimSpace(line))
-		case <-inner.Done():
-			if ctx.Err() != nil {
-				return nil
-			}
-			return context.Cause(inner)
-		}
+	if ctx.Err() != nil || errors.Is(err, errLeft) {
+		return nil
 	}
+	return err
 }
 
-// readTyped passes lines on until there are no more.
-func readTyped(ctx context.Context, from io.Reader, to chan<- string) {
-	defer close(to)
-	for lines := bufio.NewScanner(from); lines.Scan(); {
+func (a *attached) notJoined(err error) error {
+	if a.o.Session == "" {
+		return fmt.Errorf("no session can be begun in %s: %w", a.o.CWD, err)
+	}
+	return fmt.Errorf("session %s cannot be joined: %w", a.o.Session, err)
+}
+
+// read does what is typed, until there is no more. Lines wait until the session is joined.
+func (a *attached) read(ctx context.Context, joined <-chan struct{}) {
+	for {
+		line, how, err := a.edit.line()
+		if err != nil {
+			a.fail(errLeft)
+			return
+		}
 		select {
-		case to <- lines.Text():
+		case <-joined:
+			a.say(line, how)
 		case <-ctx.Done():
 			return
 		}
@@ -116,22 +131,44 @@ func (a *attached) join(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	method, params := "session/load", map[string]any{"sessionId": a.o.Session, "cwd": a.o.CWD, "mcpServers": []any{}}
+	if a.o.Session == "" {
+		method = "session/new"
+		delete(params, "sessionId")
+	}
 	answered := make(chan error, 1)
-	a.conn.Ask("session/load", map[string]any{"sessionId": a.o.Session, "cwd": a.o.CWD, "mcpServers": []any{}}, func(_ json.RawMessage, err error) {
+	a.conn.Ask(method, params, func(result json.RawMessage, err error) {
 		if err == nil {
-			a.note("joined", "what comes now is live; "+a.help())
+			err = a.opened(result)
 		}
 		answered <- err
 	})
 	return <-answered // at the end of ctx, too
 }
 
+// opened takes the answer that opens the session.
+func (a *attached) opened(result json.RawMessage) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.o.Session != "" {
+		a.show.entry("joined", "what comes now is live; "+a.help())
+		return nil
+	}
+	var begun struct{ SessionID string }
+	if err := json.Unmarshal(result, &begun); err != nil || begun.SessionID == "" {
+		return errors.New("the agent's answer names no session")
+	}
+	a.o.Session = begun.SessionID
+	a.show.entry("begun", "session "+begun.SessionID+" in "+a.o.CWD+"; "+a.help())
+	return nil
+}
+
 // help is what a person can do.
 func (a *attached) help() string {
-	if a.o.Typed == nil {
+	if a.edit == nil {
 		return "Ctrl-C leaves, and the session goes on"
 	}
-	return "a line is a prompt, a number answers a question, Ctrl-C leaves, and the session goes on"
+	return "Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, a number answers what is asked, Ctrl-C cancels the turn and twice leaves, Ctrl-D leaves; the session goes on"
 }
 
 // heard shows an update, and keeps a question until it is answered here or elsewhere.
@@ -156,17 +193,57 @@ func (a *attached) heard(call *jsonrpc.Call) {
 	}
 }
 
-// question shows a question. The caller holds mu.
+// question takes a question, which is shown when it is the oldest.
 func (a *attached) question(call *jsonrpc.Call) {
-	var p permissionRequest
-	if err := json.Unmarshal(call.Params, &p); err != nil {
+	q := &ask{call: call}
+	if err := json.Unmarshal(call.Params, &q.p); err != nil {
 		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + err.Error()})
 		return
 	}
-	q := &ask{call, p.Options}
-	a.asks = append(a.asks, q)
-	a.show.asked(p.call(), p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
+	if a.asks = append(a.asks, q); len(a.asks) == 1 {
+		a.ask()
+	} else {
+		a.show.entry("", fmt.Sprintf("another question waits behind this one (%d in all)", len(a.asks)))
+	}
 	context.AfterFunc(call.Context, func() { a.withdrawn(q) }) // also when it was answered here
+}
+
+// ask shows the oldest question, if there is one, and what the next line is for. The caller holds mu.
+func (a *attached) ask() {
+	a.held = ""
+	if len(a.asks) == 0 {
+		a.mark("> ")
+		return
+	}
+	q := a.asks[0]
+	a.mark(fmt.Sprintf("1-%d (%s)> ", len(q.p.Options), shorten(visible.Line(q.p.call().Title))))
+	a.show.asked(q.p.call(), q.p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
+}
+
+// titleLength is how many characters of a title stand in front of a line.
+const titleLength = 30
+
+func shorten(title string) string {
+	if runes := []rune(title); len(runes) > titleLength {
+		return string(runes[:titleLength-1]) + "…"
+	}
+	return title
+}
+
+func (a *attached) mark(text string) {
+	if a.edit != nil {
+		a.edit.mark(text)
+	}
+}
+
+// asked is the question that is shown as being asked, nil for none.
+func (a *attached) asked() *ask {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.asks) == 0 {
+		return nil
+	}
+	return a.asks[0]
 }
 
 // withdrawn says that another one has answered a question.
@@ -174,18 +251,22 @@ func (a *attached) withdrawn(q *ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i := slices.Index(a.asks, q)
-	if i >= 0 && !a.over && !errors.Is(context.Cause(q.call.Context), jsonrpc.ErrGone) {
-		a.asks = slices.Delete(a.asks, i, i+1)
-		a.show.entry("answer", "(given elsewhere)")
+	if i < 0 || a.over || errors.Is(context.Cause(q.call.Context), jsonrpc.ErrGone) {
+		return
+	}
+	a.asks = slices.Delete(a.asks, i, i+1)
+	if i == 0 {
+		a.show.entry("answer", "(given elsewhere, or no longer asked)")
+		a.ask()
 	}
 }
 
-// say does what a person has typed.
-func (a *attached) say(line string) {
+// say does what a line says.
+func (a *attached) say(line string, how lineOrigin) {
 	if line == "" {
 		return
 	}
-	if number, err := strconv.Atoi(line); err == nil && (a.answer(number) || a.holds(line)) {
+	if number, is := numberIn(line); is && !a.sends(number, line, how) {
 		return
 	}
 	a.conn.Ask("session/prompt", map[string]any{
@@ -193,7 +274,7 @@ func (a *attached) say(line string) {
 	}, a.prompted)
 }
 
-// prompted says how a prompt of this client ended, where that is not what one expects.
+// prompted says how a prompt of this client ended.
 func (a *attached) prompted(result json.RawMessage, err error) {
 	var done struct {
 		StopReason string `json:"stopReason"`
@@ -202,43 +283,71 @@ func (a *attached) prompted(result json.RawMessage, err error) {
 	case errors.Is(err, jsonrpc.ErrGone):
 	case err != nil:
 		a.note("failed", err.Error())
-	case json.Unmarshal(result, &done) == nil && done.StopReason != endTurn:
+	case json.Unmarshal(result, &done) == nil:
 		a.note("turn", "ended with "+done.StopReason)
 	}
 }
 
-// answer answers the oldest question. It reports false where none waits.
-func (a *attached) answer(number int) bool {
+// sends reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
+// is asked it answers that, if it was typed while that was shown.
+func (a *attached) sends(number int, line string, how lineOrigin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.asks) == 0 {
-		return false
-	}
-	q := a.asks[0]
-	a.held = ""
-	if number < 1 || number > len(q.options) {
-		a.show.entry("", fmt.Sprintf("type a number from 1 to %d", len(q.options)))
+	switch {
+	case len(a.asks) > 0:
+		a.answers(a.asks[0], number, how)
+	case a.held == line:
+		a.held = ""
 		return true
+	default:
+		a.held = line
+		a.show.entry("", "nothing is asked now; to send "+line+" as a prompt, enter it again")
 	}
-	a.asks = a.asks[1:]
-	chosen := q.options[number-1]
-	a.show.answered(chosen)
-	q.call.Respond(map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": chosen.OptionID}}, nil)
-	return true
+	return false
 }
 
-// holds reports whether a number is not sent as a prompt, which says so: it may have been meant for a question that
-// another window has answered meanwhile. Typed twice it is a prompt.
-func (a *attached) holds(line string) bool {
+// answers has a number answer a question, or says why it does not. The caller holds mu.
+func (a *attached) answers(q *ask, number int, how lineOrigin) {
+	switch {
+	case !how.typed:
+		a.show.entry("", "a number that is pasted, or comes together with other keys, is no answer; type it again")
+	case how.asked != q:
+		a.show.entry("", "you began to type before this question was shown; type it again")
+	case number < 1 || number > len(q.p.Options):
+		a.show.entry("", fmt.Sprintf("type a number from 1 to %d", len(q.p.Options)))
+	default:
+		a.answer(q.p.Options[number-1])
+	}
+}
+
+// answer answers the oldest question, and shows the next one. The caller holds mu.
+func (a *attached) answer(chosen option) {
+	q := a.asks[0]
+	a.asks = a.asks[1:]
+	a.show.answered(chosen)
+	q.call.Respond(map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": chosen.OptionID}}, nil)
+	a.ask()
+}
+
+// interrupt cancels what runs, or the second time in a row leaves.
+func (a *attached) interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.held == line {
-		a.held = ""
-		return false
+	if a.interrupted || a.o.Session == "" {
+		a.fail(errLeft)
+		return
 	}
-	a.held = line
-	a.show.entry("", "nothing is asked now; to send "+line+" as a prompt, type it again")
-	return true
+	a.interrupted = true
+	a.show.entry("", "what runs here is cancelled; Ctrl-C once more leaves, and the session goes on")
+	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it encodes
+}
+
+// keyed notes a key that is not Ctrl-C.
+func (a *attached) keyed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.interrupted = false
+	a.edit.fit()
 }
 
 func (a *attached) note(label, text string) {
@@ -255,4 +364,7 @@ func (a *attached) end() {
 	defer a.mu.Unlock()
 	a.over = true
 	a.show.end()
+	if a.edit != nil {
+		a.edit.close()
+	}
 }

@@ -11,7 +11,11 @@ type update struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	toolUpdate
 	Meta struct {
-		Own struct{ Notice bool } `json:"droid-acp"`
+		Own struct {
+			Notice     bool
+			Client     string // who has sent this prompt
+			StopReason string // of the prompt of another client
+		} `json:"droid-acp"`
 	} `json:"_meta"`
 	CurrentModeID string      `json:"currentModeId"`
 	Entries       []planEntry `json:"entries"`

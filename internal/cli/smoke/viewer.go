@@ -20,6 +20,9 @@ type viewer struct {
 	colour bool
 	block  string               // what is being printed: "agent", "thought", or "" at a line's beginning
 	calls  map[string]*callView // by id
+
+	columns func() int // how wide a row may be; nil where rows are not broken here
+	column  int        // where the next character is shown, with columns
 }
 
 // callView is what is shown of a tool call.
@@ -41,19 +44,54 @@ func (v *viewer) print(s style, text string) {
 	if v.raw {
 		return
 	}
-	text = visible.Text(text)
-	if s == "" || !v.colour {
-		_, _ = io.WriteString(v.w, text)
-		return
-	}
-	for line := range strings.Lines(text) {
-		body := strings.TrimSuffix(line, "\n")
-		if body != "" {
-			_, _ = io.WriteString(v.w, string(s)+body+string(plain))
+	for line := range strings.Lines(visible.Text(text)) {
+		body, ended := strings.CutSuffix(line, "\n")
+		for body != "" {
+			n := v.fitting(body)
+			v.write(s, body[:n])
+			if body = body[n:]; body != "" {
+				_, _ = io.WriteString(v.w, "\n")
+				v.column = 0
+				v.label("")
+			}
 		}
-		_, _ = io.WriteString(v.w, line[len(body):])
+		if ended {
+			_, _ = io.WriteString(v.w, "\n")
+			v.column = 0
+		}
 	}
 }
+
+// write writes a piece of a row in a style.
+func (v *viewer) write(s style, text string) {
+	if s != "" && v.colour && text != "" {
+		text = string(s) + text + string(plain)
+	}
+	_, _ = io.WriteString(v.w, text) // a closed terminal is no reason to stop
+}
+
+// minBody is how many columns a row must have behind the margin for rows to be broken here.
+const minBody = 10
+
+// fitting is how many bytes of text the row has room for. What does not fit begins a new row behind the margin: it is
+// never at the margin, where this program's own words stand.
+func (v *viewer) fitting(text string) int {
+	if v.columns == nil || v.columns() < marginWidth+minBody {
+		return len(text)
+	}
+	most := v.columns()
+	for i, r := range text {
+		n := columnsOf(r, v.column)
+		if v.column+n > most && v.column > marginWidth {
+			return i
+		}
+		v.column += n
+	}
+	return len(text)
+}
+
+// marginWidth is how wide a label is, with what is behind it.
+const marginWidth = 10
 
 // label begins a line of this program's own.
 func (v *viewer) label(label string) {
@@ -131,6 +169,9 @@ func (v *viewer) update(u update) {
 	case "agent_thought_chunk":
 		v.chunk("thought", u.Content.text())
 	case "user_message_chunk":
+		if who := u.Meta.Own.Client; who != "" && v.block != "you" {
+			v.chunk("you", "(in "+visible.Line(who)+") ")
+		}
 		v.chunk("you", u.Content.text())
 	case "tool_call", "tool_call_update":
 		v.toolCall(u.toolUpdate)
@@ -141,6 +182,9 @@ func (v *viewer) update(u update) {
 	case "session_info_update":
 		if u.Title != "" { // it may tell something else
 			v.entry("title", u.Title)
+		}
+		if u.Meta.Own.StopReason != "" {
+			v.entry("turn", "ended with "+u.Meta.Own.StopReason)
 		}
 	}
 }

@@ -22,6 +22,9 @@ const (
 	lastTime = 5 * time.Second
 	// lingerTime is how long it stays when it has said so: some editors read nothing more of who has ended.
 	lingerTime = time.Second
+	// fullTime is how long the editor may have gone, and the server take nothing of what it said before, until that is
+	// given up.
+	fullTime = 2 * time.Second
 )
 
 // Messages is a connection that carries whole messages, each one JSON text.
@@ -47,6 +50,7 @@ type Front struct {
 	Log     *zap.Logger
 
 	editor *relay.Editor
+	alive  *relay.Alive
 	max    int // of a line in tests, 0 for relay.MaxLine
 
 	tooLong bool // what the editor said last, for who has seen its end
@@ -76,9 +80,19 @@ func (f *Front) Run(ctx context.Context) error {
 	}
 	heard := make(chan error, 1)
 	go func() { heard <- f.hear(ctx, messages) }()
-	editor := f.readEditor(func(line []byte) error { return messages.Write(ctx, line) })
+	left, leave := context.WithCancel(ctx)
+	defer leave()
+	ahead := jsonrpc.NewAhead(f.In, leave)
+	f.In = ahead
+	dead := make(chan struct{})
+	f.alive = relay.NewAlive(ahead, f.editor.Put, func() { close(dead) })
+	defer f.alive.Stop()
+	editor := f.readEditor(func(line []byte) error { return write(ctx, messages, line, ahead, left) })
 	select {
 	case err := <-heard:
+		if left.Err() != nil && ctx.Err() == nil {
+			return nil // the connection was given up
+		}
 		return f.serverGone(ctx, err, messages, editor)
 	case <-editor:
 		if f.tooLong {
@@ -89,6 +103,8 @@ func (f *Front) Run(ctx context.Context) error {
 		if err, gone := f.last(ctx, heard); gone {
 			return f.serverGone(ctx, err, messages, editor)
 		}
+	case <-dead:
+		f.Log.Info("the link to the editor is dead")
 	case <-ctx.Done():
 	case <-f.editor.Out.Failed():
 	}
@@ -98,6 +114,24 @@ func (f *Front) Run(ctx context.Context) error {
 	cancel()
 	<-heard
 	return nil
+}
+
+// write sends a message. While the server takes none, the end of the editor behind it is looked for, after which left
+// is done.
+func write(ctx context.Context, messages Messages, message []byte, ahead *jsonrpc.Ahead, left context.Context) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	look := time.AfterFunc(fullTime, ahead.Look)
+	defer look.Stop()
+	stop := context.AfterFunc(left, func() {
+		select {
+		case <-time.After(fullTime):
+			giveUp()
+		case <-ctx.Done():
+		}
+	})
+	defer stop()
+	return messages.Write(ctx, message)
 }
 
 // last has what was asked before the editor's end answered, but for prompts, whose turns go on without it. It reports
@@ -207,7 +241,12 @@ func (f *Front) pass(line []byte, send func([]byte) error) {
 
 // send sends the server a message.
 func (f *Front) send(line []byte, send func([]byte) error) {
-	if h, ok := jsonrpc.ReadHead(line); ok && !f.editor.Asks(h) {
+	h, ok := jsonrpc.ReadHead(line)
+	switch {
+	case ok && h.Method == relay.AliveMethod && f.alive != nil: // of a via in between
+		f.alive.Heard()
+		return
+	case ok && !f.editor.Asks(h):
 		return
 	}
 	if err := send(line); err != nil {

@@ -117,6 +117,54 @@ func TestFront(t *testing.T) {
 	})
 }
 
+// An editor behind a via whose link dies is noticed by its silence, also while the agent streams; one that says nothing, or
+// is not behind a via, stays.
+func TestLinkDies(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		time.Sleep(time.Hour)
+		const alive = `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
+		s.peer.Say(alive)
+		require.Equal(s, alive, s.peer.Line())
+		for range 100 {
+			time.Sleep(relay.AliveEvery)
+			require.Equal(s, alive, s.peer.Line())
+			s.peer.Say(alive)
+		}
+		before := time.Now()
+		go s.peer.Rest()
+		go func() {
+			for {
+				select {
+				case s.server.toFront <- `{"jsonrpc":"2.0","method":"session/update","params":{}}`:
+					time.Sleep(time.Second)
+				case <-s.server.ended:
+					return
+				}
+			}
+		}()
+		require.NoError(s, <-s.ended)
+		<-s.server.ended
+		require.InDelta(s, 75, time.Since(before).Seconds(), 5, "within 80 s")
+		time.Sleep(time.Second) // the agent ends
+	})
+}
+
+// An editor that goes while the server takes nothing of what it said before is not waited for.
+func TestEditorGoesBehindAFullServer(t *testing.T) {
+	onStage(t, nil, func(s *stage) {
+		s.hello()
+		s.peer.Say(`{"jsonrpc":"2.0","method":"x"}`)
+		s.peer.Say(`{"jsonrpc":"2.0","method":"y"}`)
+		time.Sleep(time.Hour)
+		require.JSONEq(s, `{"jsonrpc":"2.0","method":"x"}`, <-s.server.toServer, "while it is there it waits")
+		before := time.Now()
+		require.NoError(s, s.editor.Close())
+		require.NoError(s, <-s.ended)
+		require.LessOrEqual(s, time.Since(before), lastTime)
+	})
+}
+
 // What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
 func TestNoMessages(t *testing.T) {
 	onStage(t, nil, func(s *stage) {

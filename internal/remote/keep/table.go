@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -113,4 +114,12 @@ func Find(s serve.Status, id string, command relay.Command) (found serve.Session
 		names[i] = short(s, session.ID)
 	}
 	return found, fmt.Errorf("no session %s is open here; %s shows %s", id, command("ps"), strings.Join(names, ", "))
+}
+
+// Newest is the session whose state changed last.
+func Newest(s serve.Status, command relay.Command) (newest serve.SessionInfo, err error) {
+	if len(s.Sessions) == 0 {
+		return newest, fmt.Errorf("no session is open; %s begins one", command("attach", "--new", "."))
+	}
+	return slices.MaxFunc(s.Sessions, func(a, b serve.SessionInfo) int { return a.Since.Compare(b.Since) }), nil
 }

@@ -122,3 +122,12 @@ func TestCheckAddress(t *testing.T) {
 	_, err := CheckAddress("7777", true)
 	require.ErrorContains(t, err, "write it as 127.0.0.1:7777")
 }
+
+func TestNewest(t *testing.T) {
+	_, err := Newest(serve.Status{}, typed)
+	require.EqualError(t, err, "no session is open; <attach --new .> begins one")
+	now := time.Now()
+	newest, err := Newest(serve.Status{Sessions: []serve.SessionInfo{{ID: "b", Since: now}, {ID: "a", Since: now.Add(-time.Hour)}}}, typed)
+	require.NoError(t, err)
+	require.Equal(t, "b", newest.ID)
+}

@@ -81,6 +81,7 @@ type call struct {
 	client  *Client  // nil for the server's own, or one whose client is gone
 	session *session // that it is about, if it was open when it was asked
 	wants   wants    // where it opens one
+	deletes string   // the session, where it deletes one
 	done    func(result []byte, err error)
 }
 
@@ -177,7 +178,7 @@ func (a *agent) hear(line []byte) (full <-chan struct{}) {
 	case !ok:
 		a.server.Log.Warn("an agent wrote a line that is no message", zap.Int("bytes", len(line)))
 	case h.Method == "":
-		a.answered(line, h)
+		return a.answered(line, h)
 	case h.Method == cancelRequest:
 		a.withdraws(line, h)
 	case h.IsRequest():
@@ -217,12 +218,19 @@ func (a *agent) ask(method string, params any, done func(result []byte, err erro
 
 var errAgentEnds = errors.New("the agent ends")
 
-// answered takes a response of the agent.
-func (a *agent) answered(line []byte, h jsonrpc.Head) {
+// answered takes a response of the agent. What it returns is closed when the next line may be heard.
+func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	id := string(h.ID)
 	c := a.calls[id]
 	if c == nil {
-		return
+		return nil
+	}
+	if h.Result > 0 && c.method == "session/load" && c.session != nil {
+		line := bytes.Clone(line)
+		h, _ := jsonrpc.ReadHead(line)
+		if shown := c.session.showLeft(func() { a.answered(line, h) }); shown != nil {
+			return shown
+		}
 	}
 	delete(a.calls, id)
 	var result []byte
@@ -241,6 +249,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 		c.done(result, err)
 	}
 	a.rest()
+	return nil
 }
 
 // errorIn is the error of a response.
@@ -262,7 +271,11 @@ func (a *agent) took(c *call, line, result []byte) {
 	case c.method == "session/set_config_option" && c.session != nil:
 		c.session.optionSet(c.client, result)
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
+		c.session.deleted = c.method == "session/delete"
 		c.session.end()
+	}
+	if c.method == "session/delete" && result != nil {
+		a.server.forget(c.deletes)
 	}
 }
 

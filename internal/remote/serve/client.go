@@ -28,14 +28,14 @@ type Client struct {
 	agent    *agent // its own; nil before initialize
 	starting bool
 	early    [][]byte // what it said while its agent started
+	kept     int      // bytes of its messages that wait here
+	sentTo   *agent   // to which its last message went; nil for none
 	gone     bool
 }
 
-// maxEarly is how many messages of a client are kept while its agent starts.
-const maxEarly = 1000
-
-// Receive takes one message of the client, whose memory it does not keep.
-func (c *Client) Receive(message []byte) {
+// Receive takes one message of the client, whose memory it does not keep. What it returns is closed when there is room
+// for the next one on the way to the agent that this one was for; nil while there is.
+func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	if message = bytes.TrimSpace(message); bytes.IndexByte(message, '\n') >= 0 {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
@@ -45,9 +45,14 @@ func (c *Client) Receive(message []byte) {
 	defer s.mu.Unlock()
 	if refusal != nil {
 		c.refuse(nil, refusal)
-		return
+		return nil
 	}
+	c.sentTo = nil
 	c.receive(message, h)
+	if c.sentTo != nil {
+		return c.sentTo.out.Full()
+	}
+	return nil
 }
 
 // headOf is whose message a text is, or why it is none.
@@ -69,13 +74,12 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == HelloMethod && c.agent == nil:
 		c.greet(paramsOf(line, h))
 	case c.starting:
-		if len(c.early) == maxEarly {
-			c.out.Close("it sent too much before its agent had started")
-			return
+		if c.keeps(len(line)) {
+			c.early = append(c.early, bytes.Clone(line))
 		}
-		c.early = append(c.early, bytes.Clone(line))
 	case h.Method == "":
 		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
+			c.sentTo = q.agent
 			q.answer(c, line, h)
 		}
 	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
@@ -87,6 +91,20 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	default:
 		c.pass(line, h)
 	}
+}
+
+// keptBeside is what a message takes that waits, besides its text.
+const keptBeside = 1 << 10
+
+// keeps reports whether a message of the client may wait here, one of any size at least. A client for which too much
+// waits is closed.
+func (c *Client) keeps(bytes int) bool {
+	if c.kept > 0 && c.kept+bytes+keptBeside > maxHeld {
+		c.out.Close("it sent too much before it was answered")
+		return false
+	}
+	c.kept += bytes + keptBeside
+	return true
 }
 
 // Gone says that the connection has ended. What runs for the client goes on.
@@ -191,7 +209,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		c.starting = false
 		if err != nil {
 			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
-			c.early = nil
+			c.early, c.kept = nil, 0
 			return
 		}
 		c.agent, a.shows = a, c.caps.ClientTraits
@@ -201,7 +219,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 		}
 		a.owner = c
 		early := c.early
-		c.early = nil
+		c.early, c.kept = nil, 0
 		c.receiveAll(append([][]byte{line}, early...))
 	})
 }
@@ -237,6 +255,7 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	for a := range c.server.agents {
 		for id, asked := range a.calls {
 			if asked.client == c && jsonrpc.IDKey(asked.id) == key {
+				c.sentTo = a
 				a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 			}
 		}
@@ -263,7 +282,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.remove(open, line, h)
 	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
 		c.forward(c.agent, line, h, nil)
-	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
+	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, line):
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
@@ -291,18 +310,24 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// later takes a message once more.
+// later keeps a message, to be taken once more by what it returns.
 func (c *Client) later(line []byte) func() {
+	if !c.keeps(len(line)) {
+		return func() {}
+	}
 	line = bytes.Clone(line)
 	h, _ := jsonrpc.ReadHead(line)
-	return func() { c.receive(line, h) }
+	return func() {
+		c.kept -= len(line) + keptBeside
+		c.receive(line, h)
+	}
 }
 
 // reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
 // client's own agent's from now on, which knows what this client shows; any other one the client joins, or has its
 // agent load anew where it asks for another directory or other servers.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	again, wants := c.later(line), wantsOf(paramsOf(line, h))
+	wants := wantsOf(paramsOf(line, h))
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
 	moves, lacks := open.wants.differs(wants)
 	note := ""
@@ -311,7 +336,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	}
 	switch {
 	case open.changing, open.loader != nil, open.agent.ending:
-		open.later = append(open.later, again)
+		open.later = append(open.later, c.later(line))
 	case c.hello.WatchOnly:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
 	case open.state() != Idle && (moves || lacks != nil && !alone):
@@ -321,12 +346,13 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case open.state() != Idle, !alone, open.keep:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
 	default:
-		open.yield(again)
+		open.yield(c.later(line))
 	}
 }
 
 // forward passes a message on to an agent. Of a request the answer comes back.
 func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
+	c.sentTo = a
 	if h.ID == nil {
 		a.put(append(bytes.Clone(line), '\n'))
 		return
@@ -351,6 +377,8 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 			open.beginAnew()
 		}
 		asked.session.loader = c
+	case "session/delete":
+		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":
 		if open != nil {
 			open.handOver(c) // the window that is typed in has them

@@ -53,7 +53,7 @@ func (o *session) stillRuns() string {
 }
 
 // promptLater has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
-func (o *session) promptLater(c *Client, prompt func()) bool {
+func (o *session) promptLater(c *Client, line []byte) bool {
 	w := o.watcher(c)
 	switch {
 	case w == nil || !w.missing && !w.lost && len(w.after) == 0:
@@ -64,7 +64,7 @@ func (o *session) promptLater(c *Client, prompt func()) bool {
 	case w.lost:
 		o.retell(w, o.journal.put, nil)
 	}
-	w.after = append(w.after, prompt)
+	w.after = append(w.after, c.later(line))
 	return true
 }
 

@@ -47,6 +47,13 @@ func (j *journal) write(line []byte) {
 	}
 }
 
+// close ends the journal, once all of it is written. Its files stay.
+func (j *journal) close() {
+	j.out.Close()
+	<-j.out.Done()
+	j.file.close()
+}
+
 // remove ends the journal, and removes its files. It waits for a write that is under way.
 func (j *journal) remove() {
 	j.out.Abort()
@@ -115,10 +122,12 @@ func (f *journalFile) fail(err error) {
 	f.grown.Broadcast()
 }
 
-func (f *journalFile) old() string { return f.path + ".old" }
+const oldSuffix = ".old"
 
-// remove removes the files. Nothing is written any more.
-func (f *journalFile) remove() {
+func (f *journalFile) old() string { return f.path + oldSuffix }
+
+// close has nothing more read of the journal. Nothing is written any more.
+func (f *journalFile) close() {
 	f.mu.Lock()
 	f.removed = true
 	f.grown.Broadcast()
@@ -126,6 +135,11 @@ func (f *journalFile) remove() {
 	if f.file != nil {
 		_ = f.file.Close()
 	}
+}
+
+// remove removes the files.
+func (f *journalFile) remove() {
+	f.close()
 	_ = os.Remove(f.path) // it may not be there
 	_ = os.Remove(f.old())
 }

@@ -104,7 +104,7 @@ type Options struct {
 	Agent     relay.Agent   // what is known of it
 	Program   string        // its program, which is run for clients that say nothing of their own
 	Args      []string      // and its arguments
-	Journals  string        // a directory for the journals alone, private to the user; what lies there is removed
+	Journals  string        // a directory for the journals alone, private to the user; what lies there is an earlier server's
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
 	KeepIdle  time.Duration // how long an agent stays without a client once nothing runs
 	Version   string
@@ -113,6 +113,7 @@ type Options struct {
 	Log       *zap.Logger
 
 	journalSize int64 // 0 is journalSize
+	leftSize    int64 // 0 is leftSize
 	maxLine     int   // 0 is relay.MaxLine
 	start       func(h Hello, stderr io.Writer) (process, error)
 }
@@ -127,8 +128,9 @@ const (
 // Server has the agents, sessions and clients. Make it with New, and end it with Close.
 type Server struct {
 	Options
-	self fileID
-	work sync.WaitGroup // goroutines of agents and joiners
+	self  fileID
+	begun time.Time
+	work  sync.WaitGroup // goroutines of agents and joiners
 
 	mu        sync.Mutex
 	agents    map[*agent]struct{}
@@ -137,6 +139,7 @@ type Server struct {
 	questions map[string]*question // by the id that clients got
 	lastID    int64                // of requests, in both directions
 	journals  int64                // begun so far
+	left      map[string][]string  // journals of turns without an end, by keyOf their sessions
 	closed    bool
 	changed   chan struct{} // closed and made anew when a client or an agent comes or goes
 }
@@ -148,16 +151,15 @@ func New(o Options) (*Server, error) {
 	}
 	o.journalSize = cmp.Or(o.journalSize, journalSize)
 	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
-	if err := os.RemoveAll(o.Journals); err != nil {
-		return nil, fmt.Errorf("the journals of an earlier server cannot be removed: %w", err)
+	o.leftSize = cmp.Or(o.leftSize, leftSize)
+	s := &Server{
+		Options: o, self: idOf(o.Program), begun: time.Now(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
+		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
 	}
-	if err := os.MkdirAll(o.Journals, 0o700); err != nil {
+	if err := s.takeOver(); err != nil {
 		return nil, fmt.Errorf("no journals can be kept: %w", err)
 	}
-	return &Server{
-		Options: o, self: idOf(o.Program), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
-		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
-	}, nil
+	return s, nil
 }
 
 // fileID tells a file from one that has taken its place.
@@ -186,9 +188,9 @@ func (s *Server) newID() string {
 	return strconv.FormatInt(s.lastID, 10)
 }
 
-func (s *Server) newJournal() *journal {
+func (s *Server) newJournal(session string) *journal {
 	s.journals++
-	return newJournal(filepath.Join(s.Journals, strconv.FormatInt(s.journals, 10)+".jsonl"), s.journalSize)
+	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", keyOf(session), s.journals)), s.journalSize)
 }
 
 // removeJournal removes a journal beside the caller.
@@ -291,7 +293,8 @@ func (s *Server) Close(ctx context.Context) {
 	if !child.Within(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
-	_ = os.RemoveAll(s.Journals) // the next server does it where this fails
+	_ = os.Remove(filepath.Join(s.Journals, leftDir)) // where nothing is left
+	_ = os.Remove(s.Journals)
 }
 
 func (s *Server) kill() {

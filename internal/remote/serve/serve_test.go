@@ -181,6 +181,8 @@ type house struct {
 	t    *testing.T
 	fail error
 
+	starting <-chan struct{} // an agent starts when it is closed, nil for at once
+
 	starts sync.Mutex
 	began  []*fakeAgent
 }
@@ -199,25 +201,33 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		h.Server, err = New(Options{
 			Agent: relay.Agent{Knows: "droid", Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
-			start: func(hello Hello, stderr io.Writer) (process, error) {
-				if h.fail != nil {
-					return nil, h.fail
-				}
-				a := newFakeAgent(t, hello)
-				a.stderr = stderr
-				h.starts.Lock()
-				defer h.starts.Unlock()
-				h.began = append(h.began, a)
-				return a, nil
-			},
+			start: h.start,
 		})
 		require.NoError(t, err)
 		defer func() {
 			h.Server.Close(context.Background())
+			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, leftDir))) // a turn may run yet
+			_ = os.Remove(h.Journals)
 			require.NoDirExists(t, h.Journals)
 		}()
 		test(t, h)
 	})
+}
+
+// start starts an agent.
+func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
+	if h.fail != nil {
+		return nil, h.fail
+	}
+	if h.starting != nil {
+		<-h.starting
+	}
+	a := newFakeAgent(h.t, hello)
+	a.stderr = stderr
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	h.began = append(h.began, a)
+	return a, nil
 }
 
 const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
@@ -680,7 +690,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full")
 	}
 	inHouse(t, func(t *testing.T, h *house) {
-		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, "1.jsonl")))
+		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, keyOf("s1")+"-000001.jsonl")))
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")

@@ -31,7 +31,9 @@ type session struct {
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	running     int   // prompts that have no answer
+	running     int  // prompts that have no answer
+	cut         bool // a prompt was answered because its agent ends
+	deleted     bool
 	turnFrom    int64 // the bytes of the journal before the first of these
 	asked       []*question
 	since       time.Time
@@ -76,7 +78,7 @@ const maxHeld = 64 << 20
 
 // newSession makes a session that an agent opens.
 func (s *Server) newSession(id string, a *agent, w wants) *session {
-	open := &session{server: s, id: id, agent: a, wants: w, journal: s.newJournal(), was: Idle, since: time.Now()}
+	open := &session{server: s, id: id, agent: a, wants: w, journal: s.newJournal(id), was: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
@@ -91,7 +93,11 @@ func (o *session) end() {
 		q.giveUp()
 	}
 	o.watchers = nil
-	o.server.removeJournal(o.journal)
+	if (o.running > 0 || o.cut) && !o.deleted {
+		o.leave()
+	} else {
+		o.server.removeJournal(o.journal)
+	}
 	o.agent.rest()
 	o.changed()
 }
@@ -140,7 +146,7 @@ func (o *session) update() {
 // beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
 func (o *session) beginAnew() {
 	o.server.removeJournal(o.journal)
-	o.journal, o.partial = o.server.newJournal(), false
+	o.journal, o.partial = o.server.newJournal(o.id), false
 	for _, w := range o.watchers {
 		w.lost = w.lost || w.missing
 		w.missing = false
@@ -310,6 +316,10 @@ func (o *session) turnEnded(c *call, line, result []byte) {
 		w.prompts--
 	}
 	o.update()
+	if o.agent.ending { // so it has not stored all of the turn
+		o.cut = true
+		return
+	}
 	meta := map[string]any{}
 	if result != nil {
 		meta["stopReason"] = textAt(result, "stopReason")

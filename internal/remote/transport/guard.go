@@ -51,7 +51,7 @@ func (h *Handler) admit(r *http.Request) *failure {
 			return fail(http.StatusForbidden, "Pages of this origin may not connect; start the server with --origin and the page's origin to allow it.")
 		}
 	}
-	if h.o.Token != "" && !h.knowsToken(r) {
+	if token := *h.token.Load(); token != "" && !knowsToken(r, token) {
 		return fail(http.StatusUnauthorized, "The token is missing or wrong; send it as Authorization: Bearer TOKEN, or from a page as the WebSocket subprotocols \"acp\" and \"bearer.TOKEN\".")
 	}
 	return nil
@@ -72,7 +72,7 @@ func (h *Handler) isOurs(host string) bool {
 }
 
 // knowsToken looks at the header, and at the subprotocols that a WebSocket offers.
-func (h *Handler) knowsToken(r *http.Request) bool {
+func knowsToken(r *http.Request, wanted string) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), authorizationFor)
 	if !ok && isUpgrade(r) {
 		offers := protocols(r)
@@ -85,7 +85,7 @@ func (h *Handler) knowsToken(r *http.Request) bool {
 			}
 		}
 	}
-	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(h.o.Token)) == 1
+	return ok && subtle.ConstantTimeCompare([]byte(given), []byte(wanted)) == 1
 }
 
 func protocols(r *http.Request) (offers []string) {

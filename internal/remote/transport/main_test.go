@@ -27,17 +27,19 @@ type agent struct {
 	options serve.ClientOptions
 	got     chan string
 	gone    chan struct{} // closed by Gone; a second call of it panics
+	full    chan struct{} // what Receive returns
 }
 
-func (a *agent) Receive(text []byte) {
+func (a *agent) Receive(text []byte) <-chan struct{} {
 	if string(text) == initialize {
 		a.out.Send([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`))
-		return
+		return nil
 	}
 	select {
 	case a.got <- string(text):
 	default: // nobody of this test looks
 	}
+	return a.full
 }
 
 func (a *agent) Gone() { close(a.gone) }

@@ -25,7 +25,9 @@ type socket struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	awake  chan struct{}
-	moved  atomic.Int64 // pieces that were read or written: a client that takes or sends them lives
+	moved  atomic.Int64 // pieces that were read, or written after a wait: a client that sends or takes them lives
+	held   atomic.Bool  // the client is not read
+	writes atomic.Int64 // since when a piece is being written, in nanoseconds; 0 for none
 
 	mu      sync.Mutex
 	queue   [][]byte
@@ -89,12 +91,17 @@ func (s *socket) serve(r *http.Request) {
 
 // read has the receiver take what the client sends, until the connection ends.
 func (s *socket) read() error {
+	var full <-chan struct{} // of the message before; nil while there is room for the next
 	for {
 		kind, r, err := s.conn.Reader(s.ctx)
 		if err != nil {
 			return err
 		}
 		s.moved.Add(1)
+		if full != nil {
+			s.hold(full)
+			full = nil
+		}
 		if kind != websocket.MessageText {
 			if _, err := io.Copy(io.Discard, r); err != nil {
 				return err
@@ -107,12 +114,23 @@ func (s *socket) read() error {
 			<-s.ctx.Done() // when it has been told
 		}
 		if err == nil {
-			s.to.Receive(text)
+			full = s.to.Receive(text)
 		}
 		release()
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// hold reads nothing of a message until full is closed. The client gets no pings meanwhile: its pong may have to wait
+// behind that message, and then some clients give the connection up.
+func (s *socket) hold(full <-chan struct{}) {
+	s.held.Store(true)
+	defer s.held.Store(false)
+	select {
+	case <-full:
+	case <-s.ctx.Done():
 	}
 }
 
@@ -219,6 +237,7 @@ func (s *socket) next() (text []byte, over bool) {
 func (s *socket) writeMessage(text []byte) error {
 	defer s.wrote(len(text))
 	if len(text) <= pieceSize {
+		defer s.writing()()
 		return s.conn.Write(s.ctx, websocket.MessageText, text)
 	}
 	w, err := s.conn.Writer(s.ctx, websocket.MessageText)
@@ -227,16 +246,35 @@ func (s *socket) writeMessage(text []byte) error {
 	}
 	for len(text) > 0 {
 		n := min(len(text), pieceSize)
+		written := s.writing()
 		if _, err := w.Write(text[:n]); err != nil {
 			return err
 		}
-		s.moved.Add(1)
+		written()
 		text = text[n:]
 		if s.isLate() {
 			return nil // next has the connection closed
 		}
 	}
 	return w.Close()
+}
+
+// writing notes that a piece is being written, until written is called. A buffer takes it at once, whether or not the
+// client lives; one that is full takes it when the client has taken something.
+func (s *socket) writing() (written func()) {
+	began := time.Now()
+	s.writes.Store(began.UnixNano())
+	return func() {
+		if s.writes.Store(0); time.Since(began) >= blockedAfter {
+			s.moved.Add(1)
+		}
+	}
+}
+
+// isBlocked reports whether a piece waits for room.
+func (s *socket) isBlocked() bool {
+	began := s.writes.Load()
+	return began != 0 && time.Since(time.Unix(0, began)) >= blockedAfter
 }
 
 func (s *socket) isLate() bool {
@@ -246,16 +284,15 @@ func (s *socket) isLate() bool {
 }
 
 func (s *socket) wrote(bytes int) {
-	s.moved.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting -= bytes
 	s.room.look(s.waiting, s.late)
 }
 
-// ping ends the connection of a client that has gone: for keepAlive nothing that waits was
-// written to it, or it is quiet and does not answer a ping. One to whom something was just
-// written gets no ping: websocket gives up a connection on which that waits behind much.
+// ping ends the connection of a client that has gone: for keepAlive it has said nothing and taken nothing that waited,
+// and then does not answer a ping, or goes on to take nothing. While something waits for it, it gets no ping: websocket
+// gives up a connection on which that waits, too.
 func (s *socket) ping() {
 	every := time.NewTicker(keepAlive)
 	defer every.Stop()
@@ -265,8 +302,12 @@ func (s *socket) ping() {
 		case <-s.ctx.Done():
 			return
 		}
+		if s.held.Load() {
+			before = -1
+			continue
+		}
 		now := s.moved.Load()
-		if now == before && !s.answers() && s.moved.Load() == before {
+		if now == before && !s.answers(before) && s.moved.Load() == before {
 			s.end("the client does not answer")
 			return
 		}
@@ -274,16 +315,14 @@ func (s *socket) ping() {
 	}
 }
 
-// answers reports whether a client that is quiet answers a ping.
-func (s *socket) answers() bool {
-	s.mu.Lock()
-	waiting := s.waiting
-	s.mu.Unlock()
-	if waiting > 0 {
-		return false
-	}
+// answers reports whether a client that is quiet answers a ping, or takes what waits for it, in time.
+func (s *socket) answers(before int64) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, pongLimit)
 	defer cancel()
+	if s.isBlocked() {
+		<-ctx.Done()
+		return s.moved.Load() != before
+	}
 	return s.conn.Ping(ctx) == nil
 }
 

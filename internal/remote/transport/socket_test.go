@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -215,4 +216,41 @@ func TestHandlerClosesWebSockets(t *testing.T) {
 	s.h.Close(ctx)
 	wait(t, a.gone)
 	_ = c.CloseNow()
+}
+
+// While the receiver has no room the client is not read, and lives although it answers no ping.
+func TestFullReceiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startInBubble(t, nil)
+		a, c, _ := s.opened(nil)
+		a.full = make(chan struct{})
+		say(t, c, websocket.MessageText, "one")
+		require.Equal(t, "one", <-a.got)
+		c.CloseRead(context.Background())
+		wrote := make(chan struct{})
+		time.Sleep(time.Hour)
+		require.False(t, isClosed(a.gone), "it answers pings")
+		two := strings.Repeat("2", 1<<20)
+		go func() {
+			defer close(wrote)
+			_ = c.Write(context.Background(), websocket.MessageText, []byte(two)) // read below
+		}()
+		time.Sleep(time.Hour)
+		require.Empty(t, a.got)
+		require.False(t, isClosed(wrote))
+		require.False(t, isClosed(a.gone))
+		close(a.full)
+		require.Equal(t, two, <-a.got)
+		time.Sleep(time.Hour)
+		require.False(t, isClosed(a.gone))
+		require.NoError(t, c.CloseNow())
+		<-a.gone
+
+		a, c, _ = s.opened(nil)
+		a.full = make(chan struct{})
+		say(t, c, websocket.MessageText, "one")
+		synctest.Wait()
+		require.NoError(t, c.CloseNow())
+		<-a.gone // although there is no room
+	})
 }

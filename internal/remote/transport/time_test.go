@@ -128,6 +128,41 @@ func TestPings(t *testing.T) {
 	})
 }
 
+// A network whose client does not answer any more takes what is written, for as long as its buffers have room. So the end of
+// a client to which a turn streams is noticed by its silence; one that answers pings alone lives.
+func TestStreamIsNoSignOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		s := startOn(t, p, p.dial, nil)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var reading sync.WaitGroup
+		for answers, lives := range map[bool]bool{true: true, false: false} {
+			c, _, err := websocket.Dial(ctx, s.url, &websocket.DialOptions{
+				HTTPClient: s.client, OnPingReceived: func(context.Context, []byte) bool { return answers },
+			})
+			require.NoError(t, err)
+			reading.Go(func() {
+				for err := error(nil); err == nil; {
+					_, _, err = c.Read(ctx) // as a buffer
+				}
+			})
+			a := wait(t, s.joined)
+			before := time.Now()
+			for !isClosed(a.gone) && time.Since(before) < time.Hour {
+				a.update("s", "text")
+				time.Sleep(100 * time.Millisecond)
+			}
+			require.Equal(t, lives, !isClosed(a.gone))
+			if !lives {
+				require.LessOrEqual(t, time.Since(before), 2*keepAlive+pongLimit+time.Second)
+			}
+		}
+		cancel()
+		reading.Wait()
+	})
+}
+
 // A client that takes a long message slowly lives, although its pong is late.
 func TestSlowIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -37,17 +38,18 @@ const (
 // Limits that no option changes.
 const (
 	maxConnections = 256              // of one handler; the next one gets 503
-	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many lives
+	pieceSize      = 32 << 10         // bytes that are written at once; a client that takes so many, when they have waited, lives
 	refuseLimit    = 10 * time.Second // for the rest of a body that is not wanted
 	lingerLimit    = 10 * time.Second // how long a connection that ends waits until what was sent is written
 	keepAlive      = 30 * time.Second // between pings
 	pongLimit      = 20 * time.Second
+	blockedAfter   = 100 * time.Millisecond // how long the write of a piece takes that waits for the client
 )
 
 // Receiver is the other end of a connection; *serve.Client is one. Its methods are called
-// one at a time. Gone is called once, and last.
+// one at a time. While what Receive returned is not closed, it is not called. Gone is called once, and last.
 type Receiver interface {
-	Receive(message []byte)
+	Receive(message []byte) (full <-chan struct{})
 	Gone()
 }
 
@@ -55,7 +57,7 @@ type Receiver interface {
 type Options struct {
 	Join       func(out serve.Outlet, o serve.ClientOptions) Receiver
 	Local      bool     // it listens on a socket that only this user can open
-	Token      string   // what each client must know; "" for none
+	Token      string   // what each client must know, until SetToken; "" for none
 	Origins    []string // of pages whose scripts may connect, as "https://example.org"
 	Hosts      []string // which Host headers are taken, with or without a port; nil for any
 	MaxMessage int64    // of a client's message, in bytes; 0 is 256 MiB where Local, else 64 MiB
@@ -67,6 +69,7 @@ type Options struct {
 // Handler serves the endpoint. Make it with New and end it with Close.
 type Handler struct {
 	o      Options
+	token  atomic.Pointer[string]
 	bodies budget
 	work   sync.WaitGroup // connections
 
@@ -87,8 +90,12 @@ func New(o Options) *Handler {
 	o.Log = cmp.Or(o.Log, zap.NewNop())
 	h := &Handler{o: o, all: make(map[*socket]struct{})}
 	h.bodies.left.Store(4 * o.MaxMessage)
+	h.SetToken(o.Token)
 	return h
 }
+
+// SetToken sets what each client must know that connects from now on; "" for nothing.
+func (h *Handler) SetToken(token string) { h.token.Store(&token) }
 
 // ServeHTTP answers one request. A WebSocket stays until its client leaves, its receiver's
 // agent is done with it, or Close ends it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
@@ -57,6 +58,12 @@ func notStarted(command []string, err error) *Failure {
 			"Install it, or write its whole path behind -- in the editor's configuration.", paths.Word(command[0])), -1}
 	}
 	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
+}
+
+// silentFar is a far side of which nothing has come for so long.
+func silentFar(after time.Duration) *Failure {
+	return &Failure{Unreachable, fmt.Sprintf("Nothing has come from the far side for %.0f s, so the connection to it is dead. What runs there goes on. "+
+		"Start the agent again and open the session again.", after.Seconds()), -1}
 }
 
 // cause is a way in which the far side ends.

@@ -16,19 +16,24 @@ const endPatience = 2 * time.Second
 
 // way is one of the two on which lines pass.
 type way struct {
+	ahead   *jsonrpc.Ahead
+	left    chan struct{} // closed when who says it is found to have gone
 	ended   chan struct{} // closed when nothing more is heard
 	tooLong bool          // since a line is longer than max; for who has seen the end
 }
 
+func newWay(in io.Reader) *way {
+	w := &way{left: make(chan struct{}), ended: make(chan struct{})}
+	w.ahead = jsonrpc.NewAhead(in, func() { close(w.left) })
+	return w
+}
+
 // pump hears lines until there are no more, or one is too long. It hears none while the way out is full. What
 // hear returns goes that way, together with what is there already behind it.
-func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) []byte) *way {
-	w := &way{ended: make(chan struct{})}
+func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte) {
 	go func() {
 		defer close(w.ended)
-		left := make(chan struct{})
-		ahead := jsonrpc.NewAhead(in, func() { close(left) })
-		lines := jsonrpc.NewLines(ahead, r.max, func([]byte) {})
+		lines := jsonrpc.NewLines(w.ahead, r.max, func([]byte) {})
 		var waiting []byte // whole lines on the way out
 		for {
 			line, err := lines.Next()
@@ -55,18 +60,17 @@ func (r *Relay) pump(in io.Reader, out *jsonrpc.Outbox, hear func(line []byte) [
 				continue
 			}
 			if out == r.far { // what the far side said last may wait for a slow editor
-				ahead.Look()
+				w.ahead.Look()
 			}
 			select {
 			case <-full:
-			case <-left:
+			case <-w.left:
 				if !child.Within(full, endPatience) {
 					return
 				}
 			}
 		}
 	}()
-	return w
 }
 
 // put sends a line, which is the outbox's then. The end of who is gone is noticed elsewhere.

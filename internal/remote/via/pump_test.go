@@ -23,12 +23,16 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		r.far = jsonrpc.NewOutbox(way, relay.Batch)
 		go r.far.Run()
 		began := time.Now()
-		<-r.pump(r.In, r.far, r.fromNear).ended
+		near := newWay(r.In)
+		r.pump(near, r.far, r.fromNear)
+		<-near.ended
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
 		to := jsonrpc.NewOutbox(way, relay.Batch)
-		ended := r.pump(strings.NewReader(said), to, func(line []byte) []byte { return line }).ended
+		far := newWay(strings.NewReader(said))
+		r.pump(far, to, func(line []byte) []byte { return line })
+		ended := far.ended
 		time.Sleep(time.Minute)
 		select {
 		case <-ended:

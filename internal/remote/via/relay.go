@@ -63,12 +63,14 @@ type Relay struct {
 	looks *files.Calls             // at where a path leads here
 	roots *paths.Places            // of the directories of a session that the editor asks for
 	asked atomic.Pointer[Maps]     // without maps: these directories
+	alive *relay.Alive             // of the link to the far side; nil before the command runs
 	doom  chan struct{}            // closed by Kill
 	max   int                      // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
 	patience time.Duration // endTime, but in tests
+	silent   time.Duration // relay.SilentAfter, but in tests
 }
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
@@ -102,7 +104,7 @@ func New(o Options) *Relay {
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"),
 		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
-		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime,
+		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
 	}
 	for method, of := range o.Agent.Places {
 		r.own[method] = paths.NewPlaces(of)
@@ -124,7 +126,8 @@ func (r *Relay) Kill() { close(r.doom) }
 // gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Out.Run()
-	fromNear := r.pump(r.In, r.far, r.fromNear)
+	fromNear := newWay(r.In)
+	r.pump(fromNear, r.far, r.fromNear)
 	nearEnded := fromNear.ended
 	if f := r.putThere(ctx, nearEnded); f != nil {
 		return r.unreached(ctx, f, nearEnded)
@@ -136,9 +139,18 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer p.Stdout.Close()
 	r.far.To(child.NewWriter(p.Stdin))
 	go r.far.Run()
-	fromFar := r.pump(p.Stdout, r.near.Out, r.fromFar)
+	fromFar, dead := newWay(p.Stdout), make(chan struct{})
+	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
+	r.alive.Silent = r.silent
+	defer r.alive.Stop()
+	r.pump(fromFar, r.near.Out, r.fromFar)
 	farEnded := fromFar.ended
 	select {
+	case <-dead:
+		_ = p.Kill() // it may have ended
+		r.exited(p)
+		child.Within(farEnded, relay.DrainTime)
+		return r.fail(ctx, silentFar(r.silent), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
 		if fromFar.tooLong {
@@ -322,6 +334,9 @@ func (r *Relay) fromFar(line []byte) []byte {
 		return nil
 	case m.Method == "":
 		return r.answer(line, m)
+	case m.Method == relay.AliveMethod:
+		r.alive.Heard()
+		return nil
 	}
 	to := line
 	var outside *outside
@@ -359,6 +374,9 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	}
 	agent := readAgent(to[m.Result:])
 	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
+	if known && r.alive != nil {
+		r.alive.Begin()
+	}
 	to = r.logins(to, m.Result, known)
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
 		r.near.Refuse(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())

@@ -301,6 +301,7 @@ func TestInitialize(t *testing.T) {
 	const answer = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"droid-acp","version":"1.0.0"},"authMethods":[{"id":"a","_meta":{"terminal-auth":%s}},{"id":"b"}]}}`
 	told := r.toNear(fmt.Sprintf(answer, `{"label":"Log in","command":"/usr/bin/droid-acp","args":["login","--droid","/x y"],"env":{}}`))
 	require.Equal(t, fmt.Sprintf(answer, fmt.Sprintf(`{"args":["far",%q,"login","--droid","/x y"],"command":%q,"env":{},"label":"Log in"}`, r.relay.Command[2], os.Args[0])), told)
+	require.Contains(t, r.away.Line(), relay.AliveMethod)
 	require.Equal(t, ask, r.toFar(ask))
 	told = r.toNear(`{"id":1,"result":{"protocolVersion":2,"agentInfo":{"name":"droid-acp","version":"1.2.3"}}}`)
 	require.Contains(t, told, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The agent at the far side speaks version 2 of ACP`)
@@ -392,4 +393,28 @@ func TestEnds(t *testing.T) {
 			require.NoError(t, <-r.ended)
 		})
 	}
+}
+
+// A far side that has said that it is there, and then says nothing more, is behind a dead link: who waits is told. One that
+// never said so, as an agent without --keep, may be silent.
+func TestFarSideFallsSilent(t *testing.T) {
+	const initialize, alive = `{"id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
+	const agent = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"%s","version":"1.2.3"}}}`
+	r := connected(t, "", func(r *Relay) { r.silent = 300 * time.Millisecond })
+	r.toFar(initialize)
+	r.toNear(strings.Replace(agent, "%s", "droid-acp", 1))
+	require.Equal(t, alive, r.away.Line())
+	time.Sleep(2 * r.relay.silent)
+	r.toFar(`{"id":2,"method":"session/prompt","params":{}}`)
+	r.away.Say(alive)
+	require.Contains(t, r.near.Line(), `"id":2,"error":{"code":-32603,"message":"Nothing has come from the far side for 0 s, so the connection to it is dead. What runs there goes on.`)
+	go r.near.Rest()
+	require.NoError(t, r.editor.Close())
+	require.ErrorContains(t, <-r.ended, "the connection to it is dead")
+
+	r = connected(t, "")
+	r.toFar(initialize)
+	r.toNear(strings.Replace(agent, "%s", "other", 1))
+	require.Equal(t, `{"id":3}`, r.toFar(`{"id":3}`), "an agent that is not this program's is told nothing of the kind")
+	r.end()
 }
