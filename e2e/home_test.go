@@ -32,6 +32,7 @@ type home struct {
 func newHome(t testing.TB, version, url string) home {
 	t.Helper()
 	skipNearOnly(t)
+	require.Contains(t, programs.Droids, version, "DROID_ACP_E2E_DROIDS names the versions that are fetched")
 	dir := t.TempDir()
 	h := home{dir: dir, work: filepath.Join(dir, "work"), droid: programs.Droids[version], version: version}
 	require.NoError(t, os.Mkdir(h.work, 0o755))
