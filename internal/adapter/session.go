@@ -58,6 +58,7 @@ type Session struct {
 	shown      shownProject
 	looks      int         // that are wanted in this turn, see lookInTurn
 	loading    loadingMark // does so from before droid loads it until it is locked
+	activity   activity
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -103,6 +104,7 @@ func (s *Session) goOn() {
 		s.line.Proceed()
 		again = s.prompts.GoOn() // then a change may have begun, or the prompt have ended already
 	}
+	s.reportActivity()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -157,6 +159,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.servers.Due())
 	consider(s.usage.Due())
 	consider(s.commands.Due())
+	consider(s.activity.again, !s.activity.again.IsZero())
 	return next
 }
 

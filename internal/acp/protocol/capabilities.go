@@ -15,12 +15,13 @@ type ClientCapabilities struct {
 	AsyncTasks     bool // async_task_spawned and the others of its kind (Air)
 	BooleanOptions bool // options of type "boolean" among configOptions
 	TerminalLogin  bool // auth methods of type "terminal"
+	Activity       bool // ActivityMethod, which a server alone declares
 	// TerminalLoginMeta is the older form of it: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // as they came; nil for none
 	ClientTraits
 
-	shared bool // see Shared
+	shared bool // see DeclaredByServer
 }
 
 // ReadCapabilities reads the clientCapabilities and the clientInfo of initialize.
@@ -43,7 +44,8 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      readTraits(info, raw),
 	}
-	read.shared = string(Fields(Fields(caps["_meta"])["droid-acp"])["shared"]) == "true"
+	own := Fields(Fields(caps["_meta"])["droid-acp"])
+	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"
 	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
 	return read
 }
@@ -52,23 +54,6 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 // it, or lose it with the next answer. The other clients of a session that has some do not wait for that.
 func (c ClientCapabilities) HearsInPrompts() bool {
 	return (c.DropsOutside || c.PromptsAlone) && !c.shared
-}
-
-// Shared are the clientCapabilities of a client that HearsInPrompts and whose agent is a server's: the session has other clients,
-// too, which do not wait for its prompts. What a client with DropsOutside would drop the server itself keeps.
-func Shared(raw json.RawMessage) json.RawMessage {
-	caps := Fields(raw)
-	if caps == nil {
-		caps = map[string]json.RawMessage{}
-	}
-	meta := Fields(caps["_meta"])
-	if meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta["droid-acp"] = json.RawMessage(`{"shared":true}`)
-	caps["_meta"], _ = json.Marshal(meta) // what was decoded encodes
-	shared, _ := json.Marshal(caps)
-	return shared
 }
 
 // ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what

@@ -14,6 +14,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/rawjson"
 )
 
 // process is a running agent.
@@ -81,6 +82,7 @@ type call struct {
 	client  *Client  // nil for the server's own, or one whose client is gone
 	session *session // that it is about, if it was open when it was asked
 	wants   wants    // where it opens one
+	prompt  []byte   // the params of a steering message
 	done    func(result []byte, err error)
 }
 
@@ -243,6 +245,16 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 	a.rest()
 }
 
+// prompted reports whether a prompt of a session has no answer.
+func (a *agent) prompted(o *session) bool {
+	for _, c := range a.calls {
+		if c.session == o && c.method == "session/prompt" {
+			return true
+		}
+	}
+	return false
+}
+
 // errorIn is the error of a response.
 func errorIn(line []byte) error {
 	var r struct{ Error *jsonrpc.Error }
@@ -256,7 +268,9 @@ func errorIn(line []byte) error {
 func (a *agent) took(c *call, line, result []byte) {
 	switch {
 	case c.method == "session/prompt" && c.session != nil:
-		c.session.turnEnded(c, line, result)
+		c.session.promptEnded(c, line, result)
+	case c.prompt != nil && result != nil && textAt(result, "outcome") != promptRequired:
+		c.session.showPrompt(c.client, c.prompt)
 	case opens(c.method):
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
@@ -265,6 +279,9 @@ func (a *agent) took(c *call, line, result []byte) {
 		c.session.end()
 	}
 }
+
+// promptRequired is the outcome of a steering message that the agent has not taken: the client sends it as a prompt.
+const promptRequired = "promptRequired"
 
 // opens reports whether a method opens a session for the client that calls it.
 func opens(method string) bool {
@@ -322,6 +339,7 @@ func (a *agent) opened(c *call, result []byte) {
 		return
 	}
 	open.loader = nil
+	open.rests()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.goesOn(c)
 	if c.client != nil && !c.client.gone {
@@ -422,8 +440,18 @@ func (a *agent) rest() {
 func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
+	open := a.server.sessions[id]
+	if open != nil && open.agent != a {
+		open = nil
+	}
+	if h.Method == protocol.ActivityMethod {
+		if open != nil {
+			open.works(string(rawjson.Field(params, "working")) == "true")
+		}
+		return nil
+	}
 	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
-	if open := a.server.sessions[id]; open != nil && open.agent == a {
+	if open != nil {
 		if h.Method == "session/update" {
 			open.note(params)
 		}

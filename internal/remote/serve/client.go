@@ -180,9 +180,7 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	c.starting = true
 	s, hello := c.server, c.hello
 	line = bytes.Clone(line)
-	if c.caps.HearsInPrompts() {
-		line = withCapabilities(line, protocol.Shared(p.ClientCapabilities))
-	}
+	line = withCapabilities(line, protocol.DeclaredByServer(p.ClientCapabilities, c.caps.HearsInPrompts()))
 	h, _ = jsonrpc.ReadHead(line)
 	s.work.Go(func() {
 		a, err := s.start(hello, c)
@@ -272,7 +270,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// remove deletes a session, unless another window has it, or a turn runs in it that no window shows.
+// remove has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
 func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
@@ -280,14 +278,14 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	switch own := open.watcher(c) != nil; {
 	case own && len(open.watchers) == 1:
 		c.forward(open.agent, line, h, open)
-	case own:
+	case len(open.watchers) > 0:
 		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
-	case len(open.watchers) > 0 || open.agent.ending || open.keep:
-		c.forward(c.agent, line, h, nil) // which says so
-	case open.state() != Idle:
-		refuse("deleting session " + open.id + ": a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
+	case open.agent.ending:
+		open.later = append(open.later, c.later(line))
+	case open.working:
+		refuse("deleting session " + open.id + ": something runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
 	default:
-		open.yield(c.later(line))
+		c.forward(open.agent, line, h, open)
 	}
 }
 
@@ -354,7 +352,12 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 	case "session/prompt":
 		if open != nil {
 			open.handOver(c) // the window that is typed in has them
-			open.turnBegan(c, params)
+			open.promptBegan(c, params)
+		}
+	case protocol.SteeringMethod:
+		if open != nil {
+			open.handOver(c)
+			asked.prompt = bytes.Clone(params)
 		}
 	}
 	a.put(append(h.WithID(line, id), '\n'))

@@ -20,7 +20,7 @@ func (o *session) join(c *Client, id []byte, again bool, note string) {
 	}
 	o.answer(c, id)
 	o.sayTo(c, note)
-	if !joined && o.running > 0 {
+	if !joined && o.working {
 		w.misses(o.turnFrom)
 	}
 	if w.missing && w.hears() {
@@ -127,7 +127,7 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 	}
 	after := w.after
 	w.after = nil
-	if current && len(after) > 0 && o.running == 0 {
+	if current && len(after) > 0 && !o.working {
 		o.setApart(w)
 	}
 	for _, prompt := range after {

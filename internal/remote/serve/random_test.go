@@ -105,8 +105,15 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal begins anew
 				w.mu.Unlock()
 				a.answer(m, `{}`)
-			case m.Method == "session/prompt" && w.rng.Intn(2) == 0:
-				a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, m.ID)
+			case m.Method == "session/prompt":
+				session := m.Params["sessionId"].(string)
+				a.works(session, true)
+				if w.rng.Intn(2) == 0 {
+					a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, m.ID)
+				} else {
+					a.say(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m.ID)
+				}
+				a.works(session, false)
 			default:
 				a.answer(m, `{}`)
 			}

@@ -17,7 +17,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	for method, params := range map[string]string{
 		"session/new": `,"cwd":"/w","mcpServers":[]`, "session/list": "", "session/prompt": `,"prompt":[]`, "session/cancel": "", "session/set_mode": `,"modeId":"spec"`,
 		"session/set_model": `,"modelId":"m"`, "session/set_config_option": `,"configId":"c","value":"v"`, "session/fork": `,"cwd":"/w","mcpServers":[]`,
-		"session/close": "", "session/delete": "", "_session/steering": "", "_session/async_task/stop": `,"asyncTaskId":"x"`, "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
+		"session/close": "", "_session/steering": "", "_session/async_task/stop": `,"asyncTaskId":"x"`, "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
 	} {
 		t.Run(method, func(t *testing.T) {
 			inHouse(t, func(t *testing.T, h *house) {
@@ -78,17 +78,16 @@ func TestDeleteSession(t *testing.T) {
 		prompt := one.prompts(a, "s1", "go")
 		one.Gone()
 		remove(two)
-		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
+		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		remove(two)
-		closing := a.next()
-		require.Equal(t, "session/close", closing.Method, "nobody has it, so it is the window's own agent's")
-		a.answer(closing, `{}`)
-		deleting := own.next()
-		require.Equal(t, "session/delete", deleting.Method)
-		own.answer(deleting, `{}`)
+		deleting := a.next()
+		require.Equal(t, "session/delete", deleting.Method, "the agent that has it does it")
+		own.hearsNothing()
+		a.answer(deleting, `{}`)
 		require.Equal(t, []string{"d= {}"}, two.take())
+		require.Empty(t, h.Status().Sessions)
 	})
 }
 

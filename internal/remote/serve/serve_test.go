@@ -101,9 +101,18 @@ func (a *fakeAgent) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// answer answers a request that it heard.
+// answer answers a request that it heard. A session whose prompt has ended rests.
 func (a *fakeAgent) answer(m message, result string) {
 	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
+	if m.Method == "session/prompt" {
+		a.works(m.Params["sessionId"].(string), false)
+	}
+}
+
+// works reports whether a session works, if the agent still runs.
+func (a *fakeAgent) works(session string, working bool) {
+	_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","method":%q,"params":{"sessionId":%q,"working":%v}}`+"\n", protocol.ActivityMethod, session, working)
+	synctest.Wait()
 }
 
 // chunk says something in a session.
@@ -197,7 +206,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		h := &house{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{Knows: "droid", Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{Knows: "droid", Activity: true, Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
 			start: func(hello Hello, stderr io.Writer) (process, error) {
 				if h.fail != nil {
@@ -254,6 +263,7 @@ func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
 	m := a.next()
 	require.Equal(c.t, "session/prompt", m.Method)
+	a.works(session, true)
 	return m
 }
 

@@ -31,8 +31,8 @@ type session struct {
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	running     int   // prompts that have no answer
-	turnFrom    int64 // the bytes of the journal before the first of these
+	working     bool  // as the agent reports it
+	turnFrom    int64 // the bytes of the journal when it rested last
 	asked       []*question
 	since       time.Time
 	was         string // its state since then
@@ -121,12 +121,26 @@ func (o *session) info() SessionInfo {
 
 func (o *session) state() string {
 	switch {
+	case !o.working:
+		return Idle
 	case slices.ContainsFunc(o.asked, (*question).forPeople):
 		return Asks
-	case o.running > 0:
-		return Running
 	}
-	return Idle
+	return Running
+}
+
+// works takes the agent's report whether the session works.
+func (o *session) works(working bool) {
+	o.working = working
+	o.rests()
+	o.update()
+}
+
+// rests notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
+func (o *session) rests() {
+	if !o.working {
+		o.turnFrom = o.journal.put
+	}
 }
 
 // update notes since when the session does what it does.
@@ -140,7 +154,7 @@ func (o *session) update() {
 // beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
 func (o *session) beginAnew() {
 	o.server.removeJournal(o.journal)
-	o.journal, o.partial = o.server.newJournal(), false
+	o.journal, o.partial, o.turnFrom = o.server.newJournal(), false, 0
 	for _, w := range o.watchers {
 		w.lost = w.lost || w.missing
 		w.missing = false
@@ -279,16 +293,20 @@ func (o *session) opened() json.RawMessage {
 	return line
 }
 
-// turnBegan shows a client's prompt to the others, as agents show it when they load a session.
-func (o *session) turnBegan(c *Client, params []byte) {
-	if o.running == 0 {
-		o.turnFrom = o.journal.put
-	}
-	o.running++
+// promptBegan notes a client's prompt.
+func (o *session) promptBegan(c *Client, params []byte) {
 	if w := o.watcher(c); w != nil {
 		w.prompts++
 	}
-	o.update()
+	if !o.server.Agent.Activity {
+		o.works(true)
+	}
+	o.showPrompt(c, params)
+	o.offer() // it may hear now
+}
+
+// showPrompt shows a client's prompt to the others, as agents show it when they load a session.
+func (o *session) showPrompt(c *Client, params []byte) {
 	var p struct{ Prompt []json.RawMessage }
 	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
 	id := uuid.NewString()
@@ -300,16 +318,16 @@ func (o *session) turnBegan(c *Client, params []byte) {
 			Meta          map[string]any  `json:"_meta"`
 		}{"user_message_chunk", id, block, map[string]any{"droid-acp": map[string]string{"client": c.shownName()}}})
 	}
-	o.offer() // it may hear now
 }
 
-// turnEnded tells those how it ended who have not asked.
-func (o *session) turnEnded(c *call, line, result []byte) {
-	o.running--
+// promptEnded tells those how it ended who have not asked.
+func (o *session) promptEnded(c *call, line, result []byte) {
 	if w := o.watcher(c.client); w != nil && w.prompts > 0 {
 		w.prompts--
 	}
-	o.update()
+	if !o.server.Agent.Activity {
+		o.works(o.agent.prompted(o))
+	}
 	meta := map[string]any{}
 	if result != nil {
 		meta["stopReason"] = textAt(result, "stopReason")

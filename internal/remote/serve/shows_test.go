@@ -158,6 +158,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 		watching.take()
 		one.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"look\nhere"},{"type":"image","data":"","mimeType":"image/png"}]}}`)
 		prompt := a.next()
+		a.works("s1", true)
 		watching.mu.Lock()
 		require.Contains(t, watching.heard[0], `"_meta":{"droid-acp":{"client":"Zed"}}`)
 		watching.mu.Unlock()
