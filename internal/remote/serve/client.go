@@ -296,9 +296,9 @@ func (c *Client) later(line []byte) func() {
 	return func() { c.receive(line, h) }
 }
 
-// reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
-// client's own agent's from now on, which knows what this client shows; any other one the client joins, or has its
-// agent load anew where it asks for another directory or other servers.
+// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. That loads it anew where the
+// session rests and the client wants it in another directory or with more servers; or, where nobody else has it, loads it once more, or the
+// journal lacks some of it.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	again, wants := c.later(line), wantsOf(paramsOf(line, h))
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
@@ -312,14 +312,12 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		open.later = append(open.later, again)
 	case c.hello.WatchOnly:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
-	case open.state() != Idle && (moves || lacks != nil && !alone):
+	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case open.state() == Idle && (alone && open.agent == c.agent || (!alone || open.keep) && (moves || lacks != nil)):
+	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load")):
 		c.forward(open.agent, line, h, open)
-	case open.state() != Idle, !alone, open.keep:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
 	default:
-		open.yield(again)
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
 	}
 }
 

@@ -333,25 +333,21 @@ func TestTurnOutlivesItsClient(t *testing.T) {
 	})
 }
 
-// A session that rests is closed by the agent of a client that has gone, and loaded by that of the next.
-func TestRestingSessionMoves(t *testing.T) {
+// A session that rests stays in the agent of a client that has gone, and the next one joins it there.
+func TestRestingSessionStays(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.chunk("s1", "before")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		c.Gone()
 		again, own := h.client("agent-shell", everything)
 		again.load("s1")
-		closing := a.next()
-		require.Equal(t, "session/close", closing.Method)
 		own.hearsNothing()
-		a.answer(closing, `{}`)
-		loading := own.next()
-		require.Equal(t, "session/load", loading.Method)
-		synctest.Wait()
-		<-a.exited // nobody needs it
-		own.chunk("s1", "before")
-		own.answer(loading, `{}`)
-		require.Equal(t, []string{"agent: before", `l= {}`}, again.take())
+		a.hearsNothing()
+		require.Equal(t, []string{"user: go", "agent: before", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`, `l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, again.take())
+		again.prompts(a, "s1", "more")
 	})
 }
 

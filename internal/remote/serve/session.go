@@ -24,9 +24,8 @@ type session struct {
 	journal     *journal
 	watchers    []*watcher // in the order in which they came
 	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
-	changing    bool       // an agent opens it for the first time, or closes it for another one
+	changing    bool       // its agent opens it for the first time
 	later       []func()   // what waits for that
-	keep        bool       // its agent does not close it
 	partial     bool       // the journal begins after the conversation did
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none

@@ -90,15 +90,3 @@ func (o *session) goesOn(c *call) {
 		o.say("\n\n"+c.client.shownName()+" has opened this session with "+theServers(lacks, markdown.Code)+".\n\n", c.client)
 	}
 }
-
-// yield has the session's agent close it, so that another one can have it; then what waits for that goes on.
-func (o *session) yield(then func()) {
-	o.changing = true
-	o.later = append(o.later, then)
-	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
-		if err != nil { // it stays where it is
-			o.keep = true
-			o.changed()
-		}
-	})
-}
