@@ -55,7 +55,7 @@ func (c *call) attach(path string, session serve.SessionInfo) error {
 	if err != nil {
 		return err
 	}
-	hello.Env = append(hello.Env, "DROID_ACP_SPARE=none") // its own agent starts no droid
+	hello.Joins = true
 	options := smoke.AttachOptions{Session: session.ID, CWD: session.Directory, Colour: colours(c.stdout)}
 	if onTerminal(c.stdin) && !c.values.Bool("watch-only") {
 		options.Typed = c.stdin

@@ -32,6 +32,7 @@ func TestWorkWithoutAPrompt(t *testing.T) {
 		require.Equal(t, Idle, h.Status().Sessions[0].State)
 		two.Gone()
 		time.Sleep(5 * time.Minute)
+		a.closes("s1")
 		<-a.exited
 	})
 }

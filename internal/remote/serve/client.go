@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
@@ -19,20 +20,16 @@ import (
 // Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
 // lock guards it.
 type Client struct {
-	server   *Server
-	out      Outlet
-	options  ClientOptions
-	hello    Hello
+	server  *Server
+	out     Outlet
+	options ClientOptions
+	kind
 	name     string
-	caps     protocol.ClientCapabilities
-	agent    *agent // its own; nil before initialize
-	starting bool
-	early    [][]byte // what it said while its agent started
+	declared json.RawMessage // the params of initialize, as an agent gets them; nil before
+	agent    *agent          // in which it opens sessions; nil before the first
+	look     *agent          // which answers what is about no open session; nil before
 	gone     bool
 }
-
-// maxEarly is how many messages of a client are kept while its agent starts.
-const maxEarly = 1000
 
 // Receive takes one message of the client, whose memory it does not keep.
 func (c *Client) Receive(message []byte) {
@@ -40,9 +37,14 @@ func (c *Client) Receive(message []byte) {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
 	h, refusal := headOf(message)
+	var program fileID
+	if opens(h.Method) {
+		program = idOf(c.hello.Program)
+	}
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.program = program
 	if refusal != nil {
 		c.refuse(nil, refusal)
 		return
@@ -66,21 +68,15 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
-	case h.Method == HelloMethod && c.agent == nil:
+	case h.Method == HelloMethod && c.declared == nil:
 		c.greet(paramsOf(line, h))
-	case c.starting:
-		if len(c.early) == maxEarly {
-			c.out.Close("it sent too much before its agent had started")
-			return
-		}
-		c.early = append(c.early, bytes.Clone(line))
 	case h.Method == "":
 		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			q.answer(c, line, h)
 		}
-	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
+	case h.Method == "initialize" && c.declared == nil && h.ID != nil:
 		c.initialize(line, h)
-	case c.agent == nil:
+	case c.declared == nil:
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
@@ -101,17 +97,20 @@ func (c *Client) leave() {
 		return
 	}
 	s := c.server
-	c.gone, c.early = true, nil
+	c.gone = true
 	delete(s.clients, c)
 	for _, open := range s.sessions {
 		open.detach(c)
 	}
 	s.loadsEnd(c)
+	for _, q := range s.questions {
+		q.without(c)
+	}
+	if c.look != nil {
+		c.look.end()
+	}
 	if a := c.agent; a != nil {
-		a.owner = nil
-		for _, q := range s.questions {
-			q.without(c)
-		}
+		a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
 		a.rest()
 	}
 	s.change()
@@ -171,62 +170,66 @@ func (c *Client) greet(params []byte) {
 	c.hello = h
 }
 
-// initialize starts the client's agent, and passes the request on to it.
+// initialize notes what the client declares.
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
-	var p struct{ ClientCapabilities, ClientInfo json.RawMessage }
-	_ = json.Unmarshal(paramsOf(line, h), &p) // the agent says what is wrong with it
-	c.caps = c.server.Agent.Meet(p.ClientCapabilities, p.ClientInfo)
-	c.name = cmp.Or(textAt(p.ClientInfo, "title"), textAt(p.ClientInfo, "name"))
-	c.starting = true
-	s, hello := c.server, c.hello
-	line = bytes.Clone(line)
-	line = withCapabilities(line, protocol.DeclaredByServer(p.ClientCapabilities, c.caps.HearsInPrompts()))
-	h, _ = jsonrpc.ReadHead(line)
-	s.work.Go(func() {
-		a, err := s.start(hello, c)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		c.starting = false
-		if err != nil {
-			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
-			c.early = nil
-			return
-		}
-		c.agent, a.shows = a, c.caps.ClientTraits
-		if c.gone {
-			a.rest()
-			return
-		}
-		a.owner = c
-		early := c.early
-		c.early = nil
-		c.receiveAll(append([][]byte{line}, early...))
-	})
-}
-
-// withCapabilities is a request initialize with other clientCapabilities.
-func withCapabilities(line, capabilities []byte) []byte {
-	request := protocol.Fields(line)
-	params := protocol.Fields(request["params"])
+	params := protocol.Fields(paramsOf(line, h))
+	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
+	c.can = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientTraits)
+	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
-		return line // the agent says what is wrong with it
+		params = map[string]json.RawMessage{} // the agent says what is wrong with it
 	}
-	params["clientCapabilities"] = capabilities
-	request["params"], _ = json.Marshal(params) // what was decoded encodes
-	line, _ = json.Marshal(request)
-	return line
-}
-
-// receiveAll takes what was said while the agent started. The first is initialize.
-func (c *Client) receiveAll(lines [][]byte) {
-	for i, line := range lines {
-		h, _ := jsonrpc.ReadHead(line)
-		if i == 0 {
-			c.forward(c.agent, line, h, nil)
-		} else {
-			c.receive(line, h)
+	params["clientCapabilities"] = protocol.DeclaredByServer(params["clientCapabilities"], c.caps.HearsInPrompts())
+	c.declared, _ = json.Marshal(params) // what was decoded encodes
+	c.look = c.server.startAgent(c, true)
+	c.forward(c.look, line, h, nil).done = func(_ []byte, err error) {
+		if err != nil {
+			c.declared = nil // it may try again
 		}
 	}
+}
+
+// forwardToLook has a request answered that is about no session which the client has open.
+func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
+	if h.ID == nil {
+		return // it has no effect
+	}
+	if c.look == nil || c.look.ending {
+		c.look = c.server.startAgent(c, true)
+		c.look.initialize(c)
+	}
+	c.forward(c.look, line, h, nil)
+}
+
+// opener is the agent in which the client opens sessions: one for clients that are alike.
+func (c *Client) opener() *agent {
+	if c.agent != nil && !c.agent.ending && c.agent.program == c.program {
+		return c.agent
+	}
+	if before := c.agent; before != nil {
+		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
+		before.rest()
+	}
+	for a := range c.server.agents {
+		if !a.looks && !a.ending && a.isLike(c.kind) {
+			c.agent = a
+			a.clients = append(a.clients, c)
+			return a
+		}
+	}
+	c.agent = c.server.startAgent(c, false)
+	c.agent.initialize(c)
+	return c.agent
+}
+
+// initialize makes what a client declares known to the agent.
+func (a *agent) initialize(c *Client) {
+	a.ask("initialize", c.declared, func(_ []byte, err error) {
+		if err != nil {
+			a.server.Log.Warn("an agent takes no clients", zap.Error(err))
+			a.end()
+		}
+	})
 }
 
 // cancel passes on that the client wants no answer any more.
@@ -241,18 +244,25 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// pass gives a request or a notification to the agent that has its session for this client, or else to the
-// client's own, to which it is one that another agent may have open.
+// pass gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
+// opened is answered as by an agent in which it is not open.
 func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.server.sessions[id]
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
+	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
 	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case open == nil:
+	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
+		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case needsAgent:
+		c.forward(c.opener(), line, h, nil)
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method == "session/list": // it knows more of those that it has
 		c.forward(c.agent, line, h, nil)
+	case open == nil:
+		c.forwardToLook(line, h)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.watcher(c) == nil:
@@ -260,12 +270,13 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case h.Method == "session/delete" && h.ID != nil:
 		c.remove(open, line, h)
 	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
-		c.forward(c.agent, line, h, nil)
+		c.forwardToLook(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, c.later(line)):
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
+		open.used = open.used || !leaves
 		c.forward(open.agent, line, h, open)
 	}
 }
@@ -278,7 +289,7 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	switch own := open.watcher(c) != nil; {
 	case own && len(open.watchers) == 1:
 		c.forward(open.agent, line, h, open)
-	case len(open.watchers) > 0:
+	case len(open.watchers) > 0 || open.loader != nil:
 		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
 	case open.agent.ending:
 		open.later = append(open.later, c.later(line))
@@ -321,18 +332,18 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// forward passes a message on to an agent. Of a request the answer comes back.
-func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
+// forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
+func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *call {
 	if h.ID == nil {
 		a.put(append(bytes.Clone(line), '\n'))
-		return
-	}
-	if a.ending {
-		c.refuse(h.ID, agentEnded("it was ended"))
-		return
+		return nil
 	}
 	id, params := c.server.newID(), paramsOf(line, h)
 	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
+	if a.ending {
+		c.refuse(h.ID, agentEnded("it was ended"))
+		return asked
+	}
 	a.calls[id] = asked
 	switch h.Method {
 	case "session/new", "session/fork":
@@ -359,6 +370,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 		}
 	}
 	a.put(append(h.WithID(line, id), '\n'))
+	return asked
 }
 
 // paramsOf are the params of a message, nil for none. They are a part of its line.

@@ -167,7 +167,7 @@ func TestAnyOrder(t *testing.T) {
 			time.Sleep(2 * time.Hour) // what nobody answers is given up
 			for range 4 {
 				synctest.Wait()
-				for _, agent := range h.agents() {
+				for _, agent := range h.all() {
 					w.settle(agent)
 				}
 				for _, a := range w.clients {
@@ -175,7 +175,7 @@ func TestAnyOrder(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			for _, agent := range h.agents() {
+			for _, agent := range h.all() {
 				w.settle(agent)
 			}
 			for _, a := range w.clients {
@@ -197,7 +197,7 @@ func TestAnyOrder(t *testing.T) {
 					require.True(t, slices.IsSortedFunc(texts, func(x, y string) int { return number(x) - number(y) }), "seed %d: %s: %v", seed, session, texts)
 				}
 			}
-			for _, agent := range h.agents() {
+			for _, agent := range h.all() {
 				select {
 				case <-agent.exited: // it waits for nothing
 					maps.DeleteFunc(w.asked, func(key any, _ string) bool { return strings.HasPrefix(key.(string), fmt.Sprintf("%p ", agent)) })
@@ -288,7 +288,7 @@ func (w *world) step(sessions []string) {
 		}
 	default:
 		synctest.Wait()
-		for _, agent := range w.agents() {
+		for _, agent := range w.all() {
 			w.acts(agent, sessions)
 		}
 	}

@@ -24,14 +24,16 @@ type session struct {
 	journal     *journal
 	watchers    []*watcher // in the order in which they came
 	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
-	changing    bool       // its agent opens it for the first time
+	changing    bool       // its agent opens it for the first time, or closes it
 	later       []func()   // what waits for that
 	partial     bool       // the journal begins after the conversation did
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	working     bool  // as the agent reports it
-	turnFrom    int64 // the bytes of the journal when it rested last
+	used        bool        // something was done in it since it was opened
+	idle        *time.Timer // closes it; nil while it is needed
+	working     bool        // as the agent reports it
+	turnFrom    int64       // the bytes of the journal when it rested last
 	asked       []*question
 	since       time.Time
 	was         string // its state since then
@@ -90,6 +92,9 @@ func (o *session) end() {
 		q.giveUp()
 	}
 	o.watchers = nil
+	if o.idle != nil {
+		o.idle.Stop()
+	}
 	o.server.removeJournal(o.journal)
 	o.agent.rest()
 	o.changed()
@@ -106,7 +111,7 @@ func (o *session) changed() {
 }
 
 func (o *session) info() SessionInfo {
-	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.proc.ID()}
+	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.pid()}
 	for _, w := range o.watchers {
 		info.Clients = append(info.Clients, w.client.called())
 	}
@@ -130,13 +135,13 @@ func (o *session) state() string {
 
 // works takes the agent's report whether the session works.
 func (o *session) works(working bool) {
-	o.working = working
-	o.rests()
+	o.working, o.used = working, o.used || working
+	o.markTurn()
 	o.update()
 }
 
-// rests notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
-func (o *session) rests() {
+// markTurn notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
+func (o *session) markTurn() {
 	if !o.working {
 		o.turnFrom = o.journal.put
 	}
@@ -147,7 +152,46 @@ func (o *session) update() {
 	if now := o.state(); now != o.was {
 		o.was, o.since = now, time.Now()
 	}
-	o.agent.rest()
+	o.rest()
+}
+
+// rest closes the session after a while in which it rests and no client has it, or at once where nothing was done in it. The caller
+// calls it whenever that may have begun or ended.
+func (o *session) rest() {
+	if o.server.sessions[o.id] != o {
+		return
+	}
+	needed := o.working || len(o.watchers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.asked(o)
+	switch {
+	case needed && o.idle != nil:
+		o.idle.Stop()
+		o.idle = nil
+	case needed, o.idle != nil:
+	case !o.used:
+		o.close()
+	default:
+		var idle *time.Timer
+		idle = time.AfterFunc(o.server.KeepIdle, func() {
+			o.server.mu.Lock()
+			defer o.server.mu.Unlock()
+			if o.idle == idle {
+				o.server.Log.Info("a session that nobody needs is closed", zap.String("session", o.id))
+				o.close()
+			}
+		})
+		o.idle = idle
+	}
+}
+
+// close has the agent close the session. Who opens it meanwhile waits for that.
+func (o *session) close() {
+	o.changing = true
+	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
+		if err != nil {
+			o.server.Log.Warn("a session is not closed", zap.String("session", o.id), zap.Error(err))
+			o.changed()
+		}
+	})
 }
 
 // beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
@@ -174,7 +218,7 @@ func (o *session) attach(c *Client) *watcher {
 		w = &watcher{client: c}
 		o.watchers = append(o.watchers, w)
 	}
-	o.agent.rest()
+	o.rest()
 	return w
 }
 
@@ -184,7 +228,7 @@ func (o *session) detach(c *Client) {
 	for _, q := range slices.Clone(o.asked) {
 		q.without(c)
 	}
-	o.agent.rest()
+	o.rest()
 }
 
 // tellBut shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
