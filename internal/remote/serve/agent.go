@@ -296,8 +296,8 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 		result = value(line[h.Result:])
 	}
 	a.took(c, line, result)
-	if c.client != nil && !c.client.gone {
-		c.client.send(h.WithID(line, string(c.id)))
+	if c.client != nil {
+		a.answer(c, line, h, result)
 	}
 	if c.done != nil {
 		var err error
@@ -310,6 +310,18 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 		c.session.rest()
 	}
 	a.rest()
+}
+
+// answer passes an answer on to the client that waits for it.
+func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
+	if c.client.can != a.can && !c.client.caps.BooleanOptions {
+		if fields := protocol.Fields(result); fields["configOptions"] != nil {
+			fields["configOptions"] = withoutSwitches(fields["configOptions"])
+			c.client.put(jsonrpc.EncodeResult(c.id, fields))
+			return
+		}
+	}
+	c.client.send(h.WithID(line, string(c.id)))
 }
 
 // asked reports whether a request about a session has no answer.

@@ -25,9 +25,10 @@ type Client struct {
 	options ClientOptions
 	kind
 	name     string
-	declared json.RawMessage // the params of initialize, as an agent gets them; nil before
-	agent    *agent          // in which it opens sessions; nil before the first
-	look     *agent          // which answers what is about no open session; nil before
+	declared json.RawMessage   // the params of initialize, as an agent gets them; nil before
+	agent    *agent            // in which it opens sessions; nil before the first
+	look     *agent            // which answers what is about no open session; nil before
+	outputs  map[string]string // ends of what commands wrote, see withoutTerminal
 	gone     bool
 }
 
@@ -133,7 +134,7 @@ func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "anothe
 
 // send sends the client a message without a line's end, which nobody changes any more.
 func (c *Client) send(message []byte) {
-	if !c.gone {
+	if !c.gone && message != nil {
 		c.out.Send(message)
 	}
 }

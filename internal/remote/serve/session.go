@@ -238,7 +238,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(message)
+			o.loader.send(o.fit(o.loader, message))
 		}
 		return
 	}
@@ -250,7 +250,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		case !w.hears() && inTurns(message):
 			w.misses(from)
 		default:
-			w.client.send(w.client.asShown(message))
+			w.client.send(w.client.asShown(o.fit(w.client, message)))
 		}
 	}
 }
@@ -314,7 +314,7 @@ func (o *session) optionSet(c *Client, result []byte) {
 
 // opened is the answer to a client that joins: as the agent gave it when the session was opened, with
 // what has changed since.
-func (o *session) opened() json.RawMessage {
+func (o *session) opened(c *Client) json.RawMessage {
 	result := protocol.Fields(o.result)
 	if result == nil {
 		result = map[string]json.RawMessage{}
@@ -331,6 +331,9 @@ func (o *session) opened() json.RawMessage {
 	}
 	if o.options != nil {
 		result["configOptions"] = o.options
+	}
+	if options := result["configOptions"]; options != nil && !c.caps.BooleanOptions {
+		result["configOptions"] = withoutSwitches(options)
 	}
 	line, _ := json.Marshal(result)
 	return line
