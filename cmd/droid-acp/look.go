@@ -64,3 +64,32 @@ func settingsOf(h serve.Hello) (values flags.Values, getenv func(string) string,
 	}
 	return values, getenv, values.ReadEnvironment(agentNames(), getenv)
 }
+
+// trustOrder are the values of --trust, the strictest first.
+var trustOrder = []string{"never", "ask", "always"}
+
+// compare is serve.Options.Compare.
+func compare(has, joiner serve.Hello) (stricter string, settings []string) {
+	here, _, err := settingsOf(has)
+	if err != nil {
+		return "", nil // it runs, so they were read
+	}
+	there, _, err := settingsOf(joiner)
+	if err != nil {
+		return "settings that can be read (" + err.Error() + ")", nil
+	}
+	trusts := func(v flags.Values) int { return slices.Index(trustOrder, v.String(flags.Trust)) }
+	switch {
+	case trusts(there) < trusts(here):
+		return "`--trust " + there.String(flags.Trust) + "`", nil
+	case here.Bool(flags.Shell) && !there.Bool(flags.Shell):
+		return "`--shell=false`", nil
+	}
+	for _, name := range agentNames() {
+		byFlag := !strings.HasPrefix(here.Source(name), "$") && !strings.HasPrefix(there.Source(name), "$") // else the variable differs
+		if byFlag && here.String(name) != there.String(name) {
+			settings = append(settings, "`--"+name+"`")
+		}
+	}
+	return "", settings
+}

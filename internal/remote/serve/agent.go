@@ -125,6 +125,7 @@ type call struct {
 	session *session // that it is about, if it was open when it was asked
 	wants   wants    // where it opens one
 	prompt  []byte   // the params of a steering message
+	note    string   // for the client alone, where it joins a session
 	done    func(result []byte, err error)
 }
 
@@ -436,6 +437,7 @@ func (a *agent) opened(c *call, result []byte) {
 	if c.client != nil && !c.client.gone {
 		w := open.attach(c.client)
 		w.lost = w.lost && c.method != "session/load" // that has told it all
+		open.sayTo(c.client, c.note)
 	}
 	open.changed()
 }

@@ -38,7 +38,7 @@ func (c *Client) Receive(message []byte) {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
 	h, refusal := headOf(message)
-	var program fileID
+	program := c.program
 	if opens(h.Method) {
 		program = idOf(c.hello.Program)
 	}
@@ -319,17 +319,20 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	if lacks != nil {
 		note = "\n\nThe turn that runs here does not have " + theServers(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
 	}
+	refusal, differs := c.differs(open)
 	switch {
 	case open.changing, open.loader != nil, open.agent.ending:
 		open.later = append(open.later, again)
+	case refusal != nil:
+		c.refuse(h.ID, refusal)
 	case c.hello.WatchOnly:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
 	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load")):
-		c.forward(open.agent, line, h, open)
+		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", differs+note)
 	}
 }
 

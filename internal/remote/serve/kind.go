@@ -2,10 +2,14 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
 )
 
 // kind is what decides whether a client shares an agent: how that is started, and what the client declares.
@@ -56,4 +60,41 @@ func canonical(raw json.RawMessage) string {
 	}
 	text, _ := json.Marshal(v) // what was decoded encodes
 	return string(text)
+}
+
+// mostNames is how many names of variables a note has.
+const mostNames = 5
+
+// differs compares a client that joins a session with the one for which its agent was started. A client whose own agent would let less run is
+// refused; any other one is told what it does not get.
+func (c *Client) differs(o *session) (refusal *jsonrpc.Error, note string) {
+	has := o.agent.kind
+	if c.hello.Joins || c.hello.WatchOnly || o.watcher(c) != nil || has.isLike(c.kind) {
+		return nil, ""
+	}
+	var settings []string
+	if compare := c.server.Compare; compare != nil {
+		var stricter string
+		if stricter, settings = compare(has.hello, c.hello); stricter != "" {
+			return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: its agent was not started with "+stricter+", as this window's would be; "+
+				"close the session in each window, or end it by "+c.server.Command("stop", o.id)+", then open it here"), ""
+		}
+	}
+	if has.hello.Program != c.hello.Program || has.program != c.program {
+		settings = append(settings, "another version of the program")
+	}
+	variables := differing(has.hello.Env, c.hello.Env)
+	for i, name := range variables {
+		if i == mostNames {
+			settings = append(settings, fmt.Sprintf("%d more variables", len(variables)-i))
+			break
+		}
+		settings = append(settings, markdown.Code("$"+visible.Line(name)))
+	}
+	settings = append(settings, c.caps.Beyond(has.caps)...)
+	if len(settings) == 0 {
+		return nil, ""
+	}
+	return nil, "\n\nThe agent of this session was started otherwise, and does not use of this window: " + strings.Join(settings, ", ") +
+		". To change that, close the session in each window, then open it here.\n\n"
 }

@@ -118,6 +118,10 @@ type Options struct {
 	// and returns when in has ended. nil has the agent itself do that.
 	Look func(h Hello, in io.Reader, out io.Writer) error
 
+	// Compare says how an agent that joiner starts differs from one that has starts: by which setting it lets less run without a question, "" for
+	// none, and in which settings, variables of these included, as a user names them. nil says nothing.
+	Compare func(has, joiner Hello) (stricter string, settings []string)
+
 	journalSize int64 // 0 is journalSize
 	maxLine     int   // 0 is relay.MaxLine
 	start       func(h Hello, stderr io.Writer) (process, error)

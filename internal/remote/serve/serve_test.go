@@ -399,7 +399,7 @@ func TestRestingSessionStays(t *testing.T) {
 		a.chunk("s1", "before")
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		c.Gone()
-		again, own := h.client("agent-shell", everything)
+		again, own := h.client("agent-shell", "{}")
 		again.load("s1")
 		own.hearsNothing()
 		a.hearsNothing()
@@ -606,7 +606,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 func TestTwoLoadsAtOnce(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		one, a := h.client("Zed", everything)
-		two, b := h.client("agent-shell", everything)
+		two, b := h.client("agent-shell", "{}")
 		one.load("s1")
 		loading := a.next()
 		two.load("s1")

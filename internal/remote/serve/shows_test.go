@@ -149,7 +149,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
-		two, _ := h.client("agent-shell", everything)
+		two, _ := h.client("agent-shell", "{}")
 		two.load("s1")
 		two.take()
 		watching, _ := h.client("Zed", everything)
@@ -162,7 +162,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 		require.Contains(t, watching.heard[0], `"_meta":{"droid-acp":{"client":"Zed"}}`)
 		watching.mu.Unlock()
 		require.Equal(t, []string{"agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, two.take())
-		three, _ := h.client("agent-shell", everything)
+		three, _ := h.client("agent-shell", "{}")
 		three.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		require.Equal(t, []string{`r= {"modes":{"currentModeId":"off","availableModes":[]}}`, "agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, three.take())
 		three.load("s1")
