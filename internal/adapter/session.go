@@ -27,6 +27,7 @@ import (
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
+	"droid-acp/internal/workspace/trust"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -56,8 +57,9 @@ type Session struct {
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 	shown      shownProject
-	looks      int         // that are wanted in this turn, see lookInTurn
-	loading    loadingMark // does so from before droid loads it until it is locked
+	declined   trust.Declined // of its project: the user is not asked again
+	looks      int            // that are wanted in this turn, see lookInTurn
+	loading    loadingMark    // does so from before droid loads it until it is locked
 	activity   activity
 }
 

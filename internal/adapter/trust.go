@@ -130,6 +130,7 @@ func projectChanges() *acp.RequestError {
 func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *droid.Client, project trust.Project, facts trust.Facts, err error) {
 	cwd := s.cwd
 	s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd) })
+	project.Asks = project.Asks && !s.declined.Has(project)
 	if client = s.proc.Client(); client != nil {
 		facts = project.Facts(client.Given(), client.Without() == nil, client.Takes)
 	}
@@ -192,14 +193,14 @@ const notTrusted = "Not trusted: /trust yes lets it run"
 func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (answered, yes bool) {
 	s := p.s
 	decline := func(why string) {
-		s.agent.cfg.Trust.Decline(project)
+		s.declined.Add(project)
 		if why != "" {
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
 	switch {
 	case !s.show.AsksTrust():
-		s.agent.cfg.Trust.Decline(project)
+		s.declined.Add(project)
 		return true, false // tellLeftOut says what to type
 	case len(project.Items) > trust.MostAsked:
 		decline(fmt.Sprintf("The project brings %d things that would run, too many to ask about.", len(project.Items)))
