@@ -490,7 +490,7 @@ func (a *agent) ended(e *jsonrpc.Error) {
 		}
 	}
 	for _, c := range a.clients {
-		if !a.looks && a.proc != nil {
+		if !expected && !a.looks && a.proc != nil {
 			c.out.Close(e.Message)
 		}
 	}
