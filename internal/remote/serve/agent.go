@@ -534,19 +534,9 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 		return open.full()
 	}
 	for _, c := range a.clients {
-		if id == "" || a.opensFor(c) {
+		if id == "" { // else of a session that was closed meanwhile, or that no answer has opened
 			c.send(own[:len(line):len(line)])
 		}
 	}
 	return nil
-}
-
-// opensFor reports whether a client waits for a new session, of which an agent may speak before it answers.
-func (a *agent) opensFor(c *Client) bool {
-	for _, asked := range a.calls {
-		if asked.client == c && (asked.method == "session/new" || asked.method == "session/fork") {
-			return true
-		}
-	}
-	return false
 }

@@ -80,6 +80,25 @@ func TestWhoSharesAnAgent(t *testing.T) {
 	})
 }
 
+// Clients that share an agent are told nothing of each other's sessions, such as what it says of one that was closed meanwhile; what is about
+// none is for all of them.
+func TestWhatSharedAgentSays(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Zed", everything)
+		two.begins()
+		asked := a.next()
+		one.Gone()
+		a.closes("s1")
+		a.chunk("s1", "late")
+		a.answer(asked, `{"sessionId":"s2"}`)
+		require.Equal(t, []string{`n= {"sessionId":"s2"}`}, two.take())
+		a.say(`{"jsonrpc":"2.0","method":"auth/status","params":{}}`)
+		require.Equal(t, []string{"<nil>? auth/status"}, two.take())
+	})
+}
+
 // Whoever leaves takes nothing along, and nothing stays behind: neither who looks nor who opens a session and does nothing in it.
 func TestLooksCostNothing(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
