@@ -181,3 +181,87 @@ func TestWhoLooksLeavesNothing(t *testing.T) {
 		require.Eventually(t, func() bool { return agents() == 0 && len(h.droidIDs(t)) == 0 }, turnLimit, 100*time.Millisecond, "agents or droids are left")
 	})
 }
+
+// What becomes of a session when droid, its agent or the server is killed, whatever it does: who is there is told, nothing stays behind, and the
+// session opens again.
+func TestKilledUnderASession(t *testing.T) {
+	begin := func(h home, s session, state string) (ran string, asked *turn) {
+		switch state {
+		case "prompt":
+			turn := s.prompt("long")
+			return "sleep 5", &turn
+		case "steered":
+			s.steers("long")
+			return "sleep 5", nil
+		case "background":
+			s.say("serve")
+			return "sleep 292", nil
+		case "question":
+			s.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "normal"}, nil)
+			s.onPermission(noAnswer)
+			turn := s.prompt("long")
+			turn.await("a question", turn.from, turnLimit, isPermission)
+			return "", &turn
+		}
+		return "", nil
+	}
+	ends := map[string]string{"droid": "droid was ended by signal", "agent": "The agent of this session has ended", "server": "The server that keeps this session has ended"}
+	for victim, why := range ends {
+		for _, state := range []string{"resting", "prompt", "steered", "background", "question"} {
+			t.Run(victim+"/"+state, func(t *testing.T) {
+				t.Parallel()
+				model := newModel(t)
+				long(model)
+				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 292")}}, modelserver.Step{Text: "It runs."})
+				h := newHome(t, latestDroid, model.URL()).keeps(t)
+				s := startKept(t, h, "--mode", "auto-high").onPermission(allowOnce).open(h)
+				require.Equal(t, "still", s.promptStill(model))
+				ran, asked := begin(h, s, state)
+				if ran != "" {
+					h.awaitProcess(t, ran)
+				}
+				pid := h.keptProcess(t, victim)
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+				if asked != nil {
+					end := asked.end(turnLimit)
+					require.NotNil(t, end.Err)
+					require.Contains(t, end.Err.Message, why)
+				}
+				next := s
+				if victim != "droid" {
+					<-s.exited
+					require.Contains(t, s.stderr.String(), why, "the editor's process says why it ends")
+					h.awaitNone(t, 30*time.Second, func(p process) bool {
+						return p.pid != pid && (p.droid || ran != "" && strings.HasPrefix(p.command, ran))
+					})
+					next = session{startKept(t, h, "--mode", "auto-high").initialize(), s.id}
+					next.mustCall("session/load", h.params(s.id), nil)
+				} else if state != "resting" && asked == nil {
+					told := map[string]string{"steered": why, "background": "ran in the background was ended"}[state]
+					require.Eventually(t, func() bool { return strings.Contains(s.text(0), told) }, turnLimit, 50*time.Millisecond)
+				}
+				require.Contains(t, next.promptStill(model), "still")
+			})
+		}
+	}
+}
+
+// keptProcess is the process id of the home's only droid, its agent or its server.
+func (h home) keptProcess(t *testing.T, which string) int {
+	t.Helper()
+	if which == "droid" {
+		text, _ := h.keeper(t, "ps", "--json")
+		require.Contains(t, text, `"agent":`)
+		return h.droidIDs(t)[0]
+	}
+	text, _ := h.keeper(t, "ps", "--json")
+	var status struct {
+		Process  int
+		Sessions []struct{ Agent int }
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &status), text)
+	if which == "server" {
+		return status.Process
+	}
+	return status.Sessions[0].Agent
+}

@@ -148,15 +148,15 @@ func (a *agent) live() {
 		start = s.Options.look
 	}
 	proc, err := start(a.hello, a)
-	s.mu.Lock()
-	a.proc = proc
 	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		a.ended(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.hello.Program, err)))
-	}
-	s.mu.Unlock()
-	if err != nil {
 		return
 	}
+	s.mu.Lock()
+	a.proc = proc
+	s.mu.Unlock()
 	stdin, stdout := proc.Pipes()
 	a.out.To(stdin)
 	go a.out.Run()

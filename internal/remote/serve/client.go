@@ -39,7 +39,7 @@ func (c *Client) Receive(message []byte) {
 	}
 	h, refusal := headOf(message)
 	program := c.program
-	if opens(h.Method) {
+	if opens(h.Method) || h.Method == "initialize" {
 		program = idOf(c.hello.Program)
 	}
 	s := c.server
@@ -226,7 +226,7 @@ func (c *Client) opener() *agent {
 // initialize makes what a client declares known to the agent.
 func (a *agent) initialize(c *Client) {
 	a.ask("initialize", c.declared, func(_ []byte, err error) {
-		if err != nil {
+		if err != nil && !a.ending {
 			a.server.Log.Warn("an agent takes no clients", zap.Error(err))
 			a.end()
 		}
@@ -325,11 +325,11 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		open.later = append(open.later, again)
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
-	case c.hello.WatchOnly:
+	case c.hello.WatchOnly, c.hello.Joins:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load")):
+	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load" && wants.sameServers(open.wants))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", differs+note)

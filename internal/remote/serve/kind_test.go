@@ -69,7 +69,10 @@ func TestWhoSharesAnAgent(t *testing.T) {
 	}
 	inHouse(t, func(t *testing.T, h *house) {
 		one := h.greeted(everything, first)
+		one.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"x"}}`)
+		require.Equal(t, "authenticate", h.agents()[0].next().Method)
 		one.begins()
+		require.Len(t, h.agents(), 1, "who has logged in opens sessions there")
 		old := h.agents()[0]
 		old.answer(old.next(), `{"sessionId":"s1"}`)
 		one.take()

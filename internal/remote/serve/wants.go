@@ -52,6 +52,13 @@ func (w wants) differs(wanted wants) (moves bool, lacks []mcpServer) {
 	return wanted.directory != "" && wanted.directory != w.directory, lacks
 }
 
+// sameServers reports whether both want the same servers: an agent loads the session with those that it is given.
+func (w wants) sameServers(other wants) bool {
+	_, more := w.differs(other)
+	_, fewer := other.differs(w)
+	return more == nil && fewer == nil
+}
+
 // theServers names servers to people, each as named shows it.
 func theServers(servers []mcpServer, named func(string) string) string {
 	names := make([]string, len(servers))
