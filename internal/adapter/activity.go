@@ -8,6 +8,7 @@ import (
 
 // activity is what a server that keeps this agent was last told of a session.
 type activity struct {
+	session string // by its id, as the editor knew it then
 	working bool
 	again   time.Time // when to look again at what ends without an event; zero for never
 }
@@ -37,8 +38,8 @@ func (s *Session) reportActivity() {
 	if quiet {
 		s.activity.again = now.Add(activityPause)
 	}
-	if works != s.activity.working {
-		s.activity.working = works
-		s.agent.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: s.out.Session(), Working: works})
+	if id := s.out.Session(); works != s.activity.working || works && id != s.activity.session {
+		s.activity.session, s.activity.working = id, works
+		s.agent.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: id, Working: works})
 	}
 }

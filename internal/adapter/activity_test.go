@@ -45,6 +45,7 @@ func TestActivity(t *testing.T) {
 		"a prompt": {new(slow).script(), func(e *editor) { e.run("one") }, []string{"true", "end_turn", "false"}},
 		"two prompts": {new(slow).script(), func(e *editor) {
 			first := e.prompt("stream one")
+			time.Sleep(150 * time.Millisecond)
 			e.run("two")
 			e.await(first)
 		}, []string{"true", "end_turn", "end_turn", "false"}},
@@ -60,7 +61,7 @@ func TestActivity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := beginNamed(t, "zed", asServer, playing(row.script, fakedroid.WithVersion(fakedroid.V0225)))
+				e := beginNamed(t, "zed", asServer, playing(row.script, fakedroid.WithVersion(fakedroid.V0225), fakedroid.WithPace(100*time.Millisecond)))
 				row.does(e)
 				time.Sleep(5 * time.Minute)
 				require.Equal(t, row.want, e.activities())

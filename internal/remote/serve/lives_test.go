@@ -19,31 +19,6 @@ type stay struct {
 	prompt *message // that has no answer
 }
 
-var first = Hello{Program: "/p", Env: []string{"A=1"}}
-
-// states are what a session may be doing.
-var states = map[string]func(s *stay){
-	"resting": func(s *stay) {
-		s.agent.answer(s.window.prompts(s.agent, "s1", "go"), `{"stopReason":"end_turn"}`)
-	},
-	"prompt": func(s *stay) { m := s.window.prompts(s.agent, "s1", "go"); s.prompt = &m },
-	"steered": func(s *stay) {
-		s.window.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[]}}`)
-		s.agent.answer(s.agent.next(), `{"outcome":"startedNewTurn"}`)
-		s.agent.works("s1", true)
-	},
-	"own turn": func(s *stay) { s.agent.works("s1", true) },
-	"background": func(s *stay) {
-		m := s.window.prompts(s.agent, "s1", "go")
-		s.agent.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`, m.ID)
-	},
-	"question": func(s *stay) {
-		m := s.window.prompts(s.agent, "s1", "go")
-		s.prompt = &m
-		s.agent.asksPermission("s1")
-	},
-}
-
 // heard is what an agent was told since the last time, by method, with "answer" for an answer.
 func (a *fakeAgent) heard() string {
 	synctest.Wait()
@@ -61,6 +36,28 @@ func (a *fakeAgent) heard() string {
 // What goes on and what is told when something happens to a session, whatever it does. agent is what its agent is told, and told a part of what
 // is told: the window, or who comes.
 func TestWhatBecomesOfASession(t *testing.T) {
+	states := map[string]func(s *stay){
+		"resting": func(s *stay) {
+			s.agent.answer(s.window.prompts(s.agent, "s1", "go"), `{"stopReason":"end_turn"}`)
+		},
+		"prompt": func(s *stay) { m := s.window.prompts(s.agent, "s1", "go"); s.prompt = &m },
+		"steered": func(s *stay) {
+			s.window.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[]}}`)
+			s.agent.answer(s.agent.next(), `{"outcome":"startedNewTurn"}`)
+			s.agent.works("s1", true)
+		},
+		"own turn": func(s *stay) { s.agent.works("s1", true) },
+		"background": func(s *stay) {
+			m := s.window.prompts(s.agent, "s1", "go")
+			s.agent.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`, m.ID)
+		},
+		"question": func(s *stay) {
+			m := s.window.prompts(s.agent, "s1", "go")
+			s.prompt = &m
+			s.agent.asksPermission("s1")
+		},
+	}
+	first := Hello{Program: "/p", Env: []string{"A=1"}}
 	const (
 		open, refused = `l= {"modes":{"currentModeId":"off","availableModes":[]}}`, "d! The session could not be deleted: deleting session s1: "
 		runs, shut    = refused + "something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>", refused + "it is open in another window or program of yours; close it there first"
