@@ -56,3 +56,27 @@ func TestSteeringOfAnotherClient(t *testing.T) {
 		require.Empty(t, two.take())
 	})
 }
+
+// A session that is being loaded when its time is over is not closed.
+func TestLoadAtTheEndOfARest(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		a.answer(one.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
+		one.Gone()
+		time.Sleep(h.KeepIdle - time.Second)
+		two, _ := h.client("Zed", everything)
+		two.loads("s1", "/v", "")
+		loading := a.next()
+		require.Equal(t, "session/load", loading.Method)
+		time.Sleep(2 * time.Second)
+		a.hearsNothing()
+		a.answer(loading, `{}`)
+		require.Equal(t, []string{"l= {}"}, two.take())
+		time.Sleep(h.KeepIdle)
+		a.hearsNothing()
+		two.Gone()
+		time.Sleep(h.KeepIdle)
+		a.closes("s1")
+	})
+}

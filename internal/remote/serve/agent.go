@@ -315,7 +315,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) {
 
 // answer passes an answer on to the client that waits for it.
 func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
-	if c.client.can != a.can && !c.client.caps.BooleanOptions {
+	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
 			fields["configOptions"] = withoutSwitches(fields["configOptions"])
 			c.client.put(jsonrpc.EncodeResult(c.id, fields))

@@ -175,7 +175,7 @@ func (c *Client) greet(params []byte) {
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
-	c.can = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientTraits)
+	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientTraits)
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent says what is wrong with it

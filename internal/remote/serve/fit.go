@@ -16,7 +16,7 @@ import (
 
 // fit is a message of the session for a client; nil where it is left out.
 func (o *session) fit(c *Client, message []byte) []byte {
-	if c.can == o.agent.can {
+	if c.abilities == o.agent.abilities {
 		return message
 	}
 	kind, update := updateKind(message)

@@ -14,10 +14,10 @@ import (
 
 // kind is what decides whether a client shares an agent: how that is started, and what the client declares.
 type kind struct {
-	hello   Hello
-	program fileID // of hello.Program, when a session was opened last
-	caps    protocol.ClientCapabilities
-	can     string // all of caps that an agent acts on
+	hello     Hello
+	program   fileID // of hello.Program, when a session was opened last
+	caps      protocol.ClientCapabilities
+	abilities string // all of caps that an agent acts on
 }
 
 // notActedOn are variables in which two environments that are one may differ: no program acts on them. Sessions name their directory
@@ -27,7 +27,7 @@ var notActedOn = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
 // isLike reports whether an agent of this kind opens sessions as one of the other would.
 func (k kind) isLike(other kind) bool {
 	return k.hello.Program == other.hello.Program && k.program == other.program && slices.Equal(k.hello.Args, other.hello.Args) &&
-		k.can == other.can && len(differing(k.hello.Env, other.hello.Env)) == 0
+		k.abilities == other.abilities && len(differing(k.hello.Env, other.hello.Env)) == 0
 }
 
 // differing are the names of variables that two environments do not have alike, sorted. A nil one is the server's.

@@ -119,7 +119,7 @@ func (q *question) mayAnswer(c *Client) bool {
 		}
 		return c.caps.Forms
 	}
-	return c.can == q.agent.can
+	return c.abilities == q.agent.abilities
 }
 
 // offer sends it to those who may answer it and do not have it. Without any a person is waited for, files

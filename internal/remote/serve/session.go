@@ -94,6 +94,7 @@ func (o *session) end() {
 	o.watchers = nil
 	if o.idle != nil {
 		o.idle.Stop()
+		o.idle = nil
 	}
 	o.server.removeJournal(o.journal)
 	o.agent.rest()
@@ -155,18 +156,22 @@ func (o *session) update() {
 	o.rest()
 }
 
-// rest closes the session after a while in which it rests and no client has it, or at once where nothing was done in it. The caller
-// calls it whenever that may have begun or ended.
+// needed reports whether the session is to stay: it works, somebody has it, or its agent is about to answer or to end.
+func (o *session) needed() bool {
+	return o.working || len(o.watchers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.asked(o)
+}
+
+// rest closes the session after a while in which nobody needs it, or at once where nothing was done in it. The caller calls it whenever that
+// may have begun or ended.
 func (o *session) rest() {
-	if o.server.sessions[o.id] != o {
-		return
-	}
-	needed := o.working || len(o.watchers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.asked(o)
 	switch {
-	case needed && o.idle != nil:
-		o.idle.Stop()
-		o.idle = nil
-	case needed, o.idle != nil:
+	case o.server.sessions[o.id] != o:
+	case o.needed():
+		if o.idle != nil {
+			o.idle.Stop()
+			o.idle = nil
+		}
+	case o.idle != nil:
 	case !o.used:
 		o.close()
 	default:
@@ -174,7 +179,11 @@ func (o *session) rest() {
 		idle = time.AfterFunc(o.server.KeepIdle, func() {
 			o.server.mu.Lock()
 			defer o.server.mu.Unlock()
-			if o.idle == idle {
+			if o.idle != idle {
+				return
+			}
+			o.idle = nil
+			if !o.needed() {
 				o.server.Log.Info("a session that nobody needs is closed", zap.String("session", o.id))
 				o.close()
 			}
