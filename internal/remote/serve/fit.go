@@ -35,8 +35,8 @@ func (o *session) fit(c *Client, message []byte) []byte {
 		fields := protocol.Fields(update)
 		fields["configOptions"] = withoutSwitches(fields["configOptions"])
 		shown = fields
-	case strings.HasPrefix(kind, "tool_call") && !can.TerminalOutput:
-		if fields := c.withoutTerminal(o.id, protocol.Fields(update)); fields != nil {
+	case strings.HasPrefix(kind, "tool_call") && !(can.TerminalOutput && can.AsyncTasks):
+		if fields := c.fitCall(o.id, protocol.Fields(update)); fields != nil {
 			shown = fields
 		}
 	default:
@@ -89,13 +89,28 @@ const (
 	maxOutputs = 64
 )
 
-// withoutTerminal is an update of a call with the output of its terminal as text, which comes with the next update that shows the terminal
-// or its end; nil where nothing else is in the update.
-func (c *Client) withoutTerminal(session string, update map[string]json.RawMessage) map[string]json.RawMessage {
-	id := session + " " + string(update["toolCallId"])
+// fitCall is an update of a call without what the client does not declare; nil where nothing is left.
+func (c *Client) fitCall(session string, update map[string]json.RawMessage) map[string]json.RawMessage {
 	meta := protocol.Fields(update["_meta"])
-	announces := string(update["sessionUpdate"]) == `"tool_call"`
-	if announces {
+	if !c.caps.AsyncTasks {
+		delete(meta, "jetbrains")
+	}
+	if !c.caps.TerminalOutput {
+		c.withoutTerminal(session, update, meta)
+	}
+	if delete(update, "_meta"); len(meta) > 0 {
+		update["_meta"], _ = json.Marshal(meta) // what was decoded encodes
+	}
+	if len(update) <= 2 && string(update["sessionUpdate"]) == `"tool_call_update"` {
+		return nil
+	}
+	return update
+}
+
+// withoutTerminal puts the output of a call's terminal into its content as text, with the next update that shows the terminal or its end.
+func (c *Client) withoutTerminal(session string, update, meta map[string]json.RawMessage) {
+	id := session + " " + string(update["toolCallId"])
+	if string(update["sessionUpdate"]) == `"tool_call"` {
 		delete(c.outputs, id) // of what a load tells once more
 	}
 	if data := textAt(meta["terminal_output"], "data"); data != "" {
@@ -109,11 +124,6 @@ func (c *Client) withoutTerminal(session string, update map[string]json.RawMessa
 	for _, name := range []string{"terminal_info", "terminal_output", "terminal_exit"} {
 		delete(meta, name)
 	}
-	if len(meta) > 0 {
-		update["_meta"], _ = json.Marshal(meta) // what was decoded encodes
-	} else {
-		delete(update, "_meta")
-	}
 	var content []json.RawMessage
 	_ = json.Unmarshal(update["content"], &content) // nothing for nothing
 	rest := slices.DeleteFunc(slices.Clone(content), func(item json.RawMessage) bool { return textAt(item, "type") == "terminal" })
@@ -126,8 +136,4 @@ func (c *Client) withoutTerminal(session string, update map[string]json.RawMessa
 			update["content"], _ = json.Marshal(rest)
 		}
 	}
-	if len(update) <= 2 && !announces {
-		return nil
-	}
-	return update
 }

@@ -33,7 +33,7 @@ func TestClientThatDeclaresLess(t *testing.T) {
 			`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make","content":[{"type":"terminal","terminalId":"t"}],"_meta":{"terminal_info":{"terminal_id":"t","cwd":"/w"}}}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","_meta":{"terminal_output":{"terminal_id":"t","data":"one\n"}}}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","_meta":{"terminal_output":{"terminal_id":"t","data":"two\n"}}}`,
-			`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"terminal","terminalId":"t"}],"_meta":{"x":1,"terminal_exit":{"terminal_id":"t","exit_code":0}}}`,
+			`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"terminal","terminalId":"t"}],"_meta":{"x":1,"jetbrains":{"air":{}},"terminal_exit":{"terminal_id":"t","exit_code":0}}}`,
 		}
 		want := []string{
 			`{"content":{"text":"\n\nT\n\nD\n\n","type":"text"},"sessionUpdate":"agent_message_chunk"}`,
