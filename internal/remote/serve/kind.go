@@ -30,7 +30,7 @@ func (k kind) isLike(other kind) bool {
 		k.abilities == other.abilities && len(differing(k.hello.Env, other.hello.Env)) == 0
 }
 
-// differing are the names of variables that two environments do not have alike, sorted. A nil one is the server's.
+// differing are the names of variables that two environments do not have alike, sorted.
 func differing(one, other []string) (names []string) {
 	has := map[string]string{}
 	for _, v := range one {
