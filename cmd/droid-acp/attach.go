@@ -83,8 +83,7 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 		return err
 	}
 	var server *keep.Starter
-	if options.Session != "" {
-		hello.Env = append(hello.Env, "DROID_ACP_SPARE=none") // its own agent starts no droid
+	if hello.Joins = options.Session != ""; hello.Joins {
 	} else if usual, _ := defaultSocket(); path == usual { // else the user starts it
 		if server, err = starter(); err != nil {
 			return err

@@ -52,9 +52,9 @@ func keeper(mode string) *trust.Keeper {
 	return trust.New(trust.Options{Mode: trust.Mode(mode), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 
-// sessionStore is droid's store, or one that says why it cannot be found.
-func sessionStore(log *zap.Logger) *store.Store {
-	root, err := store.Root()
+// sessionStore is droid's store in an environment, or one that says why it cannot be found.
+func sessionStore(getenv func(string) string, log *zap.Logger) *store.Store {
+	root, err := store.Root(getenv)
 	if err != nil {
 		log.Warn("there are no sessions to list or to delete", zap.Error(err))
 		return store.Unknown(err)

@@ -95,15 +95,20 @@ func (c *call) clientsLogin() accounts.Command {
 	if err != nil {
 		return accounts.Command{}
 	}
-	command := accounts.Command{Path: self, Args: []string{loginWord}}
-	if given := c.values.String(flags.Droid); given != "" {
-		path, err := filepath.Abs(given)
-		if err != nil || !strings.ContainsRune(given, filepath.Separator) {
-			path = given // a name in the PATH
+	dir, _ := os.Getwd() // "" leaves a path as it is
+	return loginCommandOf(self, dir, c.values, os.Getenv)
+}
+
+// loginCommandOf is clientsLogin of an agent that was started so.
+func loginCommandOf(program, dir string, values flags.Values, getenv func(string) string) accounts.Command {
+	command := accounts.Command{Path: program, Args: []string{loginWord}}
+	if given := values.String(flags.Droid); given != "" {
+		if strings.ContainsRune(given, filepath.Separator) && !filepath.IsAbs(given) { // else it is a name in the PATH
+			given = filepath.Join(dir, given)
 		}
-		command.Args = append(command.Args, "--droid", path)
+		command.Args = append(command.Args, "--droid", given)
 	}
-	if named := os.Getenv(droid.EnvDroid); named != "" {
+	if named := getenv(droid.EnvDroid); named != "" {
 		command.Env = map[string]string{droid.EnvDroid: named}
 	}
 	return command

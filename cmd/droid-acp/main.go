@@ -130,7 +130,7 @@ func (c *call) serve(log *zap.Logger) int {
 				command.Path = path
 				return droid.Start(command, log)
 			},
-			Store:    sessionStore(log),
+			Store:    sessionStore(os.Getenv, log),
 			Defaults: c.defaults(),
 			Trust:    keeper(c.values.String(flags.Trust)),
 			Dir:      dir,

@@ -37,7 +37,7 @@ func serverCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
 			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
-			Long: "It listens on a Unix socket that only you can open, and runs an agent for each client. What runs goes on when a client leaves, and the next one can join it. " +
+			Long: "It listens on a Unix socket that only you can open, and runs agents for those who open sessions. What runs goes on when a client leaves, and the next one can join it. " +
 				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
 				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
 				"Exit codes: 0 it was ended, or nothing was there for --idle, 1 it could not listen, or another one runs, 2 wrong usage.",
@@ -51,7 +51,7 @@ func serverCommand() subcommand {
 			{Name: "tls-key", Kind: flags.File, Value: "FILE", Does: "its key, in PEM"},
 			{Name: "origin", Kind: flags.Texts, Value: "URL", Does: "the origin of a web page that may connect to --listen, such as https://example.org"},
 			{Name: "answer-for", Kind: flags.Duration, Value: "TIME", Default: "1h", Form: "a time such as 10m or 1h", Does: "how long a question waits while nobody is there who may answer it; then it is refused"},
-			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long an agent stays without a client once nothing runs"},
+			{Name: "keep-idle", Kind: flags.Duration, Value: "TIME", Default: "5m", Form: "a time such as 30s or 5m", Does: "how long a session stays without a client once nothing runs in it"},
 			{Name: "idle", Kind: flags.Duration, Value: "TIME", Default: "30m", Form: "a time such as 10m or 1h", Does: "end when there was neither a client nor an agent for this time (0: never)"},
 		},
 		run: runServer,
@@ -224,7 +224,7 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
 		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log,
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, Look: look, Compare: compare,
 	})
 	if err != nil {
 		s.words.close()
@@ -339,7 +339,7 @@ func (s *server) close() {
 // servedAgent is what serve and via know of the agent that this program is.
 func servedAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", Knows: "droid", Client: protocol.ReadCapabilities,
+		Name: "droid-acp", Knows: "droid", Activity: true, Client: protocol.ReadCapabilities,
 		Places: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

@@ -79,7 +79,7 @@ func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	trusted, sessions := keeper(c.values.String(flags.Trust)), sessionStore(log)
+	trusted, sessions := keeper(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
 	if c.values.Bool("demo") {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}

@@ -263,7 +263,7 @@ func (a *Agent) methods() map[string]wire.Handler {
 		acp.AgentMethodSessionClose:           a.closeSession,
 		acp.AgentMethodSessionDelete:          a.deleteSession,
 		acp.AgentMethodSessionList:            a.listSessions,
-		methodSteering:                        a.steer,
+		protocol.SteeringMethod:               a.steer,
 		methodStopTask:                        a.stopTask,
 	}
 }

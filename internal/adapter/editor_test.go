@@ -253,8 +253,8 @@ func (e *editor) read(out io.Reader) {
 			return // it was not read to its end
 		}
 		e.mu.Lock()
-		ofDroid := strings.HasPrefix(m.Method, "_factory/") // an invented message, which is passed on as it is
-		if wrong := e.talk.Agent([]byte(m.Raw)); err == nil && !ofDroid {
+		private := strings.HasPrefix(m.Method, "_factory/") || m.Method == protocol.ActivityMethod // an invented message, which is passed on as it is, or one for a server
+		if wrong := e.talk.Agent([]byte(m.Raw)); err == nil && !private {
 			err = wrong
 		}
 		if err = errors.Join(err, strictError(m)); err != nil {

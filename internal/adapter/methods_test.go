@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/testing/acptest"
+
+	"droid-acp/internal/acp/protocol"
 )
 
 // outside are methods that this agent has and the schema has not, besides those of extensions.
 var outside = map[string]string{
-	methodSetModel: "clients that know models and no config options call it",
-	methodStopTask: "as claude-agent-acp and codex-acp have it",
-	methodSteering: "as claude-agent-acp and codex-acp have it",
+	methodSetModel:          "clients that know models and no config options call it",
+	methodStopTask:          "as claude-agent-acp and codex-acp have it",
+	protocol.SteeringMethod: "as claude-agent-acp and codex-acp have it",
 }
 
 // TestMethodsOfACP: each method that ACP has for an agent, those that are unstable included, is served, or

@@ -30,7 +30,7 @@ type userPrompt struct {
 	s       *Session
 	id      turns.ID
 	session string     // the id that the editor sent it to
-	call    *wire.Call // nil for a message of methodSteering
+	call    *wire.Call // nil for a message of protocol.SteeringMethod
 	end     owner.Later[promptEnd]
 	began   time.Time // of a turn that a steering message began, which has no response; zero for all others
 

@@ -27,6 +27,7 @@ import (
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
+	"droid-acp/internal/workspace/trust"
 )
 
 // Session is one conversation and the droid process that holds it, while there
@@ -56,8 +57,10 @@ type Session struct {
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 	shown      shownProject
-	looks      int         // that are wanted in this turn, see lookInTurn
-	loading    loadingMark // does so from before droid loads it until it is locked
+	declined   trust.Declined // of its project: the user is not asked again
+	looks      int            // that are wanted in this turn, see lookInTurn
+	loading    loadingMark    // does so from before droid loads it until it is locked
+	activity   activity
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
@@ -103,6 +106,7 @@ func (s *Session) goOn() {
 		s.line.Proceed()
 		again = s.prompts.GoOn() // then a change may have begun, or the prompt have ended already
 	}
+	s.reportActivity()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -158,6 +162,7 @@ func (s *Session) nextTick() (next time.Time) {
 	consider(s.servers.Due())
 	consider(s.usage.Due())
 	consider(s.commands.Due())
+	consider(s.activity.again, !s.activity.again.IsZero())
 	return next
 }
 

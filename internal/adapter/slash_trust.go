@@ -30,6 +30,9 @@ func trustCommand(r *slashRun, args string) {
 		r.fail("It was not kept", err)
 		return
 	}
+	if word == "no" {
+		r.s.declined = nil // whoever takes back what they said is asked again
+	}
 	if answer.Shows && !r.over() {
 		r.s.showed(answer.Project)
 	}

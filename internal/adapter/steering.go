@@ -13,21 +13,16 @@ import (
 	"droid-acp/internal/adapter/turns"
 )
 
-// methodSteering adds a message of the user's to the turn that runs. ACP has no method
-// for that; this one is as claude-agent-acp 0.100 and codex-acp 2.6 have it. That there
-// is one is told in _meta of initialize's result.
-const methodSteering = "_session/steering"
-
 // promptRequired is what a client sends as idleBehavior when it wants to send the message
 // as a prompt by itself where no turn runs.
 const promptRequired = "promptRequired"
 
-// steeringMeta tells clients in the result of initialize that methodSteering is there.
+// steeringMeta tells clients in the result of initialize that protocol.SteeringMethod is there.
 func steeringMeta() map[string]any {
 	return map[string]any{"steering": map[string]any{"supported": true}}
 }
 
-// steered is the result of methodSteering.
+// steered is the result of protocol.SteeringMethod.
 type steered struct {
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
@@ -39,7 +34,7 @@ var (
 	outcomeStarted        = steered{Outcome: "startedNewTurn"}
 )
 
-// steeringParams are the params of methodSteering.
+// steeringParams are the params of protocol.SteeringMethod.
 type steeringParams struct {
 	SessionID string          `json:"sessionId"`
 	Prompt    json.RawMessage `json:"prompt"`

@@ -135,6 +135,7 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 	for {
 		client = s.proc.Client()
 		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
+		project.Asks = project.Asks && !s.declined.Has(project)
 		switch now := s.proc.Client(); {
 		case now == nil, ctx.Err() != nil:
 			return now, project, facts, err
@@ -205,13 +206,13 @@ const notTrusted = "Not trusted: /trust yes lets it run"
 func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (answered, yes bool) {
 	s := p.s
 	decline := func(why string) {
-		s.agent.cfg.Trust.Decline(project)
+		s.declined.Add(project)
 		if why != "" {
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
 	if !s.show.AsksTrust() || !project.Fits() {
-		s.agent.cfg.Trust.Decline(project)
+		s.declined.Add(project)
 		return true, false // tellLeftOut says what to type
 	}
 	s.showed(project)

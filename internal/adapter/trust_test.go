@@ -228,7 +228,7 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				require.Equal(t, "end_turn", r.run("again"))
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
-				require.Equal(t, 1, r.questions(), "not now holds for the process")
+				require.Equal(t, 2, r.questions(), "not now holds for the session")
 				require.False(t, r.keeper.Look(r.dir).Trusted)
 			})
 		})

@@ -15,12 +15,13 @@ type ClientCapabilities struct {
 	AsyncTasks     bool // async_task_spawned and the others of its kind (Air)
 	BooleanOptions bool // options of type "boolean" among configOptions
 	TerminalLogin  bool // auth methods of type "terminal"
+	Activity       bool // ActivityMethod, which a server alone declares
 	// TerminalLoginMeta is the older form of it: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // as they came; nil for none
 	ClientTraits
 
-	shared bool // see Shared
+	shared bool // see DeclaredByServer
 }
 
 // ReadCapabilities reads the clientCapabilities and the clientInfo of initialize.
@@ -43,7 +44,8 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientTraits:      readTraits(info, raw),
 	}
-	read.shared = string(Fields(Fields(caps["_meta"])["droid-acp"])["shared"]) == "true"
+	own := Fields(Fields(caps["_meta"])["droid-acp"])
+	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"
 	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
 	return read
 }
@@ -54,21 +56,27 @@ func (c ClientCapabilities) HearsInPrompts() bool {
 	return (c.DropsOutside || c.PromptsAlone) && !c.shared
 }
 
-// Shared are the clientCapabilities of a client that HearsInPrompts and whose agent is a server's: the session has other clients,
-// too, which do not wait for its prompts. What a client with DropsOutside would drop the server itself keeps.
-func Shared(raw json.RawMessage) json.RawMessage {
-	caps := Fields(raw)
-	if caps == nil {
-		caps = map[string]json.RawMessage{}
+// Beyond are, in words, what a client declares and another one does not.
+func (c ClientCapabilities) Beyond(other ClientCapabilities) (words []string) {
+	for _, can := range []struct {
+		this, other bool
+		words       string
+	}{
+		{c.Files && c.SafeFiles, other.Files && other.SafeFiles, "files in the editor"},
+		{c.Forms, other.Forms, "forms"},
+		{c.URLs, other.URLs, "links to open"},
+		{c.TerminalOutput, other.TerminalOutput, "terminals with output"},
+		{c.Plans, other.Plans, "plans beside the conversation"},
+		{c.AsyncTasks, other.AsyncTasks, "background tasks"},
+		{c.Compaction, other.Compaction, "marks of a compaction"},
+		{c.Notices, other.Notices, "notices"},
+		{c.BooleanOptions, other.BooleanOptions, "switches among the options"},
+	} {
+		if can.this && !can.other {
+			words = append(words, can.words)
+		}
 	}
-	meta := Fields(caps["_meta"])
-	if meta == nil {
-		meta = map[string]json.RawMessage{}
-	}
-	meta["droid-acp"] = json.RawMessage(`{"shared":true}`)
-	caps["_meta"], _ = json.Marshal(meta) // what was decoded encodes
-	shared, _ := json.Marshal(caps)
-	return shared
+	return words
 }
 
 // ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what

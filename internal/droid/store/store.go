@@ -25,6 +25,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -70,14 +71,17 @@ var errNone = errors.New("there is no store of sessions")
 // has no sessions, and what is to be noted in it is not.
 func None() *Store { return &Store{err: errNone} }
 
-// Root returns the sessions directory of the droids that this process starts:
-// .factory/sessions in $FACTORY_HOME_OVERRIDE or the user's home.
-func Root() (string, error) {
-	name, home := EnvHome, os.Getenv(EnvHome)
+// Root returns the sessions directory of droids with an environment: .factory/sessions in $FACTORY_HOME_OVERRIDE or
+// the user's home.
+func Root(getenv func(string) string) (string, error) {
+	name, home := EnvHome, getenv(EnvHome)
 	if home == "" {
 		var err error
 		name = "HOME"
-		if home, err = os.UserHomeDir(); err != nil {
+		if home = getenv(homeVariable()); home == "" {
+			home, err = os.UserHomeDir()
+		}
+		if err != nil {
 			return "", fmt.Errorf("finding droid's sessions: %w; set HOME to your home directory and start the agent again", err)
 		}
 	}
@@ -87,6 +91,14 @@ func Root() (string, error) {
 		return "", fmt.Errorf("finding droid's sessions: %s=%q is not an absolute path; set it to one and start the agent again", name, home)
 	}
 	return filepath.Join(home, ".factory", "sessions"), nil
+}
+
+// homeVariable has the user's home directory, as os.UserHomeDir takes it.
+func homeVariable() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
 }
 
 // Session is one session of the store.

@@ -19,17 +19,17 @@ func TestRoot(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
 	t.Setenv(EnvHome, "")
-	root, err := Root()
+	root, err := Root(os.Getenv)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(home, ".factory", "sessions"), root)
 
 	t.Setenv(EnvHome, other)
-	root, err = Root()
+	root, err = Root(os.Getenv)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(other, ".factory", "sessions"), root)
 
 	t.Setenv(EnvHome, "relative")
-	_, err = Root()
+	_, err = Root(os.Getenv)
 	require.ErrorContains(t, err, "not an absolute path")
 }
 
@@ -37,7 +37,7 @@ func TestRootWithoutHome(t *testing.T) {
 	t.Setenv(EnvHome, "")
 	t.Setenv("HOME", "")
 	t.Setenv("USERPROFILE", "")
-	_, err := Root()
+	_, err := Root(os.Getenv)
 	require.Error(t, err)
 }
 

@@ -16,6 +16,10 @@ type Agent struct {
 	Name  string // of its program, and what it calls itself in agentInfo
 	Knows string // who keeps all that was said in a session, in words
 
+	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Of any other agent a session works while a prompt
+	// has no answer.
+	Activity bool
+
 	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 

@@ -5,7 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,6 +17,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
 	"droid-acp/internal/sys/child"
+	"droid-acp/internal/text/rawjson"
 )
 
 // process is a running agent.
@@ -40,6 +44,45 @@ func (p childProcess) Await() string {
 	return text
 }
 
+// inside is an agent that runs in this process.
+type inside struct {
+	in     *io.PipeWriter
+	out    *io.PipeReader
+	exited chan struct{}
+	end    func() error // has it end
+	how    error        // it ended; nil where it was ended
+}
+
+func (i *inside) Pipes() (io.WriteCloser, io.ReadCloser) { return i.in, i.out }
+func (i *inside) ID() int                                { return os.Getpid() }
+func (i *inside) Exited() <-chan struct{}                { return i.exited }
+func (i *inside) Kill() error                            { return i.end() }
+
+func (i *inside) Await() string {
+	<-i.exited
+	if i.how != nil {
+		return i.how.Error()
+	}
+	return "it was ended"
+}
+
+// startLook runs what answers a client that has opened no session.
+func (o Options) startLook(h Hello, stderr io.Writer) (process, error) {
+	if o.Look == nil {
+		return o.start(h, stderr)
+	}
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	i := &inside{in: stdin, out: stdout, exited: make(chan struct{}), end: sync.OnceValue(in.Close)}
+	go func() {
+		defer close(i.exited)
+		i.how = o.Look(h, in, out)
+		_ = out.Close() // a pipe always closes
+		_ = i.end()
+	}()
+	return i, nil
+}
+
 func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
 	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
 	if err != nil {
@@ -48,30 +91,30 @@ func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
 	return childProcess{p}, nil
 }
 
-// toldWords tells a client what its agent writes to stderr. While the client has no room it is told nothing.
-type toldWords struct{ *Client }
-
-func (w toldWords) Write(text []byte) (int, error) {
-	w.server.mu.Lock()
-	defer w.server.mu.Unlock()
-	if w.hello.Stderr && w.options.Local && w.out.Full() == nil {
-		w.notify(StderrMethod, Words{string(text)})
+// Write tells the agent's clients what it writes to stderr. One that has no room is told nothing.
+func (a *agent) Write(text []byte) (int, error) {
+	a.server.mu.Lock()
+	defer a.server.mu.Unlock()
+	for _, c := range a.clients {
+		if c.hello.Stderr && c.options.Local && c.out.Full() == nil {
+			c.notify(StderrMethod, Words{string(text)})
+		}
 	}
 	return len(text), nil
 }
 
-// agent is the agent of one client, which may be gone. The server's lock guards it.
+// agent opens sessions for clients that are alike, which may be gone. The server's lock guards it.
 type agent struct {
-	server *Server
-	proc   process
-	out    *jsonrpc.Outbox       // to it
-	calls  map[string]*call      // what it was asked and has not answered
-	owner  *Client               // nil once that is gone
-	shows  protocol.ClientTraits // of that: what it asks is made for it
-	idle   *time.Timer           // ends it; nil while it is needed
-	ending bool                  // it gets nothing more
-	doom   chan struct{}         // closed by kill
-	killed bool
+	server  *Server
+	kind                     // of the client for which it was started
+	looks   bool             // it opens no session, and ends when it has answered
+	proc    process          // nil until it was started
+	out     *jsonrpc.Outbox  // to it
+	calls   map[string]*call // what it was asked and has not answered
+	clients []*Client        // that open sessions in it, in the order in which they came
+	ending  bool             // it gets nothing more
+	doom    chan struct{}    // closed by kill
+	killed  bool
 }
 
 // call is a request to an agent.
@@ -82,27 +125,51 @@ type call struct {
 	session *session // that it is about, if it was open when it was asked
 	wants   wants    // where it opens one
 	deletes string   // the session, where it deletes one
+	prompt  []byte   // the params of a steering message
+	note    string   // for the client alone, where it joins a session
 	done    func(result []byte, err error)
 }
 
-// start runs the agent of a client. It blocks while the process starts; the caller does not hold mu.
-func (s *Server) start(h Hello, c *Client) (*agent, error) {
-	proc, err := s.Options.start(h, toldWords{c})
-	if err != nil {
-		return nil, err
-	}
-	stdin, stdout := proc.Pipes()
-	a := &agent{server: s, proc: proc, out: jsonrpc.NewOutbox(stdin, relay.Batch), calls: map[string]*call{}, doom: make(chan struct{})}
-	s.mu.Lock()
+// startAgent starts an agent for a client. It may be asked at once.
+func (s *Server) startAgent(c *Client, looks bool) *agent {
+	a := &agent{server: s, kind: c.kind, looks: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*call{}, clients: []*Client{c}, doom: make(chan struct{})}
 	s.agents[a] = struct{}{}
 	s.change()
 	if s.closed {
 		a.end()
 	}
+	s.work.Go(a.live)
+	return a
+}
+
+// live starts the agent's process and hears it until it ends.
+func (a *agent) live() {
+	s, start := a.server, a.server.Options.start
+	if a.looks {
+		start = s.Options.look
+	}
+	proc, err := start(a.hello, a)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a.ended(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.hello.Program, err)))
+		return
+	}
+	s.mu.Lock()
+	a.proc = proc
 	s.mu.Unlock()
+	stdin, stdout := proc.Pipes()
+	a.out.To(stdin)
 	go a.out.Run()
-	s.work.Go(func() { a.run(stdin, stdout) })
-	return a, nil
+	a.run(stdin, stdout)
+}
+
+// pid is the id of its process, 0 for none.
+func (a *agent) pid() int {
+	if a.proc == nil {
+		return 0
+	}
+	return a.proc.ID()
 }
 
 // run hears the agent until it ends.
@@ -120,7 +187,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("an agent does not end, so it is killed", zap.Int("pid", a.proc.ID()))
+			s.Log.Warn("an agent does not end, so it is killed", zap.Int("pid", a.pid()))
 		case <-a.doom:
 		}
 	case <-a.doom:
@@ -144,7 +211,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.ended(how)
+	a.ended(agentEnded(how))
 }
 
 // read hears lines until there are no more, or one is too long. It reads none while the only client has no room.
@@ -238,8 +305,8 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 		result = value(line[h.Result:])
 	}
 	a.took(c, line, result)
-	if c.client != nil && !c.client.gone {
-		c.client.send(h.WithID(line, string(c.id)))
+	if c.client != nil {
+		a.answer(c, line, h, result)
 	}
 	if c.done != nil {
 		var err error
@@ -248,8 +315,43 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 		}
 		c.done(result, err)
 	}
+	if c.session != nil {
+		c.session.rest()
+	}
 	a.rest()
 	return nil
+}
+
+// answer passes an answer on to the client that waits for it.
+func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
+	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
+		if fields := protocol.Fields(result); fields["configOptions"] != nil {
+			fields["configOptions"] = withoutSwitches(fields["configOptions"])
+			c.client.put(jsonrpc.EncodeResult(c.id, fields))
+			return
+		}
+	}
+	c.client.send(h.WithID(line, string(c.id)))
+}
+
+// asked reports whether a request about a session has no answer.
+func (a *agent) asked(o *session) bool {
+	for _, c := range a.calls {
+		if c.session == o {
+			return true
+		}
+	}
+	return false
+}
+
+// prompted reports whether a prompt of a session has no answer.
+func (a *agent) prompted(o *session) bool {
+	for _, c := range a.calls {
+		if c.session == o && c.method == "session/prompt" {
+			return true
+		}
+	}
+	return false
 }
 
 // errorIn is the error of a response.
@@ -265,7 +367,9 @@ func errorIn(line []byte) error {
 func (a *agent) took(c *call, line, result []byte) {
 	switch {
 	case c.method == "session/prompt" && c.session != nil:
-		c.session.turnEnded(c, line, result)
+		c.session.promptEnded(c, line, result)
+	case c.prompt != nil && result != nil && textAt(result, "outcome") != promptRequired:
+		c.session.showPrompt(c.client, c.prompt)
 	case opens(c.method):
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
@@ -278,6 +382,9 @@ func (a *agent) took(c *call, line, result []byte) {
 		a.server.forget(c.deletes)
 	}
 }
+
+// promptRequired is the outcome of a steering message that the agent has not taken: the client sends it as a prompt.
+const promptRequired = "promptRequired"
 
 // opens reports whether a method opens a session for the client that calls it.
 func opens(method string) bool {
@@ -307,6 +414,7 @@ func (a *agent) giveUp(id string) {
 		delete(a.calls, id)
 		a.notify(cancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(id)})
 		a.opened(asked, nil)
+		asked.session.rest()
 		a.rest()
 	}
 }
@@ -320,6 +428,7 @@ func (a *agent) opened(c *call, result []byte) {
 			return
 		}
 		open = a.server.newSession(id, a, c.wants)
+		c.session = open
 		open.partial = c.method == "session/fork"
 	}
 	switch {
@@ -335,11 +444,13 @@ func (a *agent) opened(c *call, result []byte) {
 		return
 	}
 	open.loader = nil
+	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.goesOn(c)
 	if c.client != nil && !c.client.gone {
 		w := open.attach(c.client)
 		w.lost = w.lost && c.method != "session/load" // that has told it all
+		open.sayTo(c.client, c.note)
 	}
 	open.changed()
 }
@@ -359,18 +470,14 @@ func (a *agent) kill() {
 	}
 }
 
-// ended is the end of the agent's process.
-func (a *agent) ended(how string) {
+// ended is the end of the agent's process, with what is told to those who wait for it.
+func (a *agent) ended(e *jsonrpc.Error) {
 	s := a.server
 	delete(s.agents, a)
-	if a.idle != nil {
-		a.idle.Stop()
-	}
 	expected := a.ending
 	a.ending = true
-	e := agentEnded(how)
 	if !expected {
-		s.Log.Warn("an agent has ended by itself", zap.String("how", how), zap.Int("pid", a.proc.ID()))
+		s.Log.Warn("an agent has ended by itself", zap.Error(e), zap.Int("pid", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {
@@ -379,11 +486,11 @@ func (a *agent) ended(how string) {
 		}
 	}
 	for _, c := range a.calls {
-		switch {
-		case c.done != nil:
-			c.done(nil, e)
-		case c.client != nil:
+		if c.client != nil {
 			c.client.refuse(c.id, e)
+		}
+		if c.done != nil {
+			c.done(nil, e)
 		}
 	}
 	clear(a.calls)
@@ -395,57 +502,54 @@ func (a *agent) ended(how string) {
 			open.end()
 		}
 	}
-	if a.owner != nil {
-		a.owner.out.Close(e.Message)
+	for _, c := range a.clients {
+		if !expected && !a.looks && a.proc != nil {
+			c.out.Close(e.Message)
+		}
 	}
 	s.change()
 }
 
-// rest ends the agent after a while in which nobody needs it, or at once where it has no session. The
-// caller calls it whenever that may have begun or ended.
+// rest ends the agent when nobody needs it: it has neither a session nor a client that may open another one. The caller calls it whenever
+// that may be so.
 func (a *agent) rest() {
-	needed, sessions := a.ending || a.owner != nil || len(a.calls) > 0, false
+	if a.ending || len(a.calls) > 0 || !a.looks && len(a.clients) > 0 {
+		return
+	}
 	for _, open := range a.server.sessions {
 		if open.agent == a {
-			sessions = true
-			needed = needed || len(open.watchers) > 0 || open.state() != Idle
+			return
 		}
 	}
-	switch {
-	case !needed && !sessions:
-		a.end()
-	case needed && a.idle != nil:
-		a.idle.Stop()
-		a.idle = nil
-	case !needed && a.idle == nil:
-		var idle *time.Timer
-		idle = time.AfterFunc(a.server.KeepIdle, func() {
-			a.server.mu.Lock()
-			defer a.server.mu.Unlock()
-			if a.idle == idle {
-				a.server.Log.Info("an agent that nobody needs ends", zap.Int("pid", a.proc.ID()))
-				a.end()
-			}
-		})
-		a.idle = idle
-	}
+	a.end()
 }
 
 // tells takes a notification. What it returns is closed when there is room for more.
 func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
+	open := a.server.sessions[id]
+	if open != nil && open.agent != a {
+		open = nil
+	}
+	if h.Method == protocol.ActivityMethod {
+		if open != nil {
+			open.works(string(rawjson.Field(params, "working")) == "true")
+		}
+		return nil
+	}
 	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
-	if open := a.server.sessions[id]; open != nil && open.agent == a {
+	if open != nil {
 		if h.Method == "session/update" {
 			open.note(params)
 		}
 		open.tellBut(nil, own)
 		return open.full()
 	}
-	if a.owner == nil {
-		return nil
+	for _, c := range a.clients {
+		if id == "" { // else of a session that was closed meanwhile, or that no answer has opened
+			c.send(own[:len(line):len(line)])
+		}
 	}
-	a.owner.send(own[:len(line):len(line)])
-	return a.owner.out.Full()
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
@@ -19,17 +20,17 @@ import (
 // Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
 // lock guards it.
 type Client struct {
-	server   *Server
-	out      Outlet
-	options  ClientOptions
-	hello    Hello
+	server  *Server
+	out     Outlet
+	options ClientOptions
+	kind
 	name     string
-	caps     protocol.ClientCapabilities
-	agent    *agent // its own; nil before initialize
-	starting bool
-	early    [][]byte // what it said while its agent started
-	kept     int      // bytes of its messages that wait here
-	sentTo   *agent   // to which its last message went; nil for none
+	declared json.RawMessage   // the params of initialize, as an agent gets them; nil before
+	agent    *agent            // in which it opens sessions; nil before the first
+	look     *agent            // which answers what is about no open session; nil before
+	outputs  map[string]string // ends of what commands wrote, see withoutTerminal
+	kept     int               // bytes of its messages that wait here
+	sentTo   *agent            // to which its last message went; nil for none
 	gone     bool
 }
 
@@ -40,9 +41,14 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
 	}
 	h, refusal := headOf(message)
+	program := c.program
+	if opens(h.Method) || h.Method == "initialize" {
+		program = idOf(c.hello.Program)
+	}
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.program = program
 	if refusal != nil {
 		c.refuse(nil, refusal)
 		return nil
@@ -71,20 +77,16 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
-	case h.Method == HelloMethod && c.agent == nil:
+	case h.Method == HelloMethod && c.declared == nil:
 		c.greet(paramsOf(line, h))
-	case c.starting:
-		if c.keeps(len(line)) {
-			c.early = append(c.early, bytes.Clone(line))
-		}
 	case h.Method == "":
 		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			c.sentTo = q.agent
 			q.answer(c, line, h)
 		}
-	case h.Method == "initialize" && c.agent == nil && h.ID != nil:
+	case h.Method == "initialize" && c.declared == nil && h.ID != nil:
 		c.initialize(line, h)
-	case c.agent == nil:
+	case c.declared == nil:
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidRequest, "Invalid request", "the first request is initialize; an agent that was started again has no session open"))
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
@@ -119,17 +121,20 @@ func (c *Client) leave() {
 		return
 	}
 	s := c.server
-	c.gone, c.early = true, nil
+	c.gone = true
 	delete(s.clients, c)
 	for _, open := range s.sessions {
 		open.detach(c)
 	}
 	s.loadsEnd(c)
+	for _, q := range s.questions {
+		q.without(c)
+	}
+	if c.look != nil {
+		c.look.end()
+	}
 	if a := c.agent; a != nil {
-		a.owner = nil
-		for _, q := range s.questions {
-			q.without(c)
-		}
+		a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
 		a.rest()
 	}
 	s.change()
@@ -152,7 +157,7 @@ func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "anothe
 
 // send sends the client a message without a line's end, which nobody changes any more.
 func (c *Client) send(message []byte) {
-	if !c.gone {
+	if !c.gone && message != nil {
 		c.out.Send(message)
 	}
 }
@@ -189,64 +194,66 @@ func (c *Client) greet(params []byte) {
 	c.hello = h
 }
 
-// initialize starts the client's agent, and passes the request on to it.
+// initialize notes what the client declares.
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
-	var p struct{ ClientCapabilities, ClientInfo json.RawMessage }
-	_ = json.Unmarshal(paramsOf(line, h), &p) // the agent says what is wrong with it
-	c.caps = c.server.Agent.Meet(p.ClientCapabilities, p.ClientInfo)
-	c.name = cmp.Or(textAt(p.ClientInfo, "title"), textAt(p.ClientInfo, "name"))
-	c.starting = true
-	s, hello := c.server, c.hello
-	line = bytes.Clone(line)
-	if c.caps.HearsInPrompts() {
-		line = withCapabilities(line, protocol.Shared(p.ClientCapabilities))
-	}
-	h, _ = jsonrpc.ReadHead(line)
-	s.work.Go(func() {
-		a, err := s.start(hello, c)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		c.starting = false
-		if err != nil {
-			c.refuse(h.ID, jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", hello.Program, err)))
-			c.early, c.kept = nil, 0
-			return
-		}
-		c.agent, a.shows = a, c.caps.ClientTraits
-		if c.gone {
-			a.rest()
-			return
-		}
-		a.owner = c
-		early := c.early
-		c.early, c.kept = nil, 0
-		c.receiveAll(append([][]byte{line}, early...))
-	})
-}
-
-// withCapabilities is a request initialize with other clientCapabilities.
-func withCapabilities(line, capabilities []byte) []byte {
-	request := protocol.Fields(line)
-	params := protocol.Fields(request["params"])
+	params := protocol.Fields(paramsOf(line, h))
+	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
+	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientTraits)
+	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
-		return line // the agent says what is wrong with it
+		params = map[string]json.RawMessage{} // the agent says what is wrong with it
 	}
-	params["clientCapabilities"] = capabilities
-	request["params"], _ = json.Marshal(params) // what was decoded encodes
-	line, _ = json.Marshal(request)
-	return line
-}
-
-// receiveAll takes what was said while the agent started. The first is initialize.
-func (c *Client) receiveAll(lines [][]byte) {
-	for i, line := range lines {
-		h, _ := jsonrpc.ReadHead(line)
-		if i == 0 {
-			c.forward(c.agent, line, h, nil)
-		} else {
-			c.receive(line, h)
+	params["clientCapabilities"] = protocol.DeclaredByServer(params["clientCapabilities"], c.caps.HearsInPrompts())
+	c.declared, _ = json.Marshal(params) // what was decoded encodes
+	c.look = c.server.startAgent(c, true)
+	c.forward(c.look, line, h, nil).done = func(_ []byte, err error) {
+		if err != nil {
+			c.declared = nil // it may try again
 		}
 	}
+}
+
+// forwardToLook has a request answered that is about no session which the client has open.
+func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
+	if h.ID == nil {
+		return // it has no effect
+	}
+	if c.look == nil || c.look.ending {
+		c.look = c.server.startAgent(c, true)
+		c.look.initialize(c)
+	}
+	c.forward(c.look, line, h, nil)
+}
+
+// opener is the agent in which the client opens sessions: one for clients that are alike.
+func (c *Client) opener() *agent {
+	if c.agent != nil && !c.agent.ending && c.agent.program == c.program {
+		return c.agent
+	}
+	if before := c.agent; before != nil {
+		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
+		before.rest()
+	}
+	for a := range c.server.agents {
+		if !a.looks && !a.ending && a.isLike(c.kind) {
+			c.agent = a
+			a.clients = append(a.clients, c)
+			return a
+		}
+	}
+	c.agent = c.server.startAgent(c, false)
+	c.agent.initialize(c)
+	return c.agent
+}
+
+// initialize makes what a client declares known to the agent.
+func (a *agent) initialize(c *Client) {
+	a.ask("initialize", c.declared, func(_ []byte, err error) {
+		if err != nil && !a.ending {
+			a.server.Log.Warn("an agent takes no clients", zap.Error(err))
+			a.end()
+		}
+	})
 }
 
 // cancel passes on that the client wants no answer any more.
@@ -262,18 +269,25 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// pass gives a request or a notification to the agent that has its session for this client, or else to the
-// client's own, to which it is one that another agent may have open.
+// pass gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
+// opened is answered as by an agent in which it is not open.
 func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.server.sessions[id]
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
+	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
 	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case open == nil:
+	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
+		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case needsAgent:
+		c.forward(c.opener(), line, h, nil)
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method == "session/list": // it knows more of those that it has
 		c.forward(c.agent, line, h, nil)
+	case open == nil:
+		c.forwardToLook(line, h)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.watcher(c) == nil:
@@ -281,17 +295,18 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case h.Method == "session/delete" && h.ID != nil:
 		c.remove(open, line, h)
 	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
-		c.forward(c.agent, line, h, nil)
+		c.forwardToLook(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, line):
 	case leaves && len(open.watchers) > 1 && h.ID != nil:
 		open.detach(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
+		open.used = open.used || !leaves
 		c.forward(open.agent, line, h, open)
 	}
 }
 
-// remove deletes a session, unless another window has it, or a turn runs in it that no window shows.
+// remove has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
 func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
@@ -299,14 +314,14 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	switch own := open.watcher(c) != nil; {
 	case own && len(open.watchers) == 1:
 		c.forward(open.agent, line, h, open)
-	case own:
+	case len(open.watchers) > 0 || open.loader != nil:
 		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
-	case len(open.watchers) > 0 || open.agent.ending || open.keep:
-		c.forward(c.agent, line, h, nil) // which says so
-	case open.state() != Idle:
-		refuse("deleting session " + open.id + ": a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
+	case open.agent.ending:
+		open.later = append(open.later, c.later(line))
+	case open.working:
+		refuse("deleting session " + open.id + ": something runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
 	default:
-		open.yield(c.later(line))
+		c.forward(open.agent, line, h, open)
 	}
 }
 
@@ -323,9 +338,9 @@ func (c *Client) later(line []byte) func() {
 	}
 }
 
-// reopen loads or resumes a session that is open already. One that rests and that nobody else has is the
-// client's own agent's from now on, which knows what this client shows; any other one the client joins, or has its
-// agent load anew where it asks for another directory or other servers.
+// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. That loads it anew where the
+// session rests and the client wants it in another directory or with more servers; or, where nobody else has it, loads it once more, or the
+// journal lacks some of it.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	wants := wantsOf(paramsOf(line, h))
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
@@ -334,35 +349,36 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	if lacks != nil {
 		note = "\n\nThe turn that runs here does not have " + theServers(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
 	}
+	refusal, differs := c.differs(open)
 	switch {
 	case open.changing, open.loader != nil, open.agent.ending:
 		open.later = append(open.later, c.later(line))
-	case c.hello.WatchOnly:
+	case refusal != nil:
+		c.refuse(h.ID, refusal)
+	case c.hello.WatchOnly, c.hello.Joins:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
-	case open.state() != Idle && (moves || lacks != nil && !alone):
+	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case open.state() == Idle && (alone && open.agent == c.agent || (!alone || open.keep) && (moves || lacks != nil)):
-		c.forward(open.agent, line, h, open)
-	case open.state() != Idle, !alone, open.keep:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", note)
+	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load" && wants.sameServers(open.wants))):
+		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.yield(c.later(line))
+		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", differs+note)
 	}
 }
 
-// forward passes a message on to an agent. Of a request the answer comes back.
-func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
+// forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
+func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *call {
 	c.sentTo = a
 	if h.ID == nil {
 		a.put(append(bytes.Clone(line), '\n'))
-		return
-	}
-	if a.ending {
-		c.refuse(h.ID, agentEnded("it was ended"))
-		return
+		return nil
 	}
 	id, params := c.server.newID(), paramsOf(line, h)
 	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
+	if a.ending {
+		c.refuse(h.ID, agentEnded("it was ended"))
+		return asked
+	}
 	a.calls[id] = asked
 	switch h.Method {
 	case "session/new", "session/fork":
@@ -382,10 +398,16 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) {
 	case "session/prompt":
 		if open != nil {
 			open.handOver(c) // the window that is typed in has them
-			open.turnBegan(c, params)
+			open.promptBegan(c, params)
+		}
+	case protocol.SteeringMethod:
+		if open != nil {
+			open.handOver(c)
+			asked.prompt = bytes.Clone(params)
 		}
 	}
 	a.put(append(h.WithID(line, id), '\n'))
+	return asked
 }
 
 // paramsOf are the params of a message, nil for none. They are a part of its line.

@@ -20,7 +20,7 @@ func (o *session) join(c *Client, id []byte, again bool, note string) {
 	}
 	o.answer(c, id)
 	o.sayTo(c, note)
-	if !joined && o.running > 0 {
+	if !joined && o.working {
 		w.misses(o.turnFrom)
 	}
 	if w.missing && w.hears() {
@@ -31,7 +31,7 @@ func (o *session) join(c *Client, id []byte, again bool, note string) {
 }
 
 // answer is the answer to a client that has opened the session.
-func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.opened())) }
+func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.opened(c))) }
 
 // joined answers a client that was told all from the beginning.
 func (o *session) joined(w *watcher, id []byte, note string) {
@@ -78,9 +78,9 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	lost := w.lost && done == nil
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown, passed := w.client.asShown, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
+	shown, passed := func(line []byte) []byte { return w.client.asShown(o.fit(w.client, line)) }, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
 	if done != nil { // it loads
-		shown, passed = whole, func([]byte) bool { return true }
+		shown, passed = func(line []byte) []byte { return o.fit(w.client, line) }, func([]byte) bool { return true }
 	}
 	o.server.work.Go(func() {
 		if partial {
@@ -111,8 +111,6 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	})
 }
 
-func whole(message []byte) []byte { return message }
-
 // retold ends the nth retelling.
 func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done func()) {
 	current := w.joins == nth && o.watcher(w.client) == w
@@ -127,7 +125,7 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 	}
 	after := w.after
 	w.after = nil
-	if current && len(after) > 0 && o.running == 0 {
+	if current && len(after) > 0 && !o.working {
 		o.setApart(w)
 	}
 	for _, prompt := range after {

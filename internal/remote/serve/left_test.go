@@ -23,7 +23,7 @@ func (h *house) nextServer() *house {
 	o := h.Options
 	o.Journals = filepath.Join(h.t.TempDir(), "journals")
 	require.NoError(h.t, os.Rename(h.Journals, o.Journals))
-	o.start = next.start
+	o.start, o.look = next.start, next.look
 	var err error
 	next.Server, err = New(o)
 	require.NoError(h.t, err)
@@ -228,7 +228,8 @@ func TestWhatIsLeftIsBounded(t *testing.T) {
 		c, a = next.client("Zed", everything)
 		for i := range 4 {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s%d"}}`, i)
-			a.answer(a.next(), `{}`)
+			look := next.lastLook()
+			look.answer(look.next(), `{}`)
 		}
 		synctest.Wait()
 		require.Empty(t, next.leftFiles())

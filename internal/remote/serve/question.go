@@ -20,6 +20,7 @@ type question struct {
 	agent   *agent
 	agentID []byte
 	session *session // nil for none
+	client  *Client  // whom it asks where there is none; nil when that is gone
 	method  string
 	line    []byte // with id
 	params  []byte
@@ -42,6 +43,9 @@ func (a *agent) asks(line []byte, h jsonrpc.Head) {
 	q.is(h.WithID(line, `"`+q.id+`"`))
 	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
 		q.is(q.with("requestId", about.id)) // the client knows its request by its own id
+		q.client = about.client
+	} else if len(a.clients) > 0 {
+		q.client = a.clients[0]
 	}
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
 		q.session = open
@@ -84,10 +88,10 @@ func (q *question) title() string {
 // audience are those who may answer it now.
 func (q *question) audience() (to []*Client) {
 	if q.session == nil {
-		if q.agent.owner == nil {
+		if q.client == nil || q.client.gone {
 			return nil
 		}
-		return []*Client{q.agent.owner}
+		return []*Client{q.client}
 	}
 	for _, w := range q.session.watchers {
 		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) && (w.hears() || !q.forPeople()) {
@@ -108,14 +112,14 @@ func (q *question) mayAnswer(c *Client) bool {
 	case askPermission:
 		return true
 	case readFile, writeFile:
-		return c.caps.Files && (c.caps.SafeFiles || !q.agent.shows.SafeFiles) // an agent of an unsafe client asks only if its user wants that
+		return c.caps.Files && (c.caps.SafeFiles || !q.agent.caps.SafeFiles) // an agent of an unsafe client asks only if its user wants that
 	case askForm:
 		if textAt(q.params, "mode") == "url" {
 			return c.caps.URLs
 		}
 		return c.caps.Forms
 	}
-	return c == q.agent.owner
+	return c.abilities == q.agent.abilities
 }
 
 // offer sends it to those who may answer it and do not have it. Without any a person is waited for, files

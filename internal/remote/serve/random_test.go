@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -100,13 +102,23 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 				require.Contains(w.t, w.asked, key, "answered twice: %s", line)
 				delete(w.asked, key)
 			case m.ID == nil:
+			case m.Method == "session/new":
+				w.said++
+				a.answer(m, fmt.Sprintf(`{"sessionId":"m%d"}`, w.said))
 			case m.Method == "session/load":
 				w.mu.Lock()
 				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal begins anew
 				w.mu.Unlock()
 				a.answer(m, `{}`)
-			case m.Method == "session/prompt" && w.rng.Intn(2) == 0:
-				a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, m.ID)
+			case m.Method == "session/prompt":
+				session := m.Params["sessionId"].(string)
+				a.works(session, true)
+				if w.rng.Intn(2) == 0 {
+					a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-1,"message":"no"}}`, m.ID)
+				} else {
+					a.say(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m.ID)
+				}
+				a.works(session, false)
 			default:
 				a.answer(m, `{}`)
 			}
@@ -160,7 +172,7 @@ func TestAnyOrder(t *testing.T) {
 			time.Sleep(2 * time.Hour) // what nobody answers is given up
 			for range 4 {
 				synctest.Wait()
-				for _, agent := range h.agents() {
+				for _, agent := range h.all() {
 					w.settle(agent)
 				}
 				for _, a := range w.clients {
@@ -168,7 +180,7 @@ func TestAnyOrder(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			for _, agent := range h.agents() {
+			for _, agent := range h.all() {
 				w.settle(agent)
 			}
 			for _, a := range w.clients {
@@ -190,7 +202,7 @@ func TestAnyOrder(t *testing.T) {
 					require.True(t, slices.IsSortedFunc(texts, func(x, y string) int { return number(x) - number(y) }), "seed %d: %s: %v", seed, session, texts)
 				}
 			}
-			for _, agent := range h.agents() {
+			for _, agent := range h.all() {
 				select {
 				case <-agent.exited: // it waits for nothing
 					maps.DeleteFunc(w.asked, func(key any, _ string) bool { return strings.HasPrefix(key.(string), fmt.Sprintf("%p ", agent)) })
@@ -215,6 +227,131 @@ func (a *actor) since(session string) []string {
 		}
 	}
 	return texts
+}
+
+// A month of a server: 500 sessions of clients that come, go, load what others have and lose their agents. Each request has one answer, and
+// nothing is left in the end: no session, agent, question, file, descriptor, goroutine (synctest sees to that) or memory.
+func TestMonth(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	memory, descriptors := heap(), openFiles(t)
+	inHouse(t, func(t *testing.T, h *house) {
+		w := &world{house: h, rng: rand.New(rand.NewSource(1)), asked: map[any]string{}, told: map[*session][]string{}}
+		began := time.Now()
+		var sessions []string
+		for len(sessions) < 500 || time.Since(began) < 30*24*time.Hour {
+			if w.rng.Intn(4) == 0 || len(w.clients) == 0 {
+				w.clients = slices.DeleteFunc(w.clients, func(a *actor) bool { return a.absent || a.closed != "" })
+				if len(w.clients) < 5 {
+					w.join([]string{"{}", everything}[w.rng.Intn(2)])
+				}
+			}
+			w.lives(w.clients[w.rng.Intn(len(w.clients))], sessions)
+			if w.rng.Intn(3) == 0 {
+				time.Sleep(time.Duration(w.rng.Intn(int(4 * time.Hour))))
+			}
+			h.Server.mu.Lock()
+			for id := range h.sessions {
+				if !slices.Contains(sessions, id) {
+					sessions = append(sessions, id)
+				}
+			}
+			h.Server.mu.Unlock()
+		}
+		for range 10 {
+			for _, agent := range h.all() {
+				w.settle(agent)
+			}
+			time.Sleep(2 * time.Hour) // what nobody answers is given up
+		}
+		for _, a := range w.clients {
+			w.hears(a)
+			if !a.absent && a.closed == "" {
+				require.Empty(t, a.open, "requests without an answer")
+			}
+			a.Gone()
+		}
+		for range 10 {
+			time.Sleep(time.Hour)
+			for _, agent := range h.all() {
+				w.settle(agent)
+			}
+		}
+		require.Zero(t, h.Status().Agents)
+		require.Empty(t, h.Status().Sessions)
+		h.Server.mu.Lock()
+		require.Empty(t, h.questions)
+		require.Empty(t, h.Server.agents)
+		h.Server.mu.Unlock()
+		h.Server.work.Wait()
+		files, err := os.ReadDir(h.Journals)
+		require.NoError(t, err)
+		require.Len(t, files, 1, "no session is open")
+		require.Equal(t, leftDir, files[0].Name(), "of turns that were cut off")
+		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.looked), time.Since(began).Round(time.Hour))
+		h.began, h.looked, h.next = nil, nil, nil
+	})
+	require.Equal(t, descriptors, openFiles(t))
+	require.Less(t, heap(), memory+8<<20)
+}
+
+// openFiles is how many descriptors this process has; 0 where the system does not tell.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(files)
+}
+
+// lives has a client do something, and agents what comes to their mind.
+func (w *world) lives(a *actor, sessions []string) {
+	synctest.Wait()
+	w.hears(a)
+	session := "none"
+	if len(sessions) > 0 {
+		session = sessions[max(0, len(sessions)-1-w.rng.Intn(10))]
+	}
+	method, params := "", fmt.Sprintf(`{"sessionId":%q,"cwd":"/w","prompt":[]}`, session)
+	switch w.rng.Intn(12) {
+	case 0, 1, 2:
+		method = "session/new"
+	case 3:
+		method = "session/load"
+	case 4:
+		method = "session/resume"
+	case 5, 6, 7:
+		method = "session/prompt"
+	case 8:
+		method = []string{"session/close", "session/delete", "session/list", "_session/steering"}[w.rng.Intn(4)]
+	case 9:
+		a.absent = true
+		a.Gone()
+	case 10:
+		if all := w.agents(); len(all) > 0 && w.rng.Intn(4) == 0 {
+			all[len(all)-1].exit()
+			synctest.Wait()
+		}
+	}
+	if method != "" && !a.absent && a.closed == "" {
+		a.asks(method, params)
+	}
+	for range 3 {
+		synctest.Wait()
+		for _, agent := range w.all() {
+			if w.rng.Intn(2) == 0 {
+				w.acts(agent, append([]string{"none"}, session))
+			} else {
+				w.settle(agent)
+			}
+		}
+	}
+	w.answers(a)
 }
 
 func number(text string) (n int) {
@@ -281,7 +418,7 @@ func (w *world) step(sessions []string) {
 		}
 	default:
 		synctest.Wait()
-		for _, agent := range w.agents() {
+		for _, agent := range w.all() {
 			w.acts(agent, sessions)
 		}
 	}

@@ -11,32 +11,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a window asks of a session that it has not loaded goes to its own agent, which knows the session
-// as one that another has open: the same as without a server.
+// What a window asks of a session that it has not loaded is answered as by an agent that does not have it, without one; only what needs an
+// agent of its own starts that.
 func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
-	for method, params := range map[string]string{
-		"session/new": `,"cwd":"/w","mcpServers":[]`, "session/list": "", "session/prompt": `,"prompt":[]`, "session/cancel": "", "session/set_mode": `,"modeId":"spec"`,
-		"session/set_model": `,"modelId":"m"`, "session/set_config_option": `,"configId":"c","value":"v"`, "session/fork": `,"cwd":"/w","mcpServers":[]`,
-		"session/close": "", "session/delete": "", "_session/steering": "", "_session/async_task/stop": `,"asyncTaskId":"x"`, "authenticate": `,"methodId":"x"`, "_droid-acp/unknown": "",
+	const session = `"sessionId":"s1"`
+	for method, c := range map[string]struct {
+		params string
+		starts bool
+	}{
+		"initialize": {`"protocolVersion":1`, false}, "session/list": {"", false}, "session/prompt": {session + `,"prompt":[]`, false}, "session/set_mode": {session + `,"modeId":"spec"`, false},
+		"session/set_model": {session + `,"modelId":"m"`, false}, "session/set_config_option": {session + `,"configId":"c","value":"v"`, false},
+		"session/close": {session, false}, "_session/steering": {session, false}, "_session/async_task/stop": {session + `,"asyncTaskId":"x"`, false},
+		"_droid-acp/unknown": {session, false}, "authenticate": {`"methodId":"x"`, true},
+		"session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
 	} {
 		t.Run(method, func(t *testing.T) {
 			inHouse(t, func(t *testing.T, h *house) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				prompt := one.prompts(a, "s1", "go")
-				two, own := h.client("Emacs", everything)
-				id := `"id":"x",`
-				if method == "session/cancel" {
-					id = ""
+				two, own := h.client("agent-shell", everything)
+				two.say(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+				two.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{%s}}`, method, c.params)
+				if !c.starts {
+					require.Len(t, h.agents(), 1)
+					own = h.lastLook()
 				}
-				two.say(`{"jsonrpc":"2.0",%s"method":%q,"params":{"sessionId":"s1"%s}}`, id, method, params)
 				asked := own.next()
 				require.Equal(t, method, asked.Method)
 				a.hearsNothing()
-				if id != "" {
-					own.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"as its agent says"}}`, asked.ID)
-					require.Equal(t, []string{"x! as its agent says"}, two.take())
-				}
+				own.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32602,"message":"as its agent says"}}`, asked.ID)
+				require.Equal(t, []string{"x! as its agent says"}, two.take())
 				a.answer(prompt, `{"stopReason":"end_turn"}`)
 				require.Equal(t, []string{`p= {"stopReason":"end_turn"}`}, one.take(), "and the turn there is as it was")
 			})
@@ -78,17 +83,16 @@ func TestDeleteSession(t *testing.T) {
 		prompt := one.prompts(a, "s1", "go")
 		one.Gone()
 		remove(two)
-		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: a turn runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
+		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		remove(two)
-		closing := a.next()
-		require.Equal(t, "session/close", closing.Method, "nobody has it, so it is the window's own agent's")
-		a.answer(closing, `{}`)
-		deleting := own.next()
-		require.Equal(t, "session/delete", deleting.Method)
-		own.answer(deleting, `{}`)
+		deleting := a.next()
+		require.Equal(t, "session/delete", deleting.Method, "the agent that has it does it")
+		own.hearsNothing()
+		a.answer(deleting, `{}`)
 		require.Equal(t, []string{"d= {}"}, two.take())
+		require.Empty(t, h.Status().Sessions)
 	})
 }
 
@@ -107,9 +111,8 @@ func TestRequestsBehindALoad(t *testing.T) {
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		two.prompt()
-		a.answer(a.next(), `{}`)
-		own.answer(own.next(), `{}`)
-		require.Equal(t, "session/prompt", own.next().Method)
+		require.Equal(t, "session/prompt", a.next().Method)
+		own.hearsNothing()
 	})
 }
 
@@ -359,9 +362,9 @@ func TestStderrOfAnAgent(t *testing.T) {
 			c.Client = h.Join(c, ClientOptions{Local: local})
 			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, HelloMethod)
 			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
-			synctest.Wait()
+			c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`)
 			a := h.agents()[len(h.agents())-1]
-			a.answer(a.next(), `{}`)
+			a.answer(a.next(), fmt.Sprintf(`{"sessionId":"s%v"}`, local))
 			c.take()
 			_, err := a.stderr.Write([]byte("open https://x.test/\n"))
 			require.NoError(t, err)
@@ -380,6 +383,7 @@ func TestStderrOfAnAgent(t *testing.T) {
 			close(c.full)
 		}
 		one, a := h.client("Zed", everything)
+		one.opens(a, "s2")
 		_, err := a.stderr.Write([]byte("x"))
 		require.NoError(t, err)
 		require.Empty(t, one.take())

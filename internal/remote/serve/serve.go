@@ -1,6 +1,7 @@
-// Package serve keeps agents alive while their clients come and go. It runs the agent of
-// each client as a process of its own, passes ACP's messages on between them, keeps what
-// each session was told in a journal, and lets other clients join a session that runs. It
+// Package serve keeps agents alive while their clients come and go. It passes ACP's messages
+// on between them, keeps what each session was told in a journal, and lets other clients join
+// a session in the agent that has it. A client that opens a new session, or a stored one that no
+// agent has, gets an agent, which it shares with clients that would have one just alike. It
 // knows lines, requests and their answers, and where ACP's messages name a session; nothing
 // of one agent or of a session's inside: Options.Agent has what is to be known of that.
 //
@@ -54,7 +55,8 @@ type Hello struct {
 	Args      []string `json:"args"`                // and its arguments
 	Env       []string `json:"env"`                 // its whole environment
 	Directory string   `json:"directory"`           // and its directory
-	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and asks for nothing
+	WatchOnly bool     `json:"watchOnly,omitempty"` // it answers no questions and asks for nothing; it Joins, too
+	Joins     bool     `json:"joins,omitempty"`     // it opens sessions that an agent has, and gets no agent
 	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
 }
 
@@ -106,16 +108,25 @@ type Options struct {
 	Args      []string      // and its arguments
 	Journals  string        // a directory for the journals alone, private to the user; what lies there is an earlier server's
 	AnswerFor time.Duration // how long a question waits for a client that may answer it
-	KeepIdle  time.Duration // how long an agent stays without a client once nothing runs
+	KeepIdle  time.Duration // how long a session stays without a client once it rests
 	Version   string
 	Command   relay.Command
 	Stderr    io.Writer // gets the agents' stderr, and must not block
 	Log       *zap.Logger
 
+	// Look serves ACP in this process, as the agent that h says would, but opens no session. It answers clients that have opened none,
+	// and returns when in has ended. nil has the agent itself do that.
+	Look func(h Hello, in io.Reader, out io.Writer) error
+
+	// Compare says how an agent that joiner starts differs from one that has starts: by which setting it lets less run without a question, "" for
+	// none, and in which settings, variables of these included, as a user names them. nil says nothing.
+	Compare func(has, joiner Hello) (stricter string, settings []string)
+
 	journalSize int64 // 0 is journalSize
 	leftSize    int64 // 0 is leftSize
 	maxLine     int   // 0 is relay.MaxLine
 	start       func(h Hello, stderr io.Writer) (process, error)
+	look        func(h Hello, stderr io.Writer) (process, error)
 }
 
 const (
@@ -130,6 +141,7 @@ type Server struct {
 	Options
 	self  fileID
 	begun time.Time
+	env   []string       // its own
 	work  sync.WaitGroup // goroutines of agents and joiners
 
 	mu        sync.Mutex
@@ -149,11 +161,14 @@ func New(o Options) (*Server, error) {
 	if o.start == nil {
 		o.start = o.startProcess
 	}
+	if o.look == nil {
+		o.look = o.startLook
+	}
 	o.journalSize = cmp.Or(o.journalSize, journalSize)
 	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
 	o.leftSize = cmp.Or(o.leftSize, leftSize)
 	s := &Server{
-		Options: o, self: idOf(o.Program), begun: time.Now(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
+		Options: o, self: idOf(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
 		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
 	}
 	if err := s.takeOver(); err != nil {
@@ -200,7 +215,7 @@ func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
 		server: s, out: out, options: o,
-		hello: Hello{Program: s.Program, Args: s.Args},
+		kind: kind{hello: Hello{Program: s.Program, Args: s.Args, Env: s.env}},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +234,12 @@ var errClosed = errors.New("the server ends")
 // Status tells what is open.
 func (s *Server) Status() Status {
 	s.mu.Lock()
-	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Agents: len(s.agents), Sessions: []SessionInfo{}}
+	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
+	for a := range s.agents {
+		if !a.looks {
+			status.Agents++
+		}
+	}
 	for _, open := range s.sessions {
 		status.Sessions = append(status.Sessions, open.info())
 	}

@@ -31,7 +31,8 @@ type fakeAgent struct {
 	stdin    *io.PipeWriter
 	out      *io.PipeWriter
 	stdout   *io.PipeReader
-	lines    chan string // what it heard
+	lines    chan string // what it heard, without initialize, which it answers
+	hellos   chan message
 	exited   chan struct{}
 	exit     func()
 	stubborn bool
@@ -45,7 +46,7 @@ func (a *fakeAgent) Kill() error                            { a.exit(); return n
 func (a *fakeAgent) Await() string                          { <-a.exited; return "exit status 3" }
 
 func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
-	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), exited: make(chan struct{})}
+	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), hellos: make(chan message, 1), exited: make(chan struct{})}
 	a.in, a.stdin = io.Pipe()
 	a.stdout, a.out = io.Pipe()
 	a.exit = sync.OnceFunc(func() {
@@ -54,8 +55,15 @@ func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
 		_ = a.out.Close()
 	})
 	go func() {
-		lines := bufio.NewScanner(a.in)
+		lines, known := bufio.NewScanner(a.in), false
 		for lines.Scan() {
+			var m message
+			if json.Unmarshal(lines.Bytes(), &m) == nil && m.Method == "initialize" && !known {
+				known = true
+				a.hellos <- m
+				_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","id":%v,"result":{"protocolVersion":1}}`+"\n", m.ID)
+				continue
+			}
 			a.lines <- lines.Text()
 		}
 		if !a.stubborn {
@@ -89,6 +97,14 @@ func (a *fakeAgent) next() (m message) {
 	return m
 }
 
+// greeted is the request initialize that it got.
+func (a *fakeAgent) greeted() message {
+	a.t.Helper()
+	synctest.Wait()
+	require.Len(a.t, a.hellos, 1)
+	return <-a.hellos
+}
+
 func (a *fakeAgent) hearsNothing() {
 	a.t.Helper()
 	synctest.Wait()
@@ -101,9 +117,27 @@ func (a *fakeAgent) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// answer answers a request that it heard.
+// answer answers a request that it heard. A session whose prompt has ended rests.
 func (a *fakeAgent) answer(m message, result string) {
 	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
+	if m.Method == "session/prompt" {
+		a.works(m.Params["sessionId"].(string), false)
+	}
+}
+
+// closes is told to close a session, and does.
+func (a *fakeAgent) closes(session string) {
+	a.t.Helper()
+	m := a.next()
+	require.Equal(a.t, "session/close", m.Method)
+	require.Equal(a.t, session, m.Params["sessionId"])
+	a.answer(m, `{}`)
+}
+
+// works reports whether a session works, if the agent still runs.
+func (a *fakeAgent) works(session string, working bool) {
+	_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","method":%q,"params":{"sessionId":%q,"working":%v}}`+"\n", protocol.ActivityMethod, session, working)
+	synctest.Wait()
 }
 
 // chunk says something in a session.
@@ -114,7 +148,9 @@ func (a *fakeAgent) chunk(session, text string) {
 // fakeClient is a client of which the test is the transport.
 type fakeClient struct {
 	*Client
-	t *testing.T
+	t     *testing.T
+	house *house
+	own   *fakeAgent // that is started for it, if one is
 
 	mu     sync.Mutex
 	heard  []string
@@ -185,6 +221,8 @@ type house struct {
 
 	starts sync.Mutex
 	began  []*fakeAgent
+	looked []*fakeAgent // which answer clients that have opened nothing
+	next   *fakeAgent   // that is started
 }
 
 // agents are those that were started.
@@ -194,14 +232,30 @@ func (h *house) agents() []*fakeAgent {
 	return slices.Clone(h.began)
 }
 
+// lastLook is the last of those that answer clients which have opened nothing.
+func (h *house) lastLook() *fakeAgent {
+	synctest.Wait()
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	return h.looked[len(h.looked)-1]
+}
+
+// all are those that were started, for whatever.
+func (h *house) all() []*fakeAgent {
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	return slices.Concat(h.began, h.looked)
+}
+
 func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{Knows: "droid", Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{Knows: "droid", Activity: true, Client: protocol.ReadCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
 			start: h.start,
+			look:  h.look,
 		})
 		require.NoError(t, err)
 		defer func() {
@@ -214,6 +268,15 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	})
 }
 
+// look starts what answers a client that has opened nothing.
+func (h *house) look(hello Hello, _ io.Writer) (process, error) {
+	h.starts.Lock()
+	defer h.starts.Unlock()
+	a := newFakeAgent(h.t, hello)
+	h.looked = append(h.looked, a)
+	return a, nil
+}
+
 // start starts an agent.
 func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
 	if h.fail != nil {
@@ -222,32 +285,38 @@ func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
 	if h.starting != nil {
 		<-h.starting
 	}
-	a := newFakeAgent(h.t, hello)
-	a.stderr = stderr
 	h.starts.Lock()
 	defer h.starts.Unlock()
+	a := h.next
+	if a == nil || slices.Contains(h.began, a) {
+		a = newFakeAgent(h.t, hello)
+	}
+	a.hello, a.stderr = hello, stderr
 	h.began = append(h.began, a)
 	return a, nil
 }
 
 const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
 
-// client joins, and is initialized by an agent of its own.
+// client joins, and is initialized. The agent is the one that is started if it opens the first session of its kind.
 func (h *house) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	h.t.Helper()
-	c := &fakeClient{t: h.t}
+	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, Hello{})}
+	h.t.Cleanup(c.own.exit)
 	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
-	synctest.Wait()
-	agents := h.agents()
-	a := agents[len(agents)-1]
-	a.answer(a.next(), `{"protocolVersion":1}`)
 	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
-	return c, a
+	return c, c.own
 }
 
 func (c *fakeClient) say(format string, args ...any) {
+	if c.house != nil {
+		c.house.starts.Lock()
+		c.house.next = c.own
+		c.house.starts.Unlock()
+	}
 	c.Receive(fmt.Appendf(nil, format, args...))
+	synctest.Wait()
 }
 
 // opens has a client open a new session.
@@ -264,6 +333,7 @@ func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
 	m := a.next()
 	require.Equal(c.t, "session/prompt", m.Method)
+	a.works(session, true)
 	return m
 }
 
@@ -333,25 +403,21 @@ func TestTurnOutlivesItsClient(t *testing.T) {
 	})
 }
 
-// A session that rests is closed by the agent of a client that has gone, and loaded by that of the next.
-func TestRestingSessionMoves(t *testing.T) {
+// A session that rests stays in the agent of a client that has gone, and the next one joins it there.
+func TestRestingSessionStays(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
+		prompt := c.prompts(a, "s1", "go")
+		a.chunk("s1", "before")
+		a.answer(prompt, `{"stopReason":"end_turn"}`)
 		c.Gone()
-		again, own := h.client("agent-shell", everything)
+		again, own := h.client("agent-shell", "{}")
 		again.load("s1")
-		closing := a.next()
-		require.Equal(t, "session/close", closing.Method)
 		own.hearsNothing()
-		a.answer(closing, `{}`)
-		loading := own.next()
-		require.Equal(t, "session/load", loading.Method)
-		synctest.Wait()
-		<-a.exited // nobody needs it
-		own.chunk("s1", "before")
-		own.answer(loading, `{}`)
-		require.Equal(t, []string{"agent: before", `l= {}`}, again.take())
+		a.hearsNothing()
+		require.Equal(t, []string{"user: go", "agent: before", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`, `l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, again.take())
+		again.prompts(a, "s1", "more")
 	})
 }
 
@@ -396,9 +462,7 @@ func TestWhoMayAnswer(t *testing.T) {
 		watching.Client = h.Join(watching, ClientOptions{Local: true})
 		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, HelloMethod)
 		watching.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
-		synctest.Wait()
-		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.agents()[2].hello)
-		h.agents()[2].answer(h.agents()[2].next(), `{}`)
+		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.lastLook().hello)
 		watching.load("s1")
 		require.Len(t, watching.take(), 2)
 		program.take()
@@ -407,8 +471,10 @@ func TestWhoMayAnswer(t *testing.T) {
 		require.Empty(t, program.take())
 		require.Empty(t, watching.take())
 		watching.prompt()
-		require.Equal(t, []string{`p! Not done: this client only watches`}, watching.take())
+		watching.load("s2")
+		require.Equal(t, []string{`p! Not done: this client only watches`, `l! Not opened: this client only joins sessions that are open here, which <ps> shows`}, watching.take())
 		a.hearsNothing()
+		require.Len(t, h.agents(), 1)
 		one.Gone()
 		require.Len(t, program.take(), 1, "else nobody would answer")
 	})
@@ -469,6 +535,7 @@ func TestNobodyAnswers(t *testing.T) {
 		time.Sleep(5*time.Minute - time.Second)
 		require.Len(t, h.Status().Sessions, 1)
 		time.Sleep(time.Second)
+		a.closes("s1")
 		<-a.exited
 		require.NoError(t, h.Idle(context.Background(), time.Minute))
 		require.Empty(t, h.Status().Sessions)
@@ -520,7 +587,8 @@ func TestAgentSaysTooMuch(t *testing.T) {
 func TestMessageOfSeveralLines(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
-		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {}\n}\n")
+		c.opens(a, "s1")
+		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {\"sessionId\": \"s1\"}\n}\n")
 		require.Equal(t, "_x", a.next().Method)
 	})
 }
@@ -536,11 +604,13 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 		c.say(`nonsense`)
 		c.say("{\"method\":\"\xff\"}")
 		c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
+		c.say(`{"jsonrpc":"2.0","id":3,"method":"session/new","params":{}}`)
 		require.Equal(t, []string{
 			"1! Invalid request: the first request is initialize; an agent that was started again has no session open",
 			"<nil>! Invalid request: a message is a JSON object with one method or one id; ACP has no batches", "<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
 			"<nil>! Parse error: the message is not JSON in UTF-8; send one JSON object",
-			"2! The agent /bin/droid-acp does not start: permission denied.",
+			`2= {"protocolVersion":1}`,
+			"3! The agent /bin/droid-acp does not start: permission denied.",
 		}, c.take(), "and a client from elsewhere does not say what runs")
 	})
 }
@@ -549,7 +619,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 func TestTwoLoadsAtOnce(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		one, a := h.client("Zed", everything)
-		two, b := h.client("Zed", everything)
+		two, b := h.client("agent-shell", "{}")
 		one.load("s1")
 		loading := a.next()
 		two.load("s1")
@@ -590,7 +660,7 @@ func TestJournalLosesTheOldest(t *testing.T) {
 		}
 
 		require.NoError(t, os.RemoveAll(h.Journals))
-		three, other := h.client("Zed", everything)
+		three, other := h.client("agent-shell", everything)
 		three.opens(other, "s2")
 		three.prompts(other, "s2", "go")
 		four, _ := h.client("Zed", everything)
@@ -645,9 +715,11 @@ func TestEndOfASession(t *testing.T) {
 func TestStubbornAgent(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
+		c.opens(a, "s1")
 		a.stubborn = true
 		begin := time.Now()
 		c.Gone()
+		a.closes("s1")
 		<-a.exited
 		require.Equal(t, endTime+relay.DrainTime, time.Since(begin))
 	})

@@ -24,17 +24,18 @@ type session struct {
 	journal     *journal
 	watchers    []*watcher // in the order in which they came
 	loader      *Client    // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
-	changing    bool       // an agent opens it for the first time, or closes it for another one
+	changing    bool       // its agent opens it for the first time, or closes it
 	later       []func()   // what waits for that
-	keep        bool       // its agent does not close it
 	partial     bool       // the journal begins after the conversation did
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	running     int  // prompts that have no answer
 	cut         bool // a prompt was answered because its agent ends
 	deleted     bool
-	turnFrom    int64 // the bytes of the journal before the first of these
+	used        bool        // something was done in it since it was opened
+	idle        *time.Timer // closes it; nil while it is needed
+	working     bool        // as the agent reports it
+	turnFrom    int64       // the bytes of the journal when it rested last
 	asked       []*question
 	since       time.Time
 	was         string // its state since then
@@ -93,7 +94,11 @@ func (o *session) end() {
 		q.giveUp()
 	}
 	o.watchers = nil
-	if (o.running > 0 || o.cut) && !o.deleted {
+	if o.idle != nil {
+		o.idle.Stop()
+		o.idle = nil
+	}
+	if (o.working || o.cut) && !o.deleted {
 		o.leave()
 	} else {
 		o.server.removeJournal(o.journal)
@@ -113,7 +118,7 @@ func (o *session) changed() {
 }
 
 func (o *session) info() SessionInfo {
-	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.proc.ID()}
+	info := SessionInfo{ID: o.id, Title: o.title, Directory: o.wants.directory, State: o.was, Since: o.since, Clients: []string{}, Agent: o.agent.pid()}
 	for _, w := range o.watchers {
 		info.Clients = append(info.Clients, w.client.called())
 	}
@@ -127,12 +132,26 @@ func (o *session) info() SessionInfo {
 
 func (o *session) state() string {
 	switch {
+	case !o.working:
+		return Idle
 	case slices.ContainsFunc(o.asked, (*question).forPeople):
 		return Asks
-	case o.running > 0:
-		return Running
 	}
-	return Idle
+	return Running
+}
+
+// works takes the agent's report whether the session works.
+func (o *session) works(working bool) {
+	o.working, o.used = working, o.used || working
+	o.markTurn()
+	o.update()
+}
+
+// markTurn notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
+func (o *session) markTurn() {
+	if !o.working {
+		o.turnFrom = o.journal.put
+	}
 }
 
 // update notes since when the session does what it does.
@@ -140,13 +159,60 @@ func (o *session) update() {
 	if now := o.state(); now != o.was {
 		o.was, o.since = now, time.Now()
 	}
-	o.agent.rest()
+	o.rest()
+}
+
+// needed reports whether the session is to stay: it works, somebody has it, or its agent is about to answer or to end.
+func (o *session) needed() bool {
+	return o.working || len(o.watchers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.asked(o)
+}
+
+// rest closes the session after a while in which nobody needs it, or at once where nothing was done in it. The caller calls it whenever that
+// may have begun or ended.
+func (o *session) rest() {
+	switch {
+	case o.server.sessions[o.id] != o:
+	case o.needed():
+		if o.idle != nil {
+			o.idle.Stop()
+			o.idle = nil
+		}
+	case o.idle != nil:
+	case !o.used:
+		o.close()
+	default:
+		var idle *time.Timer
+		idle = time.AfterFunc(o.server.KeepIdle, func() {
+			o.server.mu.Lock()
+			defer o.server.mu.Unlock()
+			if o.idle != idle {
+				return
+			}
+			o.idle = nil
+			if !o.needed() {
+				o.server.Log.Info("a session that nobody needs is closed", zap.String("session", o.id))
+				o.close()
+			}
+		})
+		o.idle = idle
+	}
+}
+
+// close has the agent close the session. Who opens it meanwhile waits for that.
+func (o *session) close() {
+	o.changing = true
+	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
+		if err != nil {
+			o.server.Log.Warn("a session is not closed", zap.String("session", o.id), zap.Error(err))
+			o.changed()
+		}
+	})
 }
 
 // beginAnew has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
 func (o *session) beginAnew() {
 	o.server.removeJournal(o.journal)
-	o.journal, o.partial = o.server.newJournal(o.id), false
+	o.journal, o.partial, o.turnFrom = o.server.newJournal(o.id), false, 0
 	for _, w := range o.watchers {
 		w.lost = w.lost || w.missing
 		w.missing = false
@@ -167,7 +233,7 @@ func (o *session) attach(c *Client) *watcher {
 		w = &watcher{client: c}
 		o.watchers = append(o.watchers, w)
 	}
-	o.agent.rest()
+	o.rest()
 	return w
 }
 
@@ -177,7 +243,7 @@ func (o *session) detach(c *Client) {
 	for _, q := range slices.Clone(o.asked) {
 		q.without(c)
 	}
-	o.agent.rest()
+	o.rest()
 }
 
 // tellBut shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
@@ -187,7 +253,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(message)
+			o.loader.send(o.fit(o.loader, message))
 		}
 		return
 	}
@@ -199,7 +265,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		case !w.hears() && inTurns(message):
 			w.misses(from)
 		default:
-			w.client.send(w.client.asShown(message))
+			w.client.send(w.client.asShown(o.fit(w.client, message)))
 		}
 	}
 }
@@ -263,7 +329,7 @@ func (o *session) optionSet(c *Client, result []byte) {
 
 // opened is the answer to a client that joins: as the agent gave it when the session was opened, with
 // what has changed since.
-func (o *session) opened() json.RawMessage {
+func (o *session) opened(c *Client) json.RawMessage {
 	result := protocol.Fields(o.result)
 	if result == nil {
 		result = map[string]json.RawMessage{}
@@ -281,20 +347,27 @@ func (o *session) opened() json.RawMessage {
 	if o.options != nil {
 		result["configOptions"] = o.options
 	}
+	if options := result["configOptions"]; options != nil && !c.caps.BooleanOptions {
+		result["configOptions"] = withoutSwitches(options)
+	}
 	line, _ := json.Marshal(result)
 	return line
 }
 
-// turnBegan shows a client's prompt to the others, as agents show it when they load a session.
-func (o *session) turnBegan(c *Client, params []byte) {
-	if o.running == 0 {
-		o.turnFrom = o.journal.put
-	}
-	o.running++
+// promptBegan notes a client's prompt.
+func (o *session) promptBegan(c *Client, params []byte) {
 	if w := o.watcher(c); w != nil {
 		w.prompts++
 	}
-	o.update()
+	if !o.server.Agent.Activity {
+		o.works(true)
+	}
+	o.showPrompt(c, params)
+	o.offer() // it may hear now
+}
+
+// showPrompt shows a client's prompt to the others, as agents show it when they load a session.
+func (o *session) showPrompt(c *Client, params []byte) {
 	var p struct{ Prompt []json.RawMessage }
 	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
 	id := uuid.NewString()
@@ -306,16 +379,16 @@ func (o *session) turnBegan(c *Client, params []byte) {
 			Meta          map[string]any  `json:"_meta"`
 		}{"user_message_chunk", id, block, map[string]any{"droid-acp": map[string]string{"client": c.shownName()}}})
 	}
-	o.offer() // it may hear now
 }
 
-// turnEnded tells those how it ended who have not asked.
-func (o *session) turnEnded(c *call, line, result []byte) {
-	o.running--
+// promptEnded tells those how it ended who have not asked.
+func (o *session) promptEnded(c *call, line, result []byte) {
 	if w := o.watcher(c.client); w != nil && w.prompts > 0 {
 		w.prompts--
 	}
-	o.update()
+	if !o.server.Agent.Activity {
+		o.works(o.agent.prompted(o))
+	}
 	if o.agent.ending { // so it has not stored all of the turn
 		o.cut = true
 		return

@@ -62,7 +62,7 @@ func (c *Client) asShown(message []byte) []byte {
 // can show it.
 func (q *question) put(c *Client) {
 	line := q.line
-	if q.method == askPermission && q.session != nil && q.agent.shows != c.caps.ClientTraits {
+	if q.method == askPermission && q.session != nil && q.agent.caps.ClientTraits != c.caps.ClientTraits {
 		if text := q.unseen(c); text != "" {
 			q.session.sayTo(c, text)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,9 +107,9 @@ func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 			c := &fakeClient{t: h.t}
 			c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 			c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":{"_meta":{"x":true},"plan":{}}}}`, name)
-			synctest.Wait()
+			c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w"}}`)
 			agents := h.agents()
-			asked := agents[len(agents)-1].next()
+			asked := agents[len(agents)-1].greeted()
 			info, _ := json.Marshal(asked.Params["clientInfo"])
 			raw, _ := json.Marshal(asked.Params["clientCapabilities"])
 			caps := protocol.ReadCapabilities(raw, info)
@@ -119,7 +118,7 @@ func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 			require.Equal(t, drops, caps.NoResults, "all else is as it was")
 			require.Equal(t, drops, strings.Contains(string(raw), "shared"))
 			require.Contains(t, string(raw), `"x":true`)
-			agents[len(agents)-1].answer(asked, `{"protocolVersion":1}`)
+			require.True(t, caps.Activity)
 			require.Equal(t, []string{`i= {"protocolVersion":1}`}, c.take())
 		}
 	})
@@ -150,7 +149,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
-		two, _ := h.client("agent-shell", everything)
+		two, _ := h.client("agent-shell", "{}")
 		two.load("s1")
 		two.take()
 		watching, _ := h.client("Zed", everything)
@@ -158,11 +157,12 @@ func TestPromptOfAnotherClient(t *testing.T) {
 		watching.take()
 		one.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"look\nhere"},{"type":"image","data":"","mimeType":"image/png"}]}}`)
 		prompt := a.next()
+		a.works("s1", true)
 		watching.mu.Lock()
 		require.Contains(t, watching.heard[0], `"_meta":{"droid-acp":{"client":"Zed"}}`)
 		watching.mu.Unlock()
 		require.Equal(t, []string{"agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, two.take())
-		three, _ := h.client("agent-shell", everything)
+		three, _ := h.client("agent-shell", "{}")
 		three.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		require.Equal(t, []string{`r= {"modes":{"currentModeId":"off","availableModes":[]}}`, "agent: \n\n**Zed:** look\nhere\n\n", "agent: \n\n**Zed:** [image]\n\n"}, three.take())
 		three.load("s1")

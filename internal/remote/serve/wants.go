@@ -52,6 +52,13 @@ func (w wants) differs(wanted wants) (moves bool, lacks []mcpServer) {
 	return wanted.directory != "" && wanted.directory != w.directory, lacks
 }
 
+// sameServers reports whether both want the same servers: an agent loads the session with those that it is given.
+func (w wants) sameServers(other wants) bool {
+	_, more := w.differs(other)
+	_, fewer := other.differs(w)
+	return more == nil && fewer == nil
+}
+
 // theServers names servers to people, each as named shows it.
 func theServers(servers []mcpServer, named func(string) string) string {
 	names := make([]string, len(servers))
@@ -89,16 +96,4 @@ func (o *session) goesOn(c *call) {
 	case lacks != nil:
 		o.say("\n\n"+c.client.shownName()+" has opened this session with "+theServers(lacks, markdown.Code)+".\n\n", c.client)
 	}
-}
-
-// yield has the session's agent close it, so that another one can have it; then what waits for that goes on.
-func (o *session) yield(then func()) {
-	o.changing = true
-	o.later = append(o.later, then)
-	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
-		if err != nil { // it stays where it is
-			o.keep = true
-			o.changed()
-		}
-	})
 }

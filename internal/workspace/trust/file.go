@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"droid-acp/internal/droid/layer"
@@ -74,7 +72,7 @@ func (k *Keeper) Trust(p Project) error {
 	})
 }
 
-// Forget takes every yes for the project of a directory back, and every no of this Keeper's.
+// Forget takes every yes for the project of a directory back.
 // It reports whether there was a yes. After an error there still is, if there was one. What droid's own terminal
 // remembers stays.
 func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
@@ -83,9 +81,6 @@ func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 		_, forgot = all.Projects[key]
 		delete(all.Projects, key)
 	})
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	maps.DeleteFunc(k.declined, func(id string, _ bool) bool { return strings.HasPrefix(id, key+"\n") })
 	if err != nil {
 		return false, fmt.Errorf("the yes was not taken back: %w", err)
 	}

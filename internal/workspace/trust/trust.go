@@ -6,7 +6,6 @@ package trust
 import (
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"droid-acp/internal/droid/layer"
@@ -35,14 +34,11 @@ type Options struct {
 type Keeper struct {
 	o     Options
 	locks files.Locks
-
-	mu       sync.Mutex
-	declined map[string]bool // by project and items: the user was asked and said not now
 }
 
 // New makes a Keeper. It reads nothing yet.
 func New(o Options) *Keeper {
-	return &Keeper{o: o, declined: make(map[string]bool)}
+	return &Keeper{o: o}
 }
 
 // Project is what is known of a project when somebody wants to work in it.
@@ -79,7 +75,7 @@ func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	case k.remembers(&p):
 		p.Trusted, p.free = true, true
 	default:
-		p.Asks = !k.hasDeclined(p)
+		p.Asks = true
 	}
 	return p
 }
@@ -126,19 +122,19 @@ func (k *Keeper) RunsAll() bool { return k == nil || k.o.Mode == Always }
 // MayAsk reports whether an answer of the user's changes anything.
 func (k *Keeper) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
 
-// Decline has nobody be asked about these items of the project again, until this Keeper
-// ends.
-func (k *Keeper) Decline(p Project) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.declined[p.id()] = true
+// Declined are projects, each with what it brings, that somebody was asked about and did not trust. The zero value has none.
+type Declined map[string]bool
+
+// Add adds a project.
+func (d *Declined) Add(p Project) {
+	if *d == nil {
+		*d = Declined{}
+	}
+	(*d)[p.id()] = true
 }
 
-func (k *Keeper) hasDeclined(p Project) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.declined[p.id()]
-}
+// Has reports whether a project was declined with what it brings now.
+func (d Declined) Has(p Project) bool { return d[p.id()] }
 
 // id names the project with what it brings now.
 func (p Project) id() string {

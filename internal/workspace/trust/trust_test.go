@@ -105,18 +105,16 @@ func TestYesIsRemembered(t *testing.T) {
 	require.False(t, forgot)
 }
 
-func TestDeclinedHoldsForTheProcess(t *testing.T) {
+func TestDeclined(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
-	k.Decline(k.Look(dir))
-	p := k.Look(dir)
-	require.False(t, p.Trusted || p.Asks)
-	require.True(t, New(k.o).Look(dir).Asks, "the next process asks")
+	var declined Declined
+	require.False(t, declined.Has(k.Look(dir)))
+	declined.Add(k.Look(dir))
+	require.True(t, declined.Has(k.Look(dir)))
+	require.False(t, declined.Has(k.Look(project(t, server("x")))), "another project")
 	setServers(t, dir, server("y"))
-	require.True(t, k.Look(dir).Asks, "what it brings now was not asked about")
-	k.Decline(k.Look(dir))
-	_, err := k.Forget(dir)
-	require.NoError(t, err)
-	require.True(t, k.Look(dir).Asks, "whoever takes back what they said is asked again")
+	require.False(t, declined.Has(k.Look(dir)), "what it brings now was not asked about")
+	require.True(t, k.Look(dir).Asks)
 }
 
 // What droid's own terminal remembers is no yes: nobody can tell whether a tool wrote it.

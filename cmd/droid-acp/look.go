@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter"
+	"droid-acp/internal/adapter/opening"
+	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/remote/serve"
+)
+
+// errLooks is why no droid is started for who opens no session.
+var errLooks = errors.New("no session is opened here")
+
+// look is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is
+// what one would say that was started by h.
+func look(h serve.Hello, in io.Reader, out io.Writer) error {
+	values, getenv, err := settingsOf(h)
+	if err != nil {
+		return err
+	}
+	return adapter.New(adapter.Config{
+		Config: opening.Config{
+			Start: func(droid.Command) (*droid.Client, error) { return nil, errLooks },
+			Store: sessionStore(getenv, zap.NewNop()),
+			Spare: opening.SpareNone,
+		},
+		LoginCommand: loginCommandOf(h.Program, h.Directory, values, getenv),
+		Files:        adapter.FilesDisk,
+		ClientShows:  values.String(flags.ClientShows),
+		Version:      version(),
+		Log:          zap.NewNop(),
+	}).Serve(context.Background(), in, out)
+}
+
+// settingsOf are the settings of an agent that is started by h, and its environment.
+func settingsOf(h serve.Hello) (values flags.Values, getenv func(string) string, err error) {
+	getenv = func(name string) string {
+		i := slices.IndexFunc(h.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+		if i < 0 {
+			return ""
+		}
+		return h.Env[i][len(name)+1:]
+	}
+	if h.Env == nil {
+		getenv = os.Getenv
+	}
+	values = flags.New(flags.Common())
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, row := range flags.Common() {
+		values.AddFlag(set, row)
+	}
+	if err := set.Parse(h.Args); err != nil {
+		return nil, nil, err
+	}
+	return values, getenv, values.ReadEnvironment(agentNames(), getenv)
+}
+
+// trustOrder are the values of --trust, the strictest first.
+var trustOrder = []string{"never", "ask", "always"}
+
+// compare is serve.Options.Compare.
+func compare(has, joiner serve.Hello) (stricter string, settings []string) {
+	here, _, err := settingsOf(has)
+	if err != nil {
+		return "", nil // it runs, so they were read
+	}
+	there, _, err := settingsOf(joiner)
+	if err != nil {
+		return "settings that can be read (" + err.Error() + ")", nil
+	}
+	trusts := func(v flags.Values) int { return slices.Index(trustOrder, v.String(flags.Trust)) }
+	switch {
+	case trusts(there) < trusts(here):
+		return "`--trust " + there.String(flags.Trust) + "`", nil
+	case here.Bool(flags.Shell) && !there.Bool(flags.Shell):
+		return "`--shell=false`", nil
+	}
+	for _, name := range agentNames() {
+		byFlag := !strings.HasPrefix(here.Source(name), "$") && !strings.HasPrefix(there.Source(name), "$") // else the variable differs
+		if byFlag && here.String(name) != there.String(name) {
+			settings = append(settings, "`--"+name+"`")
+		}
+	}
+	return "", settings
+}

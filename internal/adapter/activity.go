@@ -1,0 +1,45 @@
+package adapter
+
+import (
+	"time"
+
+	"droid-acp/internal/acp/protocol"
+)
+
+// activity is what a server that keeps this agent was last told of a session.
+type activity struct {
+	session string // by its id, as the editor knew it then
+	working bool
+	again   time.Time // when to look again at what ends without an event; zero for never
+}
+
+// activityPause is the time between two looks at work that ends without an event: a background command that is not watched, a login
+// that nobody completes.
+const activityPause = 10 * time.Second
+
+// works reports whether something would be lost if the session ended now. quiet is work that may end without an event.
+func (s *Session) works(now time.Time) (works, quiet bool) {
+	if s.prompts.Busy() || s.prompts.Waiting() > 0 || s.questions.IsOpen() || s.proc.Working() || s.proc.SubagentsWork() {
+		return true, false
+	}
+	quiet = s.proc.Background() || s.servers.LogsIn(now)
+	return quiet, quiet
+}
+
+// reportActivity tells a server that keeps this agent when the session begins to work, and when it rests. It runs after each step of
+// the owner, so what a step has sent comes before.
+func (s *Session) reportActivity() {
+	if !s.agent.client.Activity || !s.out.Known() {
+		return
+	}
+	now := time.Now()
+	works, quiet := s.works(now)
+	s.activity.again = time.Time{}
+	if quiet {
+		s.activity.again = now.Add(activityPause)
+	}
+	if id := s.out.Session(); works != s.activity.working || works && id != s.activity.session {
+		s.activity.session, s.activity.working = id, works
+		s.agent.notify(protocol.ActivityMethod, protocol.ActivityParams{SessionID: id, Working: works})
+	}
+}

@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
+	"droid-acp/internal/text/markdown"
+	"droid-acp/internal/text/visible"
+)
+
+// kind is what decides whether a client shares an agent: how that is started, and what the client declares.
+type kind struct {
+	hello     Hello
+	program   fileID // of hello.Program, when a session was opened last
+	caps      protocol.ClientCapabilities
+	abilities string // all of caps that an agent acts on
+}
+
+// notActedOn are variables in which two environments that are one may differ: no program acts on them. Sessions name their directory
+// themselves.
+var notActedOn = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
+
+// isLike reports whether an agent of this kind opens sessions as one of the other would.
+func (k kind) isLike(other kind) bool {
+	return k.hello.Program == other.hello.Program && k.program == other.program && slices.Equal(k.hello.Args, other.hello.Args) &&
+		k.abilities == other.abilities && len(differing(k.hello.Env, other.hello.Env)) == 0
+}
+
+// differing are the names of variables that two environments do not have alike, sorted.
+func differing(one, other []string) (names []string) {
+	has := map[string]string{}
+	for _, v := range one {
+		name, value, _ := strings.Cut(v, "=")
+		has[name] = value
+	}
+	for _, v := range other {
+		name, value, _ := strings.Cut(v, "=")
+		if was, known := has[name]; !known || was != value {
+			names = append(names, name)
+		}
+		delete(has, name)
+	}
+	for name := range has {
+		names = append(names, name)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(notActedOn, name) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// canonical is JSON that does not depend on the order of fields.
+func canonical(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return ""
+	}
+	text, _ := json.Marshal(v) // what was decoded encodes
+	return string(text)
+}
+
+// mostNames is how many names of variables a note has.
+const mostNames = 5
+
+// differs compares a client that joins a session with the one for which its agent was started. A client whose own agent would let less run is
+// refused; any other one is told what it does not get.
+func (c *Client) differs(o *session) (refusal *jsonrpc.Error, note string) {
+	has := o.agent.kind
+	if c.hello.Joins || c.hello.WatchOnly || o.watcher(c) != nil || has.isLike(c.kind) {
+		return nil, ""
+	}
+	var settings []string
+	if compare := c.server.Compare; compare != nil {
+		var stricter string
+		if stricter, settings = compare(has.hello, c.hello); stricter != "" {
+			return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: its agent was not started with "+stricter+", as this window's would be; "+
+				"close the session in each window, or end it by "+c.server.Command("stop", o.id)+", then open it here"), ""
+		}
+	}
+	if has.hello.Program != c.hello.Program || has.program != c.program {
+		settings = append(settings, "another version of the program")
+	}
+	variables := differing(has.hello.Env, c.hello.Env)
+	for i, name := range variables {
+		if i == mostNames {
+			settings = append(settings, fmt.Sprintf("%d more variables", len(variables)-i))
+			break
+		}
+		settings = append(settings, markdown.Code("$"+visible.Line(name)))
+	}
+	settings = append(settings, c.caps.Beyond(has.caps)...)
+	if len(settings) == 0 {
+		return nil, ""
+	}
+	return nil, "\n\nThe agent of this session was started otherwise, and does not use of this window: " + strings.Join(settings, ", ") +
+		". To change that, close the session in each window, then open it here.\n\n"
+}

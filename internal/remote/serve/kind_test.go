@@ -1,0 +1,181 @@
+package serve
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/jsonrpc"
+)
+
+// greeted is a client that says how its agent is run.
+func (h *house) greeted(capabilities string, hello Hello) *fakeClient {
+	h.t.Helper()
+	c := &fakeClient{t: h.t}
+	c.Client = h.Join(c, ClientOptions{Local: true})
+	c.greets(hello)
+	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"zed"},"clientCapabilities":%s}}`, capabilities)
+	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
+	return c
+}
+
+func (c *fakeClient) greets(hello Hello) {
+	line, err := jsonrpc.EncodeCall(nil, HelloMethod, hello)
+	require.NoError(c.t, err)
+	c.Receive(line)
+}
+
+func (c *fakeClient) begins() {
+	c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+}
+
+// Clients share an agent where theirs would be alike, and have one of their own where program, flags, environment or what they declare differ.
+// A program that was replaced serves new sessions alone.
+func TestWhoSharesAnAgent(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(program, []byte("old"), 0o600))
+	first := Hello{Program: program, Args: []string{"--mode=spec"}, Env: []string{"A=1", "SHLVL=1", "PWD=/x"}, Directory: "/x"}
+	with := func(change func(*Hello)) Hello {
+		h := first
+		change(&h)
+		return h
+	}
+	for name, c := range map[string]struct {
+		hello        Hello
+		capabilities string
+		shares       bool
+	}{
+		"alike": {first, everything, true},
+		"in another shell": {with(func(h *Hello) {
+			h.Env = []string{"SHLVL=3", "A=1", "_=/bin/x", "WINDOWID=7", "OLDPWD=/"}
+			h.Directory = "/y"
+		}), everything, true},
+		"another program":     {with(func(h *Hello) { h.Program += "2" }), everything, false},
+		"other flags":         {with(func(h *Hello) { h.Args = nil }), everything, false},
+		"another environment": {with(func(h *Hello) { h.Env = []string{"A=2"} }), everything, false},
+		"one variable more":   {with(func(h *Hello) { h.Env = append(h.Env[:1:1], "B=") }), everything, false},
+		"other capabilities":  {first, "{}", false},
+		"in another order":    {first, `{"elicitation":{"form":{}},"fs":{"writeTextFile":true,"readTextFile":true}}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				h.greeted(everything, first).begins()
+				h.greeted(c.capabilities, c.hello).begins()
+				require.Equal(t, c.shares, len(h.agents()) == 1)
+			})
+		})
+	}
+	inHouse(t, func(t *testing.T, h *house) {
+		one := h.greeted(everything, first)
+		one.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"x"}}`)
+		require.Equal(t, "authenticate", h.agents()[0].next().Method)
+		one.begins()
+		require.Len(t, h.agents(), 1, "who has logged in opens sessions there")
+		old := h.agents()[0]
+		old.answer(old.next(), `{"sessionId":"s1"}`)
+		one.take()
+		require.NoError(t, os.WriteFile(program, []byte("newer"), 0o600))
+		one.begins()
+		require.Len(t, h.agents(), 2)
+		one.prompts(old, "s1", "go")
+	})
+}
+
+// Clients that share an agent are told nothing of each other's sessions, such as what it says of one that was closed meanwhile; what is about
+// none is for all of them.
+func TestWhatSharedAgentSays(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		two, _ := h.client("Zed", everything)
+		two.begins()
+		asked := a.next()
+		one.Gone()
+		a.closes("s1")
+		a.chunk("s1", "late")
+		a.answer(asked, `{"sessionId":"s2"}`)
+		require.Equal(t, []string{`n= {"sessionId":"s2"}`}, two.take())
+		a.say(`{"jsonrpc":"2.0","method":"auth/status","params":{}}`)
+		require.Equal(t, []string{"<nil>? auth/status"}, two.take())
+	})
+}
+
+// Whoever leaves takes nothing along, and nothing stays behind: neither who looks nor who opens a session and does nothing in it.
+func TestLooksCostNothing(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		for range 100 {
+			c, _ := h.client("Zed", everything)
+			c.say(`{"jsonrpc":"2.0","id":"l","method":"session/list","params":{}}`)
+			look := h.lastLook()
+			look.answer(look.next(), `{"sessions":[]}`)
+			c.load("s1")
+			require.Len(t, c.take(), 2)
+			c.Gone()
+		}
+		require.Len(t, h.agents(), 1)
+		require.Equal(t, 1, h.Status().Agents)
+		for i := range 6 {
+			c, _ := h.client("Zed", everything)
+			c.opens(a, string(rune('a'+i)))
+			c.Gone()
+			a.closes(string(rune('a' + i)))
+		}
+		require.Len(t, h.Status().Sessions, 1)
+		require.Len(t, h.agents(), 1)
+		h.Server.mu.Lock()
+		require.Len(t, h.Server.agents, 1, "no look is left")
+		h.Server.mu.Unlock()
+	})
+}
+
+// Who joins a session is told what of theirs it does not use, and refused where their agent would let less run.
+func TestWhoJoinsAnotherAgent(t *testing.T) {
+	first := Hello{Program: "/p", Args: []string{"--a"}, Env: []string{"A=1", "SHLVL=1"}}
+	for name, c := range map[string]struct {
+		hello        Hello
+		capabilities string
+		want         string // that it is told before the answer, or in place of it
+	}{
+		"alike":     {first, "{}", "l= {}"},
+		"attach":    {Hello{Program: "/q", Joins: true}, everything, "l= {}"},
+		"variables": {Hello{Program: "/p", Args: []string{"--a"}, Env: []string{"B=1", "SHLVL=2"}}, "{}", use("`$A`, `$B`")},
+		"many": {Hello{Program: "/q", Args: []string{"--b"}, Env: []string{"A=1", "B=", "C=", "D=", "E=", "F=", "G="}}, everything,
+			use("`--b`, another version of the program, `$B`, `$C`, `$D`, `$E`, `$F`, 1 more variables, files in the editor, forms")},
+		"stricter": {Hello{Program: "/p", Args: []string{"--strict"}}, "{}",
+			"l! The session cannot be opened: its agent was not started with `--strict`, as this window's would be; close the session in each window, or end it by <stop s1>, then open it here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				h.Compare = func(has, joiner Hello) (stricter string, settings []string) {
+					require.Equal(t, first.Args, has.Args)
+					switch joiner.Args[0] {
+					case "--strict":
+						return "`--strict`", nil
+					case "--b":
+						return "", []string{"`--b`"}
+					}
+					return "", nil
+				}
+				h.greeted("{}", first).begins()
+				a := h.agents()[0]
+				a.answer(a.next(), `{"sessionId":"s1"}`)
+				c2 := h.greeted(c.capabilities, c.hello)
+				c2.load("s1")
+				require.Equal(t, c.want, c2.take()[0])
+				if c.want[0] == 'a' {
+					c2.load("s1")
+					require.Equal(t, []string{"l= {}"}, c2.take(), "it is told once")
+				}
+				require.Len(t, h.agents(), 1)
+			})
+		})
+	}
+}
+
+func use(what string) string {
+	return "agent: \n\nThe agent of this session was started otherwise, and does not use of this window: " + what + ". To change that, close the session in each window, then open it here.\n\n"
+}
