@@ -507,6 +507,9 @@ func TestTrustCommand(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
 		require.Contains(t, r.last(), "mcpPolicy")
+		say("/trust no", "Nothing was remembered")
+		require.Equal(t, "end_turn", r.run("hello"))
+		require.Equal(t, 2, r.questions(), "whoever takes back what they said is asked again")
 	})
 }
 
