@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -502,13 +503,26 @@ func TestOtherProgram(t *testing.T) {
 	require.Contains(t, otherProgram(serve.Status{Version: "\x1b"}, diagnosis.Command), `droid-acp \x1b,`)
 }
 
+// suspend stops a process, and returns when all of its threads have stopped.
+func suspend(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.Eventually(t, func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		return err == nil && !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path)
+			return err != nil || !strings.Contains(string(stat), ") T ")
+		})
+	}, patience, 10*time.Millisecond)
+}
+
 // A server that hangs keeps nobody waiting: a new front tells its editor, and so do the commands; one ends it.
 func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
 	a, k := startKept(t)
 	a.begin()
 	process := k.status().Process
-	require.NoError(t, syscall.Kill(process, syscall.SIGSTOP))
+	suspend(t, process)
 	t.Cleanup(func() { _ = syscall.Kill(process, syscall.SIGCONT) })
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -568,7 +582,7 @@ func TestPrintedCommandsRun(t *testing.T) {
 
 	s = k.serve(socket...)
 	require.Eventually(t, runs, patience, 50*time.Millisecond)
-	require.NoError(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	suspend(t, s.cmd.Process.Pid)
 	require.Equal(t, []result{{code: exitOK}}, typed(at("ps").stderr))
 	require.Error(t, s.cmd.Wait(), "it was killed")
 }
