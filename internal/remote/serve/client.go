@@ -284,7 +284,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
 	case needsAgent:
 		c.forward(c.opener(), line, h, nil)
-	case open == nil && c.agent != nil && !c.agent.ending && h.Method == "session/list": // it knows more of those that it has
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it knows its sessions by more ids
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardToLook(line, h)
@@ -339,8 +339,8 @@ func (c *Client) later(line []byte) func() {
 }
 
 // reopen loads or resumes a session that is open already: the client joins it in the agent that has it. That loads it anew where the
-// session rests and the client wants it in another directory or with more servers; or, where nobody else has it, loads it once more, or the
-// journal lacks some of it.
+// session rests and the client wants it in another directory or with more servers; or nobody else has it, and no server is given up for it: the
+// conversation may have been rewound, or gone on in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	wants := wantsOf(paramsOf(line, h))
 	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
@@ -359,7 +359,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || open.partial && h.Method == "session/load" && wants.sameServers(open.wants))):
+	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || wants.sameServers(open.wants))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
 		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", differs+note)

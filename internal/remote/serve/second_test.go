@@ -111,6 +111,7 @@ func TestRequestsBehindALoad(t *testing.T) {
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		two.prompt()
+		a.answer(a.next(), `{}`)
 		require.Equal(t, "session/prompt", a.next().Method)
 		own.hearsNothing()
 	})

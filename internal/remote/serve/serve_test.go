@@ -415,9 +415,16 @@ func TestRestingSessionStays(t *testing.T) {
 		again, own := h.client("agent-shell", "{}")
 		again.load("s1")
 		own.hearsNothing()
-		a.hearsNothing()
-		require.Equal(t, []string{"user: go", "agent: before", `session_info_update {"droid-acp":{"stopReason":"end_turn"}}`, `l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, again.take())
+		loading := a.next()
+		require.Equal(t, "session/load", loading.Method)
+		a.chunk("s1", "as it is now")
+		a.answer(loading, `{}`)
+		require.Equal(t, []string{"agent: as it is now", `l= {}`}, again.take())
 		again.prompts(a, "s1", "more")
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		require.Equal(t, []string{"agent: as it is now", "user: more", `l= {}`}, two.take())
+		a.hearsNothing()
 	})
 }
 
