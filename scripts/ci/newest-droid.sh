@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 log=newest-droid.log
 
-version_in() { sed -n "s/^\t$1 *= \"\(.*\)\"\$/\1/p" e2e/prepare_test.go; }
+version_in() { sed -n "s/^\t$1 *= \"\(.*\)\"\$/\1/p" e2e/setup_prepare_test.go; }
 
 find_newest() {
 	local version known=

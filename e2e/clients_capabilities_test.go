@@ -26,7 +26,7 @@ var capabilitySets = map[string]map[string]any{
 		"plan":        map[string]any{}, "subagents": map[string]any{},
 		"_meta": map[string]any{"terminal_output": true, "terminal-auth": true},
 		// fs is another thing: with it the agent reads and writes the editor's files,
-		// see editorfiles_test.go.
+		// see files_test.go.
 	},
 }
 
