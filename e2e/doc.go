@@ -6,6 +6,9 @@
 //
 //	go test -tags e2e ./e2e
 //
+// The first word of a file's name says what its tests prove: turns, permissions, files, sessions, trust, keep, serve,
+// via, mcp, login, doctor, clients, smoke. What they share is in setup_*; wire_test.go records droid.
+//
 // What they download is kept in $DROID_ACP_E2E_CACHE, or in droid-acp/e2e of
 // the user's cache directory. The tests themselves run in a network namespace
 // with nothing but loopback in it.
