@@ -31,13 +31,12 @@ var _ Dialog = (*OwnQuestion)(nil)
 // known to show what a request is about, it is told before.
 func (v *View) ownQuestion(word, title, text string, options []protocol.PermissionOption, yes string) *OwnQuestion {
 	q := &OwnQuestion{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
-	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
-		Content: []protocol.ToolContent{protocol.TextContent(text)}}
+	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending}
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
+	q.call.Content = []protocol.ToolContent{protocol.TextContent(text)}
 	if !v.client.RequestContent {
 		v.tell(title + "\n\n" + text)
-		announced.Content = nil
 	}
 	v.send(announced)
 	q.Before = v.take()
