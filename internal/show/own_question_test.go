@@ -46,3 +46,17 @@ func TestOwnQuestionIsReadOnce(t *testing.T) {
 		require.Equal(t, !in, strings.Contains(string(before), "- a hook"), "%s", before)
 	}
 }
+
+// TestOwnOptionsSayYesOrNo: an option begins with what it says, and fits in the line that editors have for it.
+func TestOwnOptionsSayYesOrNo(t *testing.T) {
+	for _, names := range []bool{true, false} {
+		v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: names, OptionKinds: !names}})
+		for _, q := range []*OwnQuestion{v.Trust("Trust this project?", ""), v.CompactQuestion(false), v.RewindQuestion(nil, false)} {
+			step, _ := q.Next()
+			for _, o := range step.Choice.Options {
+				require.Regexp(t, `^(Yes|No)\b.{0,37}$`, string(o.Name))
+				require.Equal(t, o.OptionID == q.yesID, strings.HasPrefix(string(o.Name), "Yes"), "%v", o)
+			}
+		}
+	}
+}
