@@ -226,7 +226,7 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/resume", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
 		_, _ = c.call("session/set_title", map[string]any{"sessionId": loaded, "title": "T"}) // 0.99 cannot
 		require.Empty(t, r.settled(t), "resume, and a title")
-		c.onPermission(trusts("Trust this project"))
+		c.onPermission(trusts("Yes, trust this project"))
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
 		require.Eventually(t, r.serversRan(t), turnLimit, 100*time.Millisecond)
 		after := r.settled(t)
@@ -250,7 +250,7 @@ func TestHostileRepository(t *testing.T) {
 }
 
 // goOnWithout is the option of the question about trust that sends the prompt and trusts nothing.
-const goOnWithout = "Not now, go on without it"
+const goOnWithout = "No, go on without it"
 
 // What a user has of their own holds in a project that brings nothing, and in one whose servers
 // are left out: their model, their mode, their MCP server, their hook, and files in the editor.
@@ -335,7 +335,7 @@ func TestModelThatAProjectNames(t *testing.T) {
 		keys := map[string]any{"model": id, "specModeModel": id, "reasoningEffort": "high"}
 		settings := filepath.Join(h.work, ".factory", "settings.json")
 		loaded, asked := "", 0
-		for name, answer := range map[string]string{"nothing to trust": "", "trusted": "Trust this project", "not trusted": goOnWithout} {
+		for name, answer := range map[string]string{"nothing to trust": "", "trusted": "Yes, trust this project", "not trusted": goOnWithout} {
 			r.write(t, settings, map[string]any{"sessionDefaultSettings": keys})
 			if answer == goOnWithout {
 				r.write(t, settings, keys)

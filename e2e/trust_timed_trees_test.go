@@ -103,7 +103,7 @@ func (tree timedTree) String() string {
 
 // The answers to a question about trust.
 const (
-	answerYes     = "Trust this project"
+	answerYes     = "Yes, trust this project"
 	answerDismiss = "dismiss"
 )
 

@@ -198,7 +198,7 @@ func TestTrustTakenBack(t *testing.T) {
 			}
 			return n
 		}
-		c, elsewhere := startAgent(t, h).onPermission(trusts("Trust this project")), startAgent(t, h).onPermission(trusts(goOnWithout))
+		c, elsewhere := startAgent(t, h).onPermission(trusts("Yes, trust this project")), startAgent(t, h).onPermission(trusts(goOnWithout))
 		t.Cleanup(func() { // their ends look for droids of both
 			_ = c.stdin.Close()
 			_ = elsewhere.stdin.Close()

@@ -24,6 +24,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/fakedroid"
+	"droid-acp/internal/workspace/trust"
 )
 
 // hookOf is a hook's request for a tool, as the hook program would send it.
@@ -384,5 +385,24 @@ func TestRequestsOfOneEdit(t *testing.T) {
 			r.holds(path, "one\nthree\n")
 			r.close()
 		}
+	})
+}
+
+// TestHooksLeftOutWithTheProjects: the session says that files are read and written on the disk, so stderr, which some clients
+// show, does not say it as well.
+func TestHooksLeftOutWithTheProjects(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	synctest.Test(t, func(t *testing.T) {
+		r := filesAgent(t, fakedroid.V0225)
+		require.NoError(t, os.Mkdir(filepath.Join(r.dir, ".factory"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(r.dir, ".factory", "hooks.json"),
+			[]byte(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"evil"}]}]}}`), 0o644))
+		r.agent.cfg.Trust = trust.New(trust.Options{Home: home, File: filepath.Join(home, "trust.json")})
+		r.greets(bothMethods, "zed")
+		r.session = r.newSession()
+		require.Contains(t, r.told(), "Files are read and written on the disk meanwhile, without the editor.")
+		require.Empty(t, r.logs.FilterLevelExact(zap.WarnLevel).All())
 	})
 }

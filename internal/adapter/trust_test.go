@@ -157,7 +157,7 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 		require.Zero(t, r.questions())
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
-		require.Equal(t, []string{"Not now, go on without it", "Trust this project", "Cancel this prompt"}, options)
+		require.Equal(t, []string{"No, go on without it", "Yes, trust this project", "No, cancel this prompt"}, options)
 		require.NotContains(t, r.last(), "mcpPolicy", "another process has it all")
 		require.Contains(t, r.told(), "droid got hello")
 		require.Equal(t, "end_turn", r.run("again"))
@@ -222,7 +222,7 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				r.ask = answer
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
-				require.Contains(t, r.told(), "The project was not trusted: only *Trust this project* is a yes")
+				require.Contains(t, r.told(), "The project was not trusted: only *Yes, trust this project* counts")
 				require.Contains(t, r.told(), "droid got hello")
 				require.Contains(t, r.last(), "mcpPolicy")
 				require.Equal(t, "end_turn", r.run("again"))
@@ -249,7 +249,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 				require.NotContains(t, r.messages(), last, "only the question has the list")
 				r.ask = func(p permission) string {
 					require.Equal(t, []string{"allow_once", "allow_once", "reject_once"}, []string{p.Options[0].Kind, p.Options[1].Kind, p.Options[2].Kind})
-					require.Equal(t, "Trust this project", p.Options[1].Name)
+					require.Equal(t, "Yes, trust this project", p.Options[1].Name)
 					shown := *p.ToolCall.Content[0].Content.Text
 					if client == "vscode-acp-client" {
 						shown = r.messages()

@@ -31,13 +31,12 @@ var _ Dialog = (*OwnQuestion)(nil)
 // known to show what a request is about, it is told before.
 func (v *View) ownQuestion(word, title, text string, options []protocol.PermissionOption, yes string) *OwnQuestion {
 	q := &OwnQuestion{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
-	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending,
-		Content: []protocol.ToolContent{protocol.TextContent(text)}}
+	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending}
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
+	q.call.Content = []protocol.ToolContent{protocol.TextContent(text)}
 	if !v.client.RequestContent {
 		v.tell(title + "\n\n" + text)
-		announced.Content = nil
 	}
 	v.send(announced)
 	q.Before = v.take()
@@ -85,7 +84,7 @@ func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
 	}
 	return v.ownQuestion(word, title, text, []protocol.PermissionOption{
 		{OptionID: word, Name: protocol.Line(yes), Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: "keep", Name: "Leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
+		{OptionID: "keep", Name: "No, leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
 	}, word)
 }
 
@@ -96,7 +95,7 @@ func (v *View) CompactQuestion(background bool) *OwnQuestion {
 	if background {
 		text += endsBackground
 	}
-	return v.yesOrNo("compact", "Compact the conversation?", text, "Compact")
+	return v.yesOrNo("compact", "Compact the conversation?", text, "Yes, compact it")
 }
 
 const endsBackground = "\n\nA command that droid runs in the background ends with that."
@@ -169,7 +168,7 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 	if background {
 		parts = append(parts, "droid is started again for it."+endsBackground)
 	}
-	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Go back")
+	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Yes, go back")
 }
 
 // FileList names files in a sentence.
@@ -192,24 +191,26 @@ const (
 	trustLook   = "not-now-look"
 	trustNo     = "not-now"
 	trustCancel = "cancel-prompt"
+
+	trustName = "Yes, trust this project"
 )
 
 // trustOptions are two choices and the cancel where their names are known to be read. Elsewhere the one that says yes
 // stands between two others of its kind, as some clients pick the first or the last.
 func trustOptions(names bool) []protocol.PermissionOption {
-	yes := protocol.PermissionOption{OptionID: trustYes, Name: "Trust this project", Kind: acp.PermissionOptionKindAllowOnce}
+	yes := protocol.PermissionOption{OptionID: trustYes, Name: trustName, Kind: acp.PermissionOptionKindAllowOnce}
 	if names {
 		return []protocol.PermissionOption{
-			{OptionID: trustGoOn, Name: "Not now, go on without it", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionID: trustGoOn, Name: "No, go on without it", Kind: acp.PermissionOptionKindAllowOnce},
 			yes,
-			{OptionID: trustCancel, Name: "Cancel this prompt", Kind: acp.PermissionOptionKindRejectOnce}, // some clients do that by themselves
+			{OptionID: trustCancel, Name: "No, cancel this prompt", Kind: acp.PermissionOptionKindRejectOnce}, // some clients do that by themselves
 		}
 	}
 	return []protocol.PermissionOption{
-		{OptionID: trustGoOn, Name: "Not now, go on", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: trustGoOn, Name: "No, go on", Kind: acp.PermissionOptionKindAllowOnce},
 		yes,
-		{OptionID: trustLook, Name: "Not now, I look first", Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: trustNo, Name: "Not now", Kind: acp.PermissionOptionKindRejectOnce}, // some clients stop the prompt with it
+		{OptionID: trustLook, Name: "No, I look first", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionID: trustNo, Name: "No", Kind: acp.PermissionOptionKindRejectOnce}, // some clients stop the prompt with it
 	}
 }
 
@@ -223,7 +224,7 @@ func (v *View) AsksTrust() bool { return !v.client.OptionKinds && !v.client.ByPo
 func (v *View) Trust(title, list string) *OwnQuestion {
 	advice := ""
 	if !v.client.OptionNames {
-		advice = "Only *Trust this project* is a yes. Where you see only words such as Yes or Accept, type `/trust yes` instead.\n\n"
+		advice = "Only *" + trustName + "* counts. Where you see only words such as Yes or Accept, type `/trust yes` instead.\n\n"
 	}
 	q := v.ownQuestion("trust", title, advice+list, trustOptions(v.client.OptionNames), trustYes)
 	q.call.Meta = &protocol.ToolMeta{Own: &protocol.OwnMeta{NamesOnly: true}}
@@ -235,5 +236,5 @@ func (v *View) NotTrusted() string {
 	if v.client.OptionNames {
 		return ""
 	}
-	return "The project was not trusted: only *Trust this project* is a yes, and some clients send only a yes or a no."
+	return "The project was not trusted: only *" + trustName + "* counts, and some clients send only a yes or a no."
 }

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,4 +31,32 @@ func TestRewindQuestion(t *testing.T) {
 	require.Equal(t, "- `same0`", lines[2*mostRewound+2])
 	require.Equal(t, fmt.Sprintf("- and %d more", mostRewound), lines[len(lines)-1])
 	require.Equal(t, "- `made`, **with unsaved changes in your editor**\n- `/elsewhere/gone`, which is not there now", deleted)
+}
+
+// TestOwnQuestionIsReadOnce: a client that draws the content of a call as well as that of the request has it in the
+// request alone, and others are told before.
+func TestOwnQuestionIsReadOnce(t *testing.T) {
+	for _, in := range []bool{true, false} {
+		v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: in}})
+		q := v.Trust("Trust this project?", "- a hook")
+		step, _ := q.Next()
+		require.Equal(t, "- a hook", string(*step.Choice.ToolCall.Content[0].Content.Text))
+		before, err := json.Marshal(q.Before)
+		require.NoError(t, err)
+		require.Equal(t, !in, strings.Contains(string(before), "- a hook"), "%s", before)
+	}
+}
+
+// TestOwnOptionsSayYesOrNo: an option begins with what it says, and fits in the line that editors have for it.
+func TestOwnOptionsSayYesOrNo(t *testing.T) {
+	for _, names := range []bool{true, false} {
+		v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: names, OptionKinds: !names}})
+		for _, q := range []*OwnQuestion{v.Trust("Trust this project?", ""), v.CompactQuestion(false), v.RewindQuestion(nil, false)} {
+			step, _ := q.Next()
+			for _, o := range step.Choice.Options {
+				require.Regexp(t, `^(Yes|No)\b.{0,37}$`, string(o.Name))
+				require.Equal(t, o.OptionID == q.yesID, strings.HasPrefix(string(o.Name), "Yes"), "%v", o)
+			}
+		}
+	}
 }

@@ -328,7 +328,11 @@ func (o *Opener) setRuntime(ctx context.Context, client *droid.Client, r droid.R
 	}
 	switch err = client.SetRuntime(r); {
 	case errors.Is(err, droid.ErrHooks):
-		o.log.Warn("files are read and written on the disk alone", zap.Error(err))
+		level := zap.WarnLevel
+		if client.Without() != nil {
+			level = zap.InfoLevel // the session says it with what is left out
+		}
+		o.log.Log(level, "files are read and written on the disk alone", zap.Error(err))
 		return nil, nil
 	case err != nil:
 		return nil, refusal(r.Without, err, fmt.Errorf("%w: %w", errServers, err))

@@ -54,7 +54,7 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 	return Internal(reason, said)
 }
 
-// rejected says that the provider rejected a request. Why stands last, where a narrow window shows it.
+// rejected says why the provider rejected a request, and then what to do.
 func rejected(f *quirks.Failure) string {
 	cause := show.ProviderWords(strings.TrimSpace(f.Message))
 	said := cause + behindCause()
@@ -62,6 +62,9 @@ func rejected(f *quirks.Failure) string {
 		return said + " " + diagnosis.TooLongRemedy
 	}
 	for part := range strings.SplitSeq(show.ProviderWords(strings.TrimSpace(f.Advice)), "\n\n") {
+		if strings.HasPrefix(part, "Troubleshooting tips for custom models:") { // a list (0.99 to 0.225)
+			part = diagnosis.CustomModelRemedy
+		}
 		if part != "" && !strings.Contains(part, cause) && !strings.Contains(cause, part) {
 			said += "\n\n" + part
 		}

@@ -60,6 +60,19 @@ func TestRejectedRequestBeginsWithItsCause(t *testing.T) {
 	}
 }
 
+// droid's three tips for custom models (0.99 and 0.225, seen) become one line.
+func TestRejectedRequestHasOneRemedy(t *testing.T) {
+	const cause = "Invalid value: 'temperature' must be at most 1."
+	tips := "Troubleshooting tips for custom models:\n1. Verify the \"provider\" type in your BYOK config matches your endpoint (use \"openai\" for …)\n" +
+		"2. Ensure your baseUrl is reachable and the API key is valid\n3. Check that the model name matches what your endpoint expects"
+	for _, f := range []quirks.Failure{
+		{Typed: true, Reason: "model_request_rejected", Message: "400 " + cause, Advice: "BYOK Error: 400 " + cause + "\n\n" + tips},
+		{Message: "400 " + cause, Advice: tips},
+	} {
+		require.Equal(t, "400 "+cause+"\n\nThe provider rejected the request.\n\n"+diagnosis.CustomModelRemedy, Text(Turn(&f)))
+	}
+}
+
 // droid says of a key that is not set that the login with it failed.
 func TestLoginWithoutAKey(t *testing.T) {
 	err := Login(login.APIKey, &login.Error{Code: -32603, Message: "API key authentication failed: No authentication available. Set FACTORY_API_KEY or login."})

@@ -128,6 +128,9 @@ const TooLargeRemedy = "The request is too large for the model's server, and dro
 // TooLongRemedy says what to do when the provider speaks of the length of the conversation.
 const TooLongRemedy = "The conversation may have grown too long for the model: type /compact, start a new session, or choose a model with a larger context window."
 
+// CustomModelRemedy says what to do when the provider of a custom model rejects each request.
+const CustomModelRemedy = "If this persists, check `provider`, `baseUrl` and `model` of this model under customModels in ~/.factory/settings.json."
+
 // Model says what to do when a turn failed for this reason, "" for an unknown one.
 func Model(reason string) string { return modelRemedies[Kind(reason)] }
 

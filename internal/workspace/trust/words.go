@@ -86,9 +86,9 @@ var kinds = []struct {
 	{layer.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }
 
-// Question asks whether the project, which Fits, may run what it brings.
+// Question asks whether the project, which Fits, may run what it brings. The title has no room for that.
 func (p Project) Question() (title, text string) {
-	return "Trust this project? It brings " + p.Kinds(), "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.List()
+	return "Trust this project?", "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.List()
 }
 
 // LeftOut says that what the project brings was left out; then is what to do about it.
