@@ -191,9 +191,8 @@ func TestHostileRepository(t *testing.T) {
 		require.Empty(t, r.settled(t), "session/new")
 		require.Contains(t, c.transcript(), "Left out until you trust this project")
 
-		c.onPermission(trusts(goOnWithout))
 		require.Nil(t, s.prompt("command").end(turnLimit).Err)
-		require.Empty(t, r.settled(t), "not now, and the command was asked about and refused")
+		require.Empty(t, r.settled(t), "nobody said yes, and the command was asked about and refused")
 		questions := func() (n int) {
 			for _, p := range c.asked() {
 				if strings.Contains(string(p.ToolCall), "Trust this project?") {
@@ -202,11 +201,10 @@ func TestHostileRepository(t *testing.T) {
 			}
 			return n
 		}
-		require.Equal(t, 1, questions())
-		require.Len(t, c.asked(), 2, "the question, and the command")
+		require.Len(t, c.asked(), 1, "the command")
 		c.mustCall("session/new", map[string]any{"cwd": h.work, "mcpServers": []any{}}, nil)
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
-		require.Equal(t, 1, questions(), "not now holds for the process")
+		require.Zero(t, questions(), "the list is longer than a screen")
 		for _, typed := range []string{"/deploy", "\ufeff//hidden", "/hidden\u00a0x"} {
 			end := s.prompt(typed).end(turnLimit)
 			if h.version == newDroid {
@@ -226,7 +224,8 @@ func TestHostileRepository(t *testing.T) {
 		c.mustCall("session/resume", map[string]any{"sessionId": loaded, "cwd": h.work, "mcpServers": []any{}}, nil)
 		_, _ = c.call("session/set_title", map[string]any{"sessionId": loaded, "title": "T"}) // 0.99 cannot
 		require.Empty(t, r.settled(t), "resume, and a title")
-		c.onPermission(trusts("Yes, trust this project"))
+		require.Nil(t, s.prompt("/trust").end(turnLimit).Err)
+		require.Nil(t, s.prompt("/trust yes").end(turnLimit).Err)
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
 		require.Eventually(t, r.serversRan(t), turnLimit, 100*time.Millisecond)
 		after := r.settled(t)
