@@ -178,7 +178,7 @@ func TestRowsAreBroken(t *testing.T) {
         |   +++ /f
         |   @@ -1 +1,4 @@
         |    a
-        |   +                 
+        |   +`+strings.Repeat(" ", 17)+`
         | answer  | Yes
         |   +漢字漢字漢字漢字
         | 漢字漢字
