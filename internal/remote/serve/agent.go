@@ -307,6 +307,9 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	a.took(c, line, result)
 	if c.client != nil {
 		a.answer(c, line, h, result)
+		if c.note != "" && result != nil {
+			c.session.sayTo(c.client, c.note) // behind the response that opens the session
+		}
 	}
 	if c.done != nil {
 		var err error
@@ -374,6 +377,8 @@ func (a *agent) took(c *call, line, result []byte) {
 		a.opened(c, result)
 	case c.method == "session/set_config_option" && c.session != nil:
 		c.session.optionSet(c.client, result)
+	case result == nil && c.session != nil && c.method == "session/close":
+		c.session.changed()
 	case result != nil && c.session != nil && (c.method == "session/close" || c.method == "session/delete"):
 		c.session.deleted = c.method == "session/delete"
 		c.session.end()
@@ -450,7 +455,6 @@ func (a *agent) opened(c *call, result []byte) {
 	if c.client != nil && !c.client.gone {
 		w := open.attach(c.client)
 		w.lost = w.lost && c.method != "session/load" // that has told it all
-		open.sayTo(c.client, c.note)
 	}
 	open.changed()
 }

@@ -302,6 +302,7 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
+		open.changing = open.changing || leaves && h.ID != nil // who opens it waits until it is closed
 		c.forward(open.agent, line, h, open)
 	}
 }
