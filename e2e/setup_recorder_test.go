@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +51,7 @@ func record() (int, error) {
 	}
 	defer out.Close()
 	cmd := exec.Command(os.Getenv(recordEnv), os.Args[1:]...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, recordDirEnv+"=") }) // else each agent has one of its own
 	cmd.Stdin = io.TeeReader(os.Stdin, in)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, os.Stdout), os.Stderr
 	err = cmd.Run()

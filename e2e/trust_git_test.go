@@ -153,6 +153,10 @@ func TestGitProgramsNeedAYes(t *testing.T) {
 				}
 				_, err := c.call(method, params)
 				require.NotNil(t, err, method)
+				if h.kept && len(args) > 0 && (method == "session/load" || method == "session/resume") {
+					require.Contains(t, err.Error(), "its agent was not started with `--trust never`", method)
+					continue
+				}
 				require.Contains(t, err.Error(), "`filter.x.clean` `"+r.mark("filter")+"; cat` (in `.git/config`)")
 				require.Contains(t, err.Error(), "trust --yes")
 			}
