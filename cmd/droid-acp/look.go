@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/remote/serve"
 )
 
-// errLooks is why no droid is started for who opens no session.
+// errLooks refuses to start droid in an agent that opens no session.
 var errLooks = errors.New("no session is opened here")
 
 // look is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is

@@ -6,7 +6,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// activity is what a server that keeps this agent was last told of a session.
+// activity is the last report about a session to the server that keeps this agent.
 type activity struct {
 	session string // by its id, as the editor knew it then
 	working bool

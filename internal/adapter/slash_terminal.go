@@ -12,7 +12,7 @@ func loginCommand(r *slashRun, _ string) {
 	r.reply(diagnosis.LoginMethods(r.s.agent.client.Login))
 }
 
-// inTerminal is what there is instead of a command that exists in droid's terminal alone.
+// inTerminal answers a command that only droid's terminal has.
 const inTerminal = "Run `droid` in a terminal for it."
 
 // terminalCommands are the commands of droid's terminal (0.225.2) that droid does not know outside it: it would

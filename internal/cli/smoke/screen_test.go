@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// screenText is what a terminal of 200 rows shows of what was written to it.
+// screenText is a terminal of 200 rows.
 type screenText struct {
 	columns int
 

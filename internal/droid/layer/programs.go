@@ -58,7 +58,7 @@ func (r *reader) program(root, path string) {
 	r.add(Item{Kind: Program, Name: name, Does: path, File: path, whole: whole, Unread: err != nil})
 }
 
-// Command is what is typed to have droid run a Program.
+// Command is the slash command that runs a Program (droid 0.215, 0.225).
 func (i Item) Command() string {
 	name := filepath.Base(i.Name)
 	name = strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name)))

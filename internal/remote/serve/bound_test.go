@@ -65,7 +65,7 @@ func TestWhatWaitsForALoadIsBounded(t *testing.T) {
 	})
 }
 
-// reason is why the client was closed.
+// reason returns the words with which the client was closed.
 func (c *fakeClient) reason() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
