@@ -347,6 +347,33 @@ func (a *fakeAgent) asksPermission(session string) {
 
 const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
 
+// A load waits for a close that the same client has sent before it, also for one that fails.
+func TestLoadBehindAClose(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		inHouse(t, func(t *testing.T, h *house) {
+			c, a := h.client("Zed", everything)
+			c.opens(a, "s1")
+			c.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
+			c.load("s1")
+			closing := a.next()
+			require.Equal(t, "session/close", closing.Method)
+			synctest.Wait()
+			require.Empty(t, a.lines)
+			if closed {
+				a.answer(closing, `{}`)
+			} else {
+				a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no"}}`, closing.ID)
+			}
+			loading := a.next()
+			require.Equal(t, "session/load", loading.Method)
+			a.chunk("s1", "history")
+			a.answer(loading, `{}`)
+			got := c.take()
+			require.Equal(t, []string{"agent: history", `l= {}`}, got[len(got)-2:])
+		})
+	}
+}
+
 // A client sees no difference to an agent of its own.
 func TestOneClient(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
