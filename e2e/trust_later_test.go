@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,4 +167,51 @@ func TestCommandsWatchFilesAsUsual(t *testing.T) {
 			})
 		})
 	}
+}
+
+// startsChanged makes droid a wrapper that copies the files in a directory over those of the project when droid is started,
+// or when it is about to open a session, once the directory is there: after a look at the project.
+func (l *later) startsChanged(t *testing.T, h *home) (atStart, atOpening string) {
+	t.Helper()
+	atStart, atOpening = filepath.Join(h.dir, "at-start"), filepath.Join(h.dir, "at-opening")
+	wrapper := filepath.Join(t.TempDir(), "droid")
+	script := fmt.Sprintf(`#!/bin/sh
+change() { [ ! -d "$1" ] || cp -r "$1/." %[3]q; }
+change %[1]q
+while IFS= read -r line; do
+	case $line in *'"droid.initialize_session"'*) change %[2]q ;; esac
+	printf '%%s\n' "$line"
+done | exec %[4]q "$@"
+`, atStart, atOpening, l.root, h.droid)
+	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
+	h.droid = wrapper
+	return atStart, atOpening
+}
+
+// In a trusted project, an MCP server or a hook that appears after a look, before droid reads the project, does not run.
+func TestTrustedProjectChangesBeforeDroidReadsIt(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		l := newLater(t, h, model)
+		atStart, atOpening := l.startsChanged(t, &h)
+		trusted := map[string]any{"a": l.server("mcp-a")}
+		servers := filepath.Join(".factory", "mcp.json")
+		l.write(t, filepath.Join(l.root, servers), map[string]any{"mcpServers": trusted})
+		c := startAgent(t, h).initialize().onPermission(trusts("Yes, trust this project"))
+		require.Nil(t, c.openSession(h).prompt("hello").end(turnLimit).Err)
+		c.end(h)
+		for _, moment := range []string{atStart, atOpening} {
+			require.NoError(t, os.RemoveAll(l.marks))
+			require.NoError(t, os.Mkdir(l.marks, 0o755))
+			require.NoError(t, os.RemoveAll(l.settingsFile()))
+			l.write(t, filepath.Join(l.root, servers), map[string]any{"mcpServers": trusted})
+			l.write(t, filepath.Join(moment, servers), map[string]any{"mcpServers": map[string]any{"a": trusted["a"], "appears": l.server("mcp-that-appears")}})
+			l.write(t, filepath.Join(moment, ".factory", "settings.json"), map[string]any{"hooks": l.hooks("that-appears")})
+			c = startAgent(t, h).initialize()
+			c.openSession(h)
+			require.Equal(t, []string{"mcp-a"}, l.settled(t), moment)
+			require.FileExists(t, l.settingsFile(), "the project has changed")
+			c.end(h)
+			require.NoError(t, os.RemoveAll(moment))
+		}
+	})
 }

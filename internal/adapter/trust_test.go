@@ -131,6 +131,9 @@ func (r *trustRoom) questions() (n int) {
 	return n
 }
 
+// leftOut is in the settings of a process that someServer is left out of.
+const leftOut = `"s":{"command":"false","disabled":true`
+
 const someServer = `{"mcpServers":{"s":{"command":"evil","args":["x"]}}}`
 
 func bothVersions(t *testing.T, test func(t *testing.T, v fakedroid.Version)) {
@@ -158,13 +161,13 @@ func TestFirstPromptAsksForTrust(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
 		require.Equal(t, []string{"No, go on without it", "Yes, trust this project", "No, cancel this prompt"}, options)
-		require.NotContains(t, r.last(), "mcpPolicy", "another process has it all")
+		require.NotContains(t, r.last(), leftOut, "another process has it all")
 		require.Contains(t, r.told(), "droid got hello")
 		require.Equal(t, "end_turn", r.run("again"))
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
-		require.NotContains(t, r.last(), "mcpPolicy")
+		require.NotContains(t, r.last(), leftOut)
 	})
 }
 
@@ -224,7 +227,7 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				require.Equal(t, "end_turn", r.run("hello"))
 				require.Contains(t, r.told(), "The project was not trusted: only *Yes, trust this project* counts")
 				require.Contains(t, r.told(), "droid got hello")
-				require.Contains(t, r.last(), "mcpPolicy")
+				require.Contains(t, r.last(), leftOut)
 				require.Equal(t, "end_turn", r.run("again"))
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
@@ -296,7 +299,7 @@ func TestTrustWhereNoNamesShow(t *testing.T) {
 			require.Equal(t, 1, strings.Count(r.messages(), "worse"), r.messages())
 			require.Equal(t, "end_turn", r.run("/trust yes"))
 			require.Equal(t, "end_turn", r.run("hello"))
-			require.NotContains(t, r.last(), "mcpPolicy")
+			require.NotContains(t, r.last(), leftOut)
 		})
 	}
 }
@@ -501,12 +504,12 @@ func TestTrustCommand(t *testing.T) {
 		say("/trust yes", "Trusted, and remembered for")
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Zero(t, r.questions())
-		require.NotContains(t, r.last(), "mcpPolicy")
+		require.NotContains(t, r.last(), leftOut)
 		say("/trust", "It is trusted; ")
 		say("/trust no", "Forgotten.")
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 1, r.questions())
-		require.Contains(t, r.last(), "mcpPolicy")
+		require.Contains(t, r.last(), leftOut)
 		say("/trust no", "Nothing was remembered")
 		require.Equal(t, "end_turn", r.run("hello"))
 		require.Equal(t, 2, r.questions(), "whoever takes back what they said is asked again")
@@ -559,11 +562,11 @@ func TestOnlyWhatThisDroidTakesIsAsked(t *testing.T) {
 		require.Contains(t, asked, "`evil x`")
 		require.NotContains(t, asked, "bunfig")
 		require.NotContains(t, asked, "enableHooks")
-		require.NotContains(t, r.last(), "mcpPolicy", "the server runs")
+		require.NotContains(t, r.last(), leftOut, "the server runs")
 		require.Equal(t, "end_turn", r.run("again"))
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("hello"))
-		require.NotContains(t, r.last(), "mcpPolicy")
+		require.NotContains(t, r.last(), leftOut)
 		require.Equal(t, 1, r.questions())
 		require.Equal(t, "end_turn", r.run("/trust"))
 		require.NotContains(t, r.told(), "bunfig")
@@ -609,13 +612,13 @@ func TestTrustTakenBackInAnotherSession(t *testing.T) {
 		first := r.session
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("hello"))
-		require.NotContains(t, r.last(), "mcpPolicy")
+		require.NotContains(t, r.last(), leftOut)
 		second := r.session
 		r.session = first
 		require.Equal(t, "end_turn", r.run("/trust no"))
 		r.session, r.ask = second, func(permission) string { return "" }
 		require.Equal(t, "end_turn", r.run("hello"))
-		require.Contains(t, r.last(), "mcpPolicy")
+		require.Contains(t, r.last(), leftOut)
 		require.Equal(t, 1, r.questions())
 	})
 }

@@ -157,7 +157,7 @@ func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) erro
 		}
 		c.Args, p.files = append(c.Args, flagSystemPrompt, f.Path), append(p.files, f)
 	}
-	if !cmd.Runtime && !cmd.Alone && cmd.Without == nil && !namesModel(cmd.Project) {
+	if !cmd.Runtime && !cmd.limited() {
 		return nil
 	}
 	content, err := cmd.settings(Home(c.Env))

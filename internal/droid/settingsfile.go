@@ -130,7 +130,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
 			c.wants.Store(&wants)
 		}
-		if r.Without == nil {
+		if r.Without == nil && r.Project == nil {
 			return nil
 		}
 		return c.withoutLayer(settings, servers, r)

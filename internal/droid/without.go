@@ -3,6 +3,7 @@ package droid
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -30,8 +31,8 @@ import (
 // A process that was started in a directory of its own reads nothing of the project before
 // the session is opened.
 //
-// Where a project brings nothing that anybody knows of, the process is guarded: those of the
-// settings that take nothing from its user are set all the same, for what nobody has seen.
+// Where nothing is left out, because a project brings nothing that anybody knows of or is trusted, those of the settings
+// that take nothing from the user or from what is trusted are set all the same, for what appears before droid reads it.
 
 // LeftOutError says that a process cannot be started without what the project brings.
 type LeftOutError struct{ Why string }
@@ -43,7 +44,7 @@ func (e *LeftOutError) Error() string { return e.Why }
 // reads it only once.
 func (c Command) settings(home string) ([]byte, error) {
 	settings := make(map[string]any)
-	if c.Alone || c.Without != nil || namesModel(c.Project) {
+	if c.limited() {
 		user, err := layer.ReadUser(home)
 		if err != nil {
 			return nil, unreadable(err)
@@ -54,11 +55,25 @@ func (c Command) settings(home string) ([]byte, error) {
 			if c.Without != nil {
 				askAsBefore(settings, user, *c.Without)
 			}
-		} else if c.Without != nil {
-			guard(settings, user, nil)
+		} else {
+			limitServers(settings, user, nil, c.trusted())
+			if c.Without != nil {
+				startAs(settings, user)
+			}
 		}
 	}
 	return json.Marshal(settings)
+}
+
+// limited reports whether the process has settings of its own because of the project.
+func (c Command) limited() bool { return c.Alone || c.Without != nil || c.Project != nil }
+
+// trusted is what the project brings that the process is to run.
+func (c Command) trusted() layer.Layer {
+	if c.Without != nil || c.Project == nil {
+		return layer.Layer{}
+	}
+	return *c.Project
 }
 
 // Must reports whether the process is not to start without its settings: in an ordinary
@@ -76,26 +91,25 @@ func policy(allowed ...string) map[string]any {
 	return map[string]any{"enabled": true, "allowlist": append([]string{}, allowed...)} // an empty list refuses all
 }
 
-// guard completes settings for a project of which nobody knows that it brings anything. It
-// takes nothing from the user: where they may have MCP servers of which this program does not
-// know, or that no text tells from others, none is refused.
-func guard(settings map[string]any, user layer.User, servers []stream.MCPServer) {
-	startAs(settings, user)
-	marks := marksOf(servers, user.Servers)
+// limitServers keeps MCP servers from starting that nobody has seen, where that takes none from the user or from what is
+// trusted of the project: where there may be servers of which this program does not know, or that no text tells from
+// others, none is refused.
+func limitServers(settings map[string]any, user layer.User, servers []stream.MCPServer, trusted layer.Layer) {
+	marks := marksOf(servers, slices.Collect(maps.Values(user.Servers)), trusted.Servers())
 	switch {
+	case trusted.HasPolicy: // droid obeys it
 	case user.Policy != nil:
 		settings["mcpPolicy"] = policy(user.Policy...) // and no project's
-	case !user.Others && !slices.Contains(marks, ""):
+	case !user.Others && !trusted.HidesServers() && !slices.Contains(marks, ""):
 		settings["mcpPolicy"] = policy(marks...)
 	}
 }
 
-// guardHooks keeps hooks of the project from running that nobody has seen, where that takes
-// none from the user.
-func (c *Client) guardHooks(settings map[string]any, user layer.User) {
+// limitHooks does the same for hooks.
+func (c *Client) limitHooks(settings map[string]any, user layer.User, trusted layer.Layer) {
 	own, _ := settings["hooks"].(hooksByEvent)
 	switch {
-	case c.Version().IsZero() || user.Others:
+	case c.Version().IsZero() || user.Others || trusted.HidesHooks():
 	case !c.Version().Has(stream.AddsHooks):
 		users, err := homeHooks(Home(c.env), hookEvents)
 		if err != nil {
@@ -186,12 +200,16 @@ var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","comma
 // are those of the process, if it gets any.
 func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
 	user, err := layer.ReadUser(Home(c.env))
-	if len(r.Without.Items) == 0 {
+	if r.Without == nil || len(r.Without.Items) == 0 {
+		trusted := Command{Project: r.Project, Without: r.Without}.trusted()
 		switch {
 		case err == nil:
-			guard(settings, user, r.MCPServers)
-			c.guardHooks(settings, user)
-		case r.Without.Found:
+			limitServers(settings, user, r.MCPServers, trusted)
+			c.limitHooks(settings, user, trusted)
+			if r.Without != nil {
+				startAs(settings, user)
+			}
+		case r.Without != nil && r.Without.Found:
 			return unreadable(err)
 		}
 		return nil
@@ -217,7 +235,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	case user.Policy != nil:
 		settings["mcpPolicy"] = policy(user.Policy...) // theirs decides, and not one of the project's
 	default:
-		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, user.Servers), func(s string) bool { return s == "" })...)
+		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, slices.Collect(maps.Values(user.Servers))), func(s string) bool { return s == "" })...)
 	}
 	askAsBefore(settings, user, *r.Without)
 	return c.withoutHooks(settings, user, r)
@@ -265,11 +283,11 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 
 // marksOf has a text of each server that is to start. droid compares the letters and
 // digits of a command or an argument, or a host.
-func marksOf(servers []stream.MCPServer, users map[string]json.RawMessage) (list []string) {
+func marksOf(servers []stream.MCPServer, files ...[]json.RawMessage) (list []string) {
 	for _, s := range servers {
 		list = append(list, mark(s.Command, s.Args, s.URL))
 	}
-	for _, raw := range users {
+	for _, raw := range slices.Concat(files...) {
 		var s struct {
 			Command string   `json:"command"`
 			Args    []string `json:"args"`

@@ -91,12 +91,48 @@ func TestMark(t *testing.T) {
 	} {
 		require.Equal(t, want, mark(s.Command, s.Args, s.URL))
 	}
-	list := marksOf([]stream.MCPServer{{Command: "b"}, {Command: "-"}}, map[string]json.RawMessage{"x": json.RawMessage(`{"command":"a"}`), "bad": json.RawMessage(`[]`)})
+	list := marksOf([]stream.MCPServer{{Command: "b"}, {Command: "-"}}, []json.RawMessage{json.RawMessage(`{"command":"a"}`), json.RawMessage(`[]`)})
 	require.Equal(t, []string{"", "a", "b"}, list)
 }
 
-// guarded is a process in a project that is not known to bring anything, in this home.
-func guarded(t *testing.T, home string, without layer.Layer, version string, env ...string) (*Client, error) {
+// A process of a trusted project starts the servers of the project, the user and the editor, and no other.
+func TestServersOfATrustedProject(t *testing.T) {
+	const trusted = `"mcpServers":{"theirs":{"command":"npx","args":["server-of-theirs"]}}`
+	for name, tc := range map[string]struct{ user, project, settings, allowed string }{
+		"servers of all":             {`{}`, `{` + trusted + `}`, `{}`, `["editors","server-of-mine","server-of-theirs"]`},
+		"a policy of the user's":     {`{"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`, `{` + trusted + `}`, `{}`, `["x"]`},
+		"a policy of the project's":  {`{}`, `{` + trusted + `}`, `{"mcpPolicy":{"enabled":true,"allowlist":[]}}`, ``},
+		"plugins of the project's":   {`{}`, `{` + trusted + `}`, `{"enabledPlugins":{"p@m":true}}`, ``},
+		"servers in an unknown form": {`{}`, `{"mcpServers":[{"command":"x"}]}`, `{}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := writeHome(t, map[string]string{"settings.json": tc.user, "mcp.json": `{"mcpServers":{"mine":{"command":"npx","args":["server-of-mine"]}}}`})
+			dir := writeHome(t, map[string]string{"settings.json": tc.settings, "mcp.json": tc.project})
+			project := layer.Project(dir, home)
+			cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
+			cmd.Project = &project
+			c, err := start(cmd, nil, shortBounds)
+			require.NoError(t, err)
+			t.Cleanup(func() { c.Kill(); <-c.Exited() })
+			require.NoError(t, c.SetRuntime(Runtime{CWD: dir, Project: &project, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			_, err = c.Initialize(testContext(t), InitializeParams{CWD: dir})
+			require.NoError(t, err)
+			<-c.Events() // the version
+			_, text := toldSettings(t, c)
+			var got struct{ MCPPolicy, SessionDefaultSettings json.RawMessage }
+			require.NoError(t, json.Unmarshal([]byte(text), &got))
+			require.Empty(t, got.SessionDefaultSettings, "the project's count")
+			if tc.allowed == "" {
+				require.Empty(t, got.MCPPolicy)
+			} else {
+				require.JSONEq(t, `{"enabled":true,"allowlist":`+tc.allowed+`}`, string(got.MCPPolicy))
+			}
+		})
+	}
+}
+
+// startIn starts a process in a project that is not known to bring anything, in this home.
+func startIn(t *testing.T, home string, without layer.Layer, version string, env ...string) (*Client, error) {
 	cmd := fakeCommand("settings", append([]string{"HOME=" + home, "USERPROFILE=" + home, envFakeVersion + "=" + version}, env...)...)
 	cmd.Without, cmd.Runtime = &without, true
 	c, err := start(cmd, nil, shortBounds)
@@ -135,28 +171,28 @@ func TestUsersModel(t *testing.T) {
 			c, err := start(cmd, nil, shortBounds)
 			require.NoError(t, err)
 			t.Cleanup(func() { c.Kill(); <-c.Exited() })
-			require.Equal(t, len(tc.project) > 0, c.TakesRuntime())
-			if !c.TakesRuntime() {
-				return
-			}
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project}))
 			require.Equal(t, tc.wants, c.WantedModels())
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
 			<-c.Events() // the version
 			_, text := toldSettings(t, c)
-			comma := ","
-			if tc.settings == "" {
-				comma = ""
+			const always = `"mcp":{"mcpServers":{}},"mcpPolicy":{"enabled":true,"allowlist":[]}`
+			switch {
+			case tc.settings != "":
+				require.JSONEq(t, `{`+always+`,"sessionDefaultSettings":{`+tc.settings+`},`+tc.settings+`}`, text)
+			case len(tc.project) > 0:
+				require.JSONEq(t, `{`+always+`,"sessionDefaultSettings":{}}`, text)
+			default:
+				require.JSONEq(t, `{`+always+`}`, text)
 			}
-			require.JSONEq(t, `{"mcp":{"mcpServers":{}},"sessionDefaultSettings":{`+tc.settings+`}`+comma+tc.settings+`}`, text)
 		})
 	}
 }
 
 // What nobody has seen does not start either: the settings that take nothing from the user
 // are set in any case.
-func TestGuarded(t *testing.T) {
+func TestUnknownServersAreRefused(t *testing.T) {
 	const mode = `"sessionDefaultSettings":{"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"},"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"`
 	for name, tc := range map[string]struct {
 		home   map[string]string
@@ -169,7 +205,7 @@ func TestGuarded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.home["settings.json"] = `{"autonomyMode":"auto-low"}`
-			c, err := guarded(t, writeHome(t, tc.home), layer.Layer{Found: true}, "1.220.0")
+			c, err := startIn(t, writeHome(t, tc.home), layer.Layer{Found: true}, "1.220.0")
 			require.NoError(t, err)
 			require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
@@ -188,17 +224,17 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// Where a droid cannot be guarded, an ordinary directory is worked in all the same, and one in
+// Where the user's settings cannot be read, an ordinary directory is worked in all the same, and one in
 // which droid looks for something to run is not.
-func TestNotGuarded(t *testing.T) {
+func TestUnreadableUserSettings(t *testing.T) {
 	for _, env := range []string{EnvSettings + "=/mine.json", "X=1"} {
 		home := writeHome(t, map[string]string{"settings.json": "{"})
-		c, err := guarded(t, home, layer.Layer{}, "1.220.0", env)
+		c, err := startIn(t, home, layer.Layer{}, "1.220.0", env)
 		require.NoError(t, err)
 		if c.TakesRuntime() {
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}}))
 		}
-		_, err = guarded(t, home, layer.Layer{Found: true}, "1.220.0", env)
+		_, err = startIn(t, home, layer.Layer{Found: true}, "1.220.0", env)
 		var cannot *LeftOutError
 		require.ErrorAs(t, err, &cannot)
 	}
@@ -214,7 +250,7 @@ func TestUnheardKeys(t *testing.T) {
 	}
 	unheard := layer.Layer{Found: true, Items: []layer.Item{{Kind: layer.Unheard, Name: "new", Does: "1"}}}
 	for version, left := range map[string]bool{"1.220.0": false, "1.15.0": false, "1.221.0": true, "1.219.0": true} {
-		c, err := guarded(t, t.TempDir(), unheard, version)
+		c, err := startIn(t, t.TempDir(), unheard, version)
 		require.NoError(t, err)
 		c.AwaitVersion(testContext(t))
 		err = c.SetRuntime(Runtime{CWD: t.TempDir(), Without: &unheard, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}})

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -80,6 +81,9 @@ type Layer struct {
 	// Models are the models that sessions of the project are to start with, and their efforts: values of modelKeys. They are
 	// no items, since a process gets the user's own.
 	Models map[string]string
+	// HasPolicy reports whether the project has a policy for MCP servers. It is no item, since a process that leaves something
+	// out has one of its own.
+	HasPolicy bool
 	// Granted are the sums of what somebody has allowed, maybe not all items.
 	Granted []string
 }
@@ -115,6 +119,14 @@ func (l Layer) where(is func(Item) bool) (items []Item) {
 // overrules, and files of settings that could not be looked at.
 func (l Layer) Inseparable() []Item {
 	return l.where(func(i Item) bool { return outcomes[i.Kind].closed && !slices.Contains(l.Granted, i.Sum()) })
+}
+
+// Servers are the MCP servers as they stand in the project's files.
+func (l Layer) Servers() (list []json.RawMessage) {
+	for _, i := range l.Of(MCPServer) {
+		list = append(list, json.RawMessage(i.whole))
+	}
+	return list
 }
 
 // HidesServers reports whether there may be MCP servers that cannot be named to droid. Then

@@ -65,6 +65,7 @@ func (r *reader) settings(path string) {
 		return
 	}
 	r.autonomy(path, values)
+	r.layer.HasPolicy = r.layer.HasPolicy || policyOf(values) != nil
 	for key, value := range textsOf(sessionValues(values, modelKeys)) {
 		if _, nearer := r.layer.Models[key]; !nearer {
 			r.layer.Models[key] = value

@@ -46,9 +46,8 @@ func ReadUser(home string) (User, error) {
 		for _, c := range list {
 			u.Allowed = append(u.Allowed, fmt.Sprint(c))
 		}
-		policy, _ := values["mcpPolicy"].(map[string]any)
-		if on, _ := policy["enabled"].(bool); on {
-			u.Policy = texts(policy["allowlist"])
+		if allowed := policyOf(values); allowed != nil {
+			u.Policy = allowed
 		}
 		u.Others = u.Others || values["enabledPlugins"] != nil
 		maps.Copy(all, sessionValues(values, autonomyKeys))
@@ -70,6 +69,15 @@ func ReadUser(home string) (User, error) {
 		u.Lines = append(u.Lines, hook.Does)
 	}
 	return u, nil
+}
+
+// policyOf is what the policy for MCP servers in a file of settings allows, nil where it has none.
+func policyOf(values map[string]any) []string {
+	policy, _ := values["mcpPolicy"].(map[string]any)
+	if on, _ := policy["enabled"].(bool); !on {
+		return nil
+	}
+	return texts(policy["allowlist"])
 }
 
 // texts are the texts of a list; what is none is left away.
