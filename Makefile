@@ -45,12 +45,13 @@ race: ## the same with the race detector
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
 
-lint: ## what check looks at, and staticcheck, other systems, workflows, scripts, vulnerabilities
+lint: ## what check looks at, and staticcheck, other systems, workflows, scripts, vulnerabilities, commits
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...
 	cd scripts/release && export GOWORK=off && go vet ./... && go run $(STATICCHECK) ./...
 	GOOS=windows go vet ./... && GOOS=darwin go vet ./...
+	@git log -20 --no-merges --format=%s | awk 'length > 72 || !/^[A-Za-z0-9_.\/, -]+: [^ ]/ { print "not \"area: what changed\" in 72 characters: " $$0; bad = 1 } END { exit bad }'
 	go run $(ACTIONLINT)
 	go run $(EDITORCONFIG) -disable-indentation
 	@if command -v shellcheck >/dev/null; then shellcheck -S warning .ci/run $$(git ls-files '*.sh'); else echo "shellcheck: SKIPPED, it is not installed"; fi
