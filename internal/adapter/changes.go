@@ -17,7 +17,7 @@ func (s *Session) awaitTurn(ctx context.Context, t *owner.Task, of turns.Sphere)
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return change.Begun() || !s.prompts.Takes(change) })
+	err := s.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
 	}

@@ -17,7 +17,7 @@ const lookTime = 2 * time.Second
 func (s *Session) refreshCommands(ctx context.Context, t *owner.Task, noPrompt func() bool) {
 	client, project, _, err := s.lookAtProject(ctx, t)
 	stale := err == nil && client != nil && client.MissesTexts(project.Layer)
-	if stale && noPrompt() && s.load == nil && !s.line.Wanted(needCalls) && !s.questions.IsOpen() && s.droidRests() {
+	if stale && noPrompt() && s.load == nil && !s.calls.wanted() && !s.questions.IsOpen() && s.droidRests() {
 		s.endDroid(replaced, "a command or a skill has changed")
 		if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
 			return // the next prompt tells why

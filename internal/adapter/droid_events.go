@@ -39,7 +39,7 @@ func (s *Session) hearAll(t *owner.Task) *acp.RequestError {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}
-	return s.until(s.Context, t, "droid's answer", needRead)
+	return s.until(s.Context, "droid's answer", needRead)
 }
 
 // drainEvents takes the events that droid sent before the response that was

@@ -206,7 +206,7 @@ func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook)
 	ctx, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()
 	s.fileCalls.Hooked(h, s.cwd)
-	if s.line.UntilReady(ctx, t, "a hook", needAnnounced, func() bool { return !s.fileCalls.Waits(h) }) != nil {
+	if s.WaitFor(ctx, "a hook", string(needAnnounced), func() bool { return !s.fileCalls.Waits(h) }) != nil {
 		s.fileCalls.Forget(h)
 	}
 	if h.Job != nil {

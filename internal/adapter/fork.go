@@ -66,7 +66,7 @@ func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.takeCalls(ctx, t)
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return "", err
 	}

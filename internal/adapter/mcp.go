@@ -30,7 +30,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		})
 	}
 	s.Go(func(t *owner.Task) {
-		release, ended := s.line.Take(s.Context, t, "a word on MCP servers", needExplained)
+		release, ended := s.take(s.Context, &s.explains, "a word on MCP servers", needExplained)
 		if ended != nil {
 			return
 		}

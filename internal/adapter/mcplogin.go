@@ -39,7 +39,7 @@ func beginLogin(r *slashRun, name string) {
 		})
 		answered = true
 	})
-	given := s.line.UntilReady(r.work, r.task, "a login", needAddress, func() bool { return answered || asked.Reply != "" })
+	given := s.WaitFor(r.work, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
 	if s.servers.Unasked(asked) && r.cancelled() {
 		s.cancelAuth(name)
 	}
@@ -79,7 +79,7 @@ func (s *Session) askToLogIn(t *owner.Task, l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := telling.Ask[protocol.ElicitationResult](s.out, "elicitation/create", params)
 	s.servers.Shown(l, dialog, asked)
-	result, err := asked.Await(t)
+	result, err := asked.Await(context.Background())
 	switch {
 	case err == telling.ErrWithdrawn:
 		return

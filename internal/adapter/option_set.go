@@ -128,7 +128,7 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(t, value == "true")
 	}
-	release, failure := s.takeCalls(s.Context, t)
+	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
 	}
@@ -183,7 +183,7 @@ const settingsTime = 10 * time.Second
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
-	release, failure := s.takeCalls(s.Context, t)
+	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
 	}

@@ -59,7 +59,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
 			s.Go(func(t *owner.Task) {
-				release, _ := s.takeCalls(s.Context, t)
+				release, _ := s.takeCalls(s.Context)
 				defer release()
 				t.Beside(func(context.Context) { panic("test") })
 			})
@@ -67,7 +67,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		},
 		"at the end of a prompt": func(s *Session) {
 			s.Go(func(t *owner.Task) {
-				if s.until(s.Context, t, "a test", needQuiet) == nil {
+				if s.until(s.Context, "a test", needQuiet) == nil {
 					panic("test")
 				}
 			})
@@ -184,9 +184,9 @@ func (noSteps) Next() (step show.Step, more bool) { return step, false }
 
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
-	s.Go(func(t *owner.Task) {
-		s.questions.Open("before")
-		s.questions.Open("x").Lead(s.Context, t, s.out, noSteps{})
+	s.Go(func(*owner.Task) {
+		s.questions.Open("before", nil)
+		s.questions.Open("x", nil).Lead(s.Context, s.out, noSteps{})
 		panic("test")
 	})
 }
@@ -259,7 +259,7 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 // calling has a task hold the calls to droid.
 func calling(s *Session, f func(release func())) {
 	s.Go(func(t *owner.Task) {
-		if release, err := s.takeCalls(s.Context, t); err == nil {
+		if release, err := s.takeCalls(s.Context); err == nil {
 			f(release)
 		}
 	})

@@ -33,45 +33,38 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q, was := s.openQuestion(t, ev.RequestID, ev.Subagent != "")
+	var p *show.Permission
+	decision := show.Decision{Option: stream.OptionCancel}
+	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+		if p != nil {
+			s.tell(p.After...)
+		}
+		switch outcome {
+		case telling.Stands:
+			r.give(decision)
+		case telling.Refused:
+			r.answer(stream.OptionCancel)
+		}
+	})
 	defer q.Close()
-	switch was {
-	case telling.Refused:
-		r.answer(stream.OptionCancel)
-		return
-	case telling.Withdrawn:
+	q.Beside = ev.Subagent != ""
+	if s.awaitHearing(q) != telling.Stands {
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
-	if p.Refused {
-		r.answer(stream.OptionCancel)
-		return
-	}
-	decision := show.Decision{Option: stream.OptionCancel}
-	if q.Lead(s.Context, t, s.out, p) == telling.Stands {
+	if !p.Refused && q.Lead(s.Context, s.out, p) == telling.Stands {
 		decision = r.prepared(t, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
-	}
-	outcome := q.Close()
-	s.tell(p.After...)
-	switch outcome {
-	case telling.Stands:
-		r.give(decision)
-	case telling.Refused:
-		r.answer(stream.OptionCancel)
 	}
 }
 
-// openQuestion opens a question of droid's, when the client shows what it is asked. beside is that droid goes on meanwhile. was is
-// what has become of the question already, where the client did not hear of it yet.
-func (s *Session) openQuestion(t *owner.Task, id string, beside bool) (q *telling.Question, was telling.Outcome) {
-	q = s.questions.Open(id)
-	q.Beside = beside
+// awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
+func (s *Session) awaitHearing(q *telling.Question) (was telling.Outcome) {
 	if s.agent.client.HearsInPrompts() {
-		was = q.Await(t, s.prompts.Busy)
+		was = q.Await(s.out, s.prompts.Busy)
 	}
-	return q, was
+	return was
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.

@@ -65,7 +65,7 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 			return err
 		}
 		s.servers.Await(time.Now())
-		if err := s.until(ctx, t, "the prompt", needServers); err != nil {
+		if err := s.until(ctx, "the prompt", needServers); err != nil {
 			return err
 		}
 		p.lookAtLinks(ctx, t)
@@ -87,7 +87,7 @@ func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError
 	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
 		return nil
 	}
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
+	if err := s.until(ctx, "the prompt", needCalls); err != nil {
 		return err
 	}
 	if s.proc.Client() == client && !s.proc.Ending() {
@@ -104,7 +104,7 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 	if mode == "" {
 		return nil
 	}
-	release, failure := s.takeCalls(ctx, t)
+	release, failure := s.takeCalls(ctx)
 	if failure != nil {
 		return failure
 	}
@@ -127,7 +127,7 @@ func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
 		return
 	}
 	content, missing := p.content, map[string]bool(nil)
-	p.s.besideFor(ctx, t, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	p.s.besideFor(ctx, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
 	if ctx.Err() == nil {
 		p.missing = missing
 	}

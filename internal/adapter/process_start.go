@@ -26,7 +26,7 @@ const wholeHistory = 1_000_000
 func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
 	for {
 		for s.proc.Ending() && !s.ended {
-			if err := s.until(ctx, t, "what needs a droid", needGone); err != nil {
+			if err := s.until(ctx, "what needs a droid", needGone); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -41,7 +41,7 @@ func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit in
 		if s.proc.BeginStart(historyLimit) {
 			s.Go(func(t *owner.Task) { s.start(t, historyLimit) })
 		}
-		if err := s.until(ctx, t, "what needs a droid", needStart); err != nil {
+		if err := s.until(ctx, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
 		}
 		if info, err = s.proc.Outcome(historyLimit); err != nil || s.proc.Client() != nil {
@@ -82,7 +82,7 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 		}
 		s.restoreSettings(t, before)
 		if s.proc.Ending() {
-			_ = s.until(s.Context, t, "the settings from before", needGone) // its end is in the events
+			_ = s.until(s.Context, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
@@ -148,6 +148,7 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
 	s.proc.Adopt(client, s.show.ToolIDs())
+	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.overlay(s, client))

@@ -198,7 +198,6 @@ func (p *userPrompt) accept() {
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	s.questions.Look()
 	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.tellNow("Your message waits for your answer above.")
 	}

@@ -128,7 +128,7 @@ func (r *reload) run(t *owner.Task) {
 	}
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if err := s.until(s.Context, t, "a load", needStart, needCalls); err != nil {
+	if err := s.until(s.Context, "a load", needStart, needCalls); err != nil {
 		r.end(err)
 		return
 	}
@@ -166,7 +166,7 @@ func (r *reload) run(t *owner.Task) {
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.tellUsage()
-	r.end(s.until(s.Context, t, "a load", needAnswers))
+	r.end(s.until(s.Context, "a load", needAnswers))
 }
 
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
@@ -227,7 +227,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	}
 	s.lookForLeft(t, info.Messages)
 	if quirks.CutOff(info.Messages) { // it may go on elsewhere
-		if err := s.until(s.Context, t, "a load", needOthers); err != nil {
+		if err := s.until(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
 		}
 	}
@@ -243,7 +243,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	defer func() { r.shows = false }()
 	for i, ev := range history {
 		for room := s.out.Full(); room != nil && s.load == r && r.call.Context.Err() == nil; room = s.out.Full() {
-			s.besideFor(r.call.Context, t, "a load", needRoom, func(ctx context.Context) {
+			s.besideFor(r.call.Context, "a load", needRoom, func(ctx context.Context) {
 				select {
 				case <-room:
 				case <-ctx.Done():
@@ -393,7 +393,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
 func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
-	release, err := s.takeCalls(ctx, t)
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -455,7 +455,7 @@ func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.Session
 	if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
 		return nil, err
 	}
-	release, err := s.takeCalls(ctx, t)
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
 	}

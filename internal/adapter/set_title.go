@@ -153,9 +153,9 @@ func (s *Session) renameThread(ctx context.Context, t *owner.Task, title string)
 // renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
 // The error is droid's, or a noDroid.
 func (s *Session) renameAlone(ctx context.Context, t *owner.Task, title string) (id string, err error) {
-	release, failure := s.line.Take(ctx, t, "a title", needTitle)
+	release, failure := s.take(ctx, &s.titles, "a title", needTitle)
 	if failure != nil {
-		return s.droidID, &noDroid{s.notWaited(failure)}
+		return s.droidID, &noDroid{failure}
 	}
 	defer release()
 	client, _, none := s.awaitDroid(ctx, t, 1)

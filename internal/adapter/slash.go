@@ -224,7 +224,7 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
-	case !r.prompt.asks(r.work, r.task, q, not):
+	case !r.prompt.asks(r.work, q, not):
 		return false
 	case !q.Yes():
 		r.s.tell(q.After(not)...)
@@ -285,7 +285,7 @@ func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Con
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) droid() *droid.Client {
-	err := r.s.until(r.work, r.task, "/"+r.name, needCalls)
+	err := r.s.until(r.work, "/"+r.name, needCalls)
 	if err == nil {
 		err = r.s.renewStale(r.work, r.task)
 	}

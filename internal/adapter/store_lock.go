@@ -147,7 +147,7 @@ func (s *Session) tellSoon(text string) {
 		return
 	}
 	s.Go(func(t *owner.Task) {
-		if s.until(s.Context, t, "a message", needShown) == nil {
+		if s.until(s.Context, "a message", needShown) == nil {
 			s.tellNow(text)
 		}
 	})

@@ -72,7 +72,7 @@ func (r *slashRun) arrived(next store.Successor) (hint string) {
 // move has the session work on another one of droid's. What the command has begun is not given up with it.
 func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 	s, t := r.s, r.task
-	release, err := s.takeCalls(s.Context, t)
+	release, err := s.takeCalls(s.Context)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.PermissionAsked:
 		s.Go(func(t *owner.Task) { s.askPermission(t, ev, files) })
 	case quirks.QuestionAsked:
-		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
+		s.Go(func(t *owner.Task) { s.askQuestions(ev) })
 	case quirks.SubagentBegan:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself

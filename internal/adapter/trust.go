@@ -134,7 +134,7 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 	cwd := s.cwd
 	for {
 		client = s.proc.Client()
-		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
+		s.besideFor(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
 		project.Asks = project.Asks && !s.declined.Has(project)
 		switch now := s.proc.Client(); {
 		case now == nil, ctx.Err() != nil:
@@ -220,7 +220,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	end := func(how string) { s.tell(q.After(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
-	switch answered := p.asks(asking, t, q, notTrusted); {
+	switch answered := p.asks(asking, q, notTrusted); {
 	case !answered && ctx.Err() == nil && asking.Err() != nil:
 		decline("The project was not trusted: nobody answered within ten minutes.")
 		return true, false
@@ -233,7 +233,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	case !q.Yes():
 		end(notTrusted)
 		if q.Dismissed() {
-			s.besideFor(ctx, t, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
+			s.besideFor(ctx, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
 		}
 		if ctx.Err() != nil {
 			return false, false
@@ -268,7 +268,7 @@ func awaitCancel(ctx context.Context) {
 // replaceDroid ends the droid of the session and starts another one, which reads the project as it is now.
 func (p *userPrompt) replaceDroid(ctx context.Context, t *owner.Task, why string) *acp.RequestError {
 	s := p.s
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
+	if err := s.until(ctx, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err
 	}
 	s.endDroid(replaced, why)

@@ -93,13 +93,13 @@ func (m *Monitor) Unlock() {
 		return
 	}
 	for again := true; again; {
-		m.guard(m.hooks.Refresh)
+		m.Guard(m.hooks.Refresh)
 		if w := m.satisfied(); w != nil {
 			m.hand(w)
 			return
 		}
 		again = false
-		m.guard(func() { again = m.hooks.Advance() })
+		m.Guard(func() { again = m.hooks.Advance() })
 	}
 	m.hand(nil)
 }
@@ -115,6 +115,13 @@ func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func(
 	}
 	w := newWaiter(condition)
 	w.Wait = Wait{who, what, time.Now()}
+	return m.wait(ctx, w)
+}
+
+// Await is WaitFor for what will hold in any case: End does not end it, and the user is not told of it.
+func (m *Monitor) Await(ctx context.Context, condition func() bool) error {
+	w := newWaiter(condition)
+	w.patient = true
 	return m.wait(ctx, w)
 }
 
@@ -135,7 +142,7 @@ func (m *Monitor) wait(ctx context.Context, w *waiter) error {
 		panic(w.panicked)
 	case w.holds:
 		return nil
-	case m.ended != nil:
+	case m.ended != nil && !w.patient:
 		return m.ended
 	}
 	return context.Cause(ctx)
@@ -183,10 +190,11 @@ func (m *Monitor) Async(f func()) error {
 
 func (m *Monitor) run(f func()) {
 	defer m.Unlock()
-	m.guard(f)
+	m.Guard(f)
 }
 
-func (m *Monitor) guard(f func()) {
+// Guard calls f. A panic goes to Hooks.Panicked. The caller must have the lock.
+func (m *Monitor) Guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.hooks.Panicked(p)
@@ -201,9 +209,7 @@ func (m *Monitor) End(err error) { m.ended = err }
 // Settle returns when all that ran in Unlocked have the lock behind them, and nobody wants it. The caller must have the lock, and has it
 // again.
 func (m *Monitor) Settle() {
-	w := newWaiter(func() bool { return m.outside == 0 && m.idle() })
-	w.patient = true
-	_ = m.wait(context.Background(), w) // nothing ends it
+	_ = m.Await(context.Background(), func() bool { return m.outside == 0 && m.idle() })
 }
 
 // Close settles the Monitor and lets nobody have the lock any more. The caller must have it.
