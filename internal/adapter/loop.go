@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
@@ -146,9 +145,9 @@ func (s *Session) tick() {
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
 		s.commands.NotDue()
-		s.Go(func(t *owner.Task) {
-			s.refreshCommands(s.Context, t, s.prompts.Idle)
-			t.Beside(func(context.Context) { memory.Release() }) // what the turn has left
+		s.Go(func() {
+			s.refreshCommands(s.Context, s.prompts.Idle)
+			s.unlocked(func(context.Context) { memory.Release() }) // what the turn has left
 		})
 	}
 	s.park(now)

@@ -1,9 +1,11 @@
 package adapter
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -12,7 +14,6 @@ import (
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/monitor"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/internal/usage"
@@ -27,12 +28,18 @@ import (
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. From thread on, all fields are touched by the owner and its tasks alone;
-// everybody else posts work to it.
+// is one.
+//
+// Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (Go, async), and those that
+// bring something from elsewhere (Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
-	*owner.Owner // its context ends with the agent's
-	agent        *Agent
-	log          *zap.Logger
+	*monitor.Monitor                                  // guards all fields from thread on
+	Context          context.Context                  // of what it does; ends with the agent's
+	Stop             context.CancelFunc               // ends Context, and so the session
+	Over             chan struct{}                    // closed when it has ended
+	unfit            atomic.Pointer[acp.RequestError] // why it takes nothing any more and is about to be stopped
+	agent            *Agent
+	log              *zap.Logger
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
@@ -65,6 +72,7 @@ type Session struct {
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
+		Over:    make(chan struct{}),
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
@@ -73,7 +81,8 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.Owner = owner.New(a.ctx, s.log, monitor.Hooks{Refresh: s.holdPrompts, Advance: s.goOn, Panicked: s.panicked})
+	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.goOn, Panicked: s.panicked})
+	s.Context, s.Stop = context.WithCancel(a.ctx)
 	s.loop = newLoop()
 	s.out = telling.New(a.conn, s.Monitor, a.log)
 	s.out.Use(id)
@@ -97,7 +106,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.Go(func(t *owner.Task) { s.lookForCommands(t, askTime) })
+	s.Go(func() { s.lookForCommands(askTime) })
 	s.lockStored()
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }

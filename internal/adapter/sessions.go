@@ -13,7 +13,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
@@ -132,16 +131,18 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
-		s.cancelPrompts()
-		if err := s.until(s.Context, "the end of the session", needQuiet); err != nil {
-			return none, err // there is nothing to wait for
-		}
-		left := s.tellBackground()
-		s.Do(func(context.Context) { endLeft(left) })
-		s.tellKept() // nobody else will
-		return none, nil
-	})
+	var failed *acp.RequestError
+	if s.enter(nil) != nil {
+		return
+	}
+	defer s.exit(&failed)
+	s.cancelPrompts()
+	if s.until(s.Context, "the end of the session", needQuiet) != nil {
+		return // there is nothing to wait for
+	}
+	left := s.tellBackground()
+	s.async(func(context.Context) { endLeft(left) })
+	s.tellKept() // nobody else will
 }
 
 // listStored lists stored sessions.

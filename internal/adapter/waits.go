@@ -104,17 +104,6 @@ func (s *Session) until(ctx context.Context, who string, needs ...need) *acp.Req
 	}
 }
 
-// besideFor has f run without the lock; waits tells meanwhile who waits for what. f's context ends with ctx and with the
-// session.
-func (s *Session) besideFor(ctx context.Context, who string, what need, f func(context.Context)) {
-	s.Unlocked(who, string(what), func() {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(s.Context, cancel)()
-		f(ctx)
-	})
-}
-
 // mutex is held by one at a time, also while the session's lock is given up. They get it in the order in which they came.
 type mutex struct{ takers []*taker }
 

@@ -22,7 +22,7 @@ var (
 type actor struct {
 	name   string
 	do     chan func()
-	task   bool // it was begun by Go or Async, and ends with its function
+	task   bool // it was begun by Go or Post, and ends with its function
 	got    bool // it has the lock
 	result any  // of its last wait: nil, an error, or a panic's value
 
@@ -325,7 +325,7 @@ func (w *world) without() string {
 	case 1:
 		a := w.actor(true)
 		w.arrive(a)
-		_ = w.m.Async(w.body(a))
+		w.m.Post(w.body(a))
 		return a.name + " begins"
 	case 2:
 		if a := w.one(func(a *actor) bool { return a.waits && !a.gone && a.cancel != nil }); a != nil {
@@ -442,9 +442,9 @@ func TestCancelWhileTheConditionHolds(t *testing.T) {
 // finish closes the Monitor, and has all actors leave meanwhile.
 func (w *world) finish() {
 	late, closed := false, false
-	require.NoError(w.t, w.m.Async(func() {
+	require.True(w.t, w.m.Post(func() {
 		w.m.End(errEnded)
-		require.NoError(w.t, w.m.Async(func() { late = true }))
+		require.True(w.t, w.m.Post(func() { late = true }))
 		w.m.Close()
 		require.True(w.t, late)
 		closed = true
@@ -468,7 +468,7 @@ func (w *world) finish() {
 		}
 	}
 	require.ErrorIs(w.t, w.m.Lock(), ErrClosed)
-	require.ErrorIs(w.t, w.m.Async(nil), ErrClosed)
+	require.False(w.t, w.m.Post(nil))
 }
 
 // leave has an actor give the lock up for good.

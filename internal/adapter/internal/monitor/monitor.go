@@ -18,7 +18,7 @@ var ErrClosed = errors.New("the monitor is closed")
 type Hooks struct {
 	Refresh  func()      // updates what conditions depend on; the lock is being given up
 	Advance  func() bool // does what can be done when no condition holds, and reports whether it did anything
-	Panicked func(p any) // a hook, or a function given to Go or Async, has panicked
+	Panicked func(p any) // a hook, or a function given to Go or Post, has panicked
 }
 
 // Monitor is a lock. Make it with New. Where a method says so, the caller must have the lock.
@@ -176,8 +176,8 @@ func (m *Monitor) Go(f func()) {
 	<-w.turn
 }
 
-// Async runs f in another goroutine, which gets the lock behind those who have asked for it.
-func (m *Monitor) Async(f func()) error {
+// Post runs f in another goroutine, which gets the lock behind those who have asked for it. It returns false after Close.
+func (m *Monitor) Post(f func()) bool {
 	t, err := m.Ticket()
 	if err == nil {
 		go func() {
@@ -185,7 +185,14 @@ func (m *Monitor) Async(f func()) error {
 			m.run(f)
 		}()
 	}
-	return err
+	return err == nil
+}
+
+// Yield gives the lock up to those who have asked for it until now. The caller must have the lock, and has it again.
+func (m *Monitor) Yield() {
+	t, _ := m.Ticket() // it is not closed, since the caller has the lock
+	m.Unlock()
+	t.Lock()
 }
 
 func (m *Monitor) run(f func()) {

@@ -33,7 +33,7 @@ type Request[T any] struct {
 func Ask[T any](w *Way, method string, params any) *Request[T] {
 	r := new(Request[T])
 	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
-		_ = w.monitor.Async(func() { // fails where nobody waits any more
+		w.monitor.Post(func() {
 			if w.answered(q) {
 				r.result, r.err, r.ended = result, err, true
 			}

@@ -24,7 +24,7 @@ type way struct {
 }
 
 // post has f run with the session's lock.
-func (w *Way) post(f func()) { _ = w.monitor.Async(f) }
+func (w *Way) post(f func()) { w.monitor.Post(f) }
 
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {
