@@ -11,7 +11,6 @@ import (
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/background"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -32,15 +31,15 @@ func (s *Session) heedLeft(ev quirks.Event) {
 		return
 	}
 	if c := s.proc.Left.Heard(time.Now(), ev); c != nil {
-		s.Go(func(t *owner.Task) { s.watch(t, client, c) })
+		s.Go(func() { s.watch(client, c) })
 	}
 }
 
 // watch tells what a command in the background writes, and that it has ended.
-func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Command) {
+func (s *Session) watch(client *droid.Client, c *background.Command) {
 	var w *background.Watch
 	var err error
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		w, err = files.Within(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
 			return background.Begin(client, c.Process, path)
 		})
@@ -58,7 +57,7 @@ func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Comma
 	var look background.Look
 	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
-		t.Beside(func(ctx context.Context) {
+		s.unlocked(func(ctx context.Context) {
 			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
@@ -71,7 +70,7 @@ func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Comma
 			s.leftEnded(c, look.LastWords)
 		default:
 			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
-			t.Beside(background.Pause)
+			s.unlocked(background.Pause)
 		}
 	}
 }
@@ -93,12 +92,12 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 }
 
 // stopLeft has a command in the background end. It reports whether it is gone.
-func (s *Session) stopLeft(t *owner.Task, c *background.Command) (gone bool) {
+func (s *Session) stopLeft(c *background.Command) (gone bool) {
 	if c.Of == nil {
 		return false
 	}
 	c.Stopped = true
-	t.Beside(func(context.Context) { gone = c.Of.End(background.StopTime) })
+	s.unlocked(func(context.Context) { gone = c.Of.End(background.StopTime) })
 	if c.Stopped = gone; gone {
 		s.leftEnded(c, "")
 	}
@@ -137,7 +136,7 @@ func endLeft(left []*background.Command) {
 
 // lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
 // may: a history can name very many.
-func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
+func (s *Session) lookForLeft(messages []stream.Message) {
 	var all []show.Left
 	for _, m := range messages {
 		for _, b := range m.Content {
@@ -147,7 +146,7 @@ func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
 		}
 	}
 	if len(all) > 0 {
-		t.Beside(func(ctx context.Context) {
+		s.unlocked(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diskTime)
 			defer cancel()
 			all = slices.DeleteFunc(all, func(l show.Left) bool { return ctx.Err() == nil && !s.agent.stays(l.Process, l.Output) })
@@ -160,7 +159,7 @@ func (s *Session) lookForLeft(t *owner.Task, messages []stream.Message) {
 const methodStopTask = "_session/async_task/stop"
 
 // stopTask is methodStopTask. stopped is false where there is no such command, or none any more.
-func (a *Agent) stopTask(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) stopTask(c *wire.Call) (_ any, err *acp.RequestError) {
 	var params struct {
 		AsyncTaskID string `json:"asyncTaskId"`
 	}
@@ -171,13 +170,15 @@ func (a *Agent) stopTask(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		stopped := false
-		for _, c := range s.proc.Left.Running() {
-			if c.ID() == params.AsyncTaskID {
-				stopped = s.stopLeft(t, c)
-			}
+	if err = s.enter(place.Leave); err != nil {
+		return nil, err
+	}
+	defer s.exit(&err)
+	stopped := false
+	for _, c := range s.proc.Left.Running() {
+		if c.ID() == params.AsyncTaskID {
+			stopped = s.stopLeft(c)
 		}
-		return map[string]bool{"stopped": stopped}, nil
-	})
+	}
+	return map[string]bool{"stopped": stopped}, nil
 }

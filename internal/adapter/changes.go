@@ -5,19 +5,18 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 )
 
 // awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.ChangeOver must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
-func (s *Session) awaitTurn(ctx context.Context, t *owner.Task, of turns.Sphere) (*turns.Change, *acp.RequestError) {
+func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change, *acp.RequestError) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.line.UntilReady(ctx, t, "what was asked", needTurn, func() bool { return change.Begun() || !s.prompts.Takes(change) })
+	err := s.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
 	}
@@ -37,7 +36,7 @@ func (s *Session) awaitTurn(ctx context.Context, t *owner.Task, of turns.Sphere)
 
 // takesNothing is why the session takes no request any more, nil when it does.
 func (s *Session) takesNothing() *acp.RequestError {
-	if err := s.Refusal(); err != nil {
+	if err := s.unfit.Load(); err != nil {
 		return err
 	}
 	if s.ended {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/owner"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or
@@ -14,21 +13,21 @@ const lookTime = 2 * time.Second
 
 // refreshCommands looks for commands and skills that have been written since droid was started. A droid that does not
 // see them is replaced, where droid has no prompt and nothing would be lost with it.
-func (s *Session) refreshCommands(ctx context.Context, t *owner.Task, noPrompt func() bool) {
-	client, project, _, err := s.lookAtProject(ctx, t)
+func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
+	client, project, _, err := s.lookAtProject(ctx)
 	stale := err == nil && client != nil && client.MissesTexts(project.Layer)
-	if stale && noPrompt() && s.load == nil && !s.line.Wanted(needCalls) && !s.questions.IsOpen() && s.droidRests() {
+	if stale && noPrompt() && s.load == nil && !s.calls.wanted() && !s.questions.IsOpen() && s.droidRests() {
 		s.endDroid(replaced, "a command or a skill has changed")
-		if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
+		if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 			return // the next prompt tells why
 		}
 	}
-	s.lookForCommands(t, lookTime)
+	s.lookForCommands(lookTime)
 }
 
 // lookForCommands asks droid for its commands and skills, and tells the editor what is new. droid has
 // so long for its answer; what it does not tell is as before.
-func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
+func (s *Session) lookForCommands(limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {
 		return
@@ -36,7 +35,7 @@ func (s *Session) lookForCommands(t *owner.Task, limit time.Duration) {
 	s.proc.Ask()
 	defer s.proc.Answered()
 	var found commands.Found
-	_ = t.BesideFor(limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
+	_ = s.unlockedFor(limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
 	if s.proc.Client() == client {
 		s.commands.Take(look, found)
 		s.tellState()

@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -35,11 +34,11 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 
 // hearAll takes what droid said before the answer that a task has just got, and returns when that counts: where files are being read
 // for what it said before, when they are. The error says that the session ends.
-func (s *Session) hearAll(t *owner.Task) *acp.RequestError {
+func (s *Session) hearAll() *acp.RequestError {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}
-	return s.until(s.Context, t, "droid's answer", needRead)
+	return s.until(s.Context, "droid's answer", needRead)
 }
 
 // drainEvents takes the events that droid sent before the response that was
@@ -92,15 +91,15 @@ func (s *Session) apply(events []quirks.Event) {
 			requested = append(requested, s.directories()...)
 		}
 		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
-		s.Go(func(t *owner.Task) {
+		s.Go(func() {
 			texts := show.Files(nil)
 			defer func() {
 				if texts == nil { // a panic: nothing waits for them any more
 					s.readNoMore()
 				}
 			}()
-			s.doJobs(t, jobs...)
-			t.Beside(func(ctx context.Context) { texts = s.agent.files.ReadResolved(ctx, paths, requested) })
+			s.doJobs(jobs...)
+			s.unlocked(func(ctx context.Context) { texts = s.agent.files.ReadResolved(ctx, paths, requested) })
 			s.filesRead(held, texts)
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
@@ -135,13 +134,13 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 }
 
 // tellUntold tells the user of edits that could not be completed.
-func (s *Session) tellUntold(t *owner.Task) {
+func (s *Session) tellUntold() {
 	left := s.agent.editorFiles.left
 	if left == nil {
 		return
 	}
 	var texts []string
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		texts, _ = files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 	})
 	for _, text := range texts {
@@ -194,24 +193,26 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 	if !known {
 		return answer
 	}
-	answer, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (hooks.Answer, *acp.RequestError) {
-		return s.runHook(ctx, t, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input}), nil
-	})
-	return answer
+	var failed *acp.RequestError
+	if s.enter(nil) != nil {
+		return answer
+	}
+	defer s.exit(&failed)
+	return s.runHook(ctx, &filecalls.Hook{Event: r.Event, Tool: r.Tool, Input: r.Input})
 }
 
 // runHook does what a hook of droid's is for, once droid has announced its call. With the answer droid goes on with the
 // call, so what there is to tell is told before.
-func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook) (answer hooks.Answer) {
+func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, announceTime)
 	defer cancel()
 	s.fileCalls.Hooked(h, s.cwd)
-	if s.line.UntilReady(ctx, t, "a hook", needAnnounced, func() bool { return !s.fileCalls.Waits(h) }) != nil {
+	if s.WaitFor(ctx, "a hook", string(needAnnounced), func() bool { return !s.fileCalls.Waits(h) }) != nil {
 		s.fileCalls.Forget(h)
 	}
 	if h.Job != nil {
-		answer = s.doJobs(t, *h.Job)
-		s.tellUntold(t)
+		answer = s.doJobs(*h.Job)
+		s.tellUntold()
 	}
 	return answer
 }

@@ -41,7 +41,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"no turn":           func(s *Session) { s.prompts = noPrompts() },
 			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.Died(nil) },
-			"the user is asked": func(s *Session) { s.questions.Open("x") },
+			"the user is asked": func(s *Session) { s.questions.Open("x", nil) },
 			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()

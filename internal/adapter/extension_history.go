@@ -6,7 +6,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -17,21 +16,21 @@ import (
 // no prompt runs.
 
 // whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
-func (s *Session) whole(ctx context.Context, t *owner.Task, remedy string) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *acp.RequestError) {
 	if s.prompts.Busy() {
 		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
-	change, err := s.awaitTurn(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
 		return nil, err
 	}
 	defer s.prompts.ChangeOver(change, nil)
-	return s.loadWhole(ctx, t)
+	return s.loadWhole(ctx)
 }
 
 // history returns the messages of the whole conversation.
-func (s *Session) history(ctx context.Context, t *owner.Task) ([]stream.Message, *acp.RequestError) {
-	info, err := s.whole(ctx, t, "ask again when it has ended")
+func (s *Session) history(ctx context.Context) ([]stream.Message, *acp.RequestError) {
+	info, err := s.whole(ctx, "ask again when it has ended")
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +49,8 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func messagesExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (messagesResult, *acp.RequestError) {
-	history, err := s.history(ctx, t)
+func messagesExtension(ctx context.Context, s *Session, _ noParams) (messagesResult, *acp.RequestError) {
+	history, err := s.history(ctx)
 	messages := []historyMessage{}
 	for _, m := range history {
 		out := historyMessage{m.ID, m.Role, []json.RawMessage{}}
@@ -68,8 +67,8 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func lastTextExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (lastTextResult, *acp.RequestError) {
-	history, err := s.history(ctx, t)
+func lastTextExtension(ctx context.Context, s *Session, _ noParams) (lastTextResult, *acp.RequestError) {
+	history, err := s.history(ctx)
 	id, last := "", ""
 	for _, ev := range quirks.History(history) {
 		if said, ok := ev.(quirks.Text); ok && !said.Thought {
@@ -95,8 +94,8 @@ type numberedPoint struct {
 	Text      string `json:"text"`
 }
 
-func rewindPointsExtension(ctx context.Context, s *Session, t *owner.Task, _ noParams) (rewindPointsResult, *acp.RequestError) {
-	history, err := s.history(ctx, t)
+func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *acp.RequestError) {
+	history, err := s.history(ctx)
 	points := []numberedPoint{}
 	for i, p := range rewindPoints(history) {
 		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text})
@@ -115,15 +114,15 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func exportExtension(ctx context.Context, s *Session, t *owner.Task, p exportParams) (exportedFile, *acp.RequestError) {
-	info, err := s.whole(ctx, t, "export it when that has ended")
+func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedFile, *acp.RequestError) {
+	info, err := s.whole(ctx, "export it when that has ended")
 	if err != nil {
 		return exportedFile{}, err
 	}
 	what := exported{s.droidID, s.cwd, p.Path, p.Directory, s.usage.Past()}
 	var path string
 	var failed error
-	t.Beside(func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
+	s.unlocked(func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
 	if failed != nil {
 		return exportedFile{}, problem.Internal("export_failed", "The conversation was not exported: "+failed.Error())
 	}

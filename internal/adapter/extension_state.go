@@ -8,7 +8,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -38,7 +37,7 @@ type stateResult struct {
 	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
-func stateExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (stateResult, *acp.RequestError) {
+func stateExtension(_ context.Context, s *Session, _ noParams) (stateResult, *acp.RequestError) {
 	version := ""
 	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
@@ -65,7 +64,7 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func statsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (statsResult, *acp.RequestError) {
+func statsExtension(_ context.Context, s *Session, _ noParams) (statsResult, *acp.RequestError) {
 	told := s.usage.Told()
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.Window(); size > 0 {
@@ -79,7 +78,7 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func commandsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (commandsResult, *acp.RequestError) {
+func commandsExtension(_ context.Context, s *Session, _ noParams) (commandsResult, *acp.RequestError) {
 	return commandsResult{s.allCommands()}, nil
 }
 
@@ -89,7 +88,7 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func modelsExtension(_ context.Context, s *Session, _ *owner.Task, _ noParams) (modelsResult, *acp.RequestError) {
+func modelsExtension(_ context.Context, s *Session, _ noParams) (modelsResult, *acp.RequestError) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
@@ -107,14 +106,14 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func autoCompactionExtension(ctx context.Context, s *Session, t *owner.Task, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
+func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
 	if p.Enabled == nil {
 		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}
-	change, err := s.awaitTurn(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
 		return autoCompactionResult{}, err
 	}
 	defer s.prompts.ChangeOver(change, nil)
-	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(t, *p.Enabled)
+	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(*p.Enabled)
 }

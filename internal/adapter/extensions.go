@@ -6,7 +6,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 )
 
@@ -29,10 +28,10 @@ func (a *Agent) extensions() map[string]wire.Handler {
 // noParams are the params of an extension method that needs the session's id alone.
 type noParams struct{}
 
-// extension is the method that f serves, with params of type P beside the session's id and a result of type R. f is a task of the
-// session's, and ends early when the request is cancelled.
-func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, t *owner.Task, params P) (R, *acp.RequestError)) wire.Handler {
-	return func(c *wire.Call) (any, *acp.RequestError) {
+// extension is the method that f serves, with params of type P beside the session's id and a result of type R. f has the
+// session's lock, and ends early when the request is cancelled.
+func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, params P) (R, *acp.RequestError)) wire.Handler {
+	return func(c *wire.Call) (_ any, err *acp.RequestError) {
 		var params P
 		if err := problem.Decode(c.Params, &params); err != nil {
 			return nil, err
@@ -41,6 +40,10 @@ func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, t *ow
 		if err != nil {
 			return nil, err
 		}
-		return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) { return f(c.Context, s, t, params) })
+		if err = s.enter(place.Leave); err != nil {
+			return nil, err
+		}
+		defer s.exit(&err)
+		return f(c.Context, s, params)
 	}
 }

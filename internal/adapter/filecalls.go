@@ -8,7 +8,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -43,7 +42,7 @@ func (d *fileOverlay) Drop(id string) { d.free(func() { d.Overlay.Drop(id) }) }
 func (d *fileOverlay) Close() { d.free(d.Overlay.Close) }
 
 func (d *fileOverlay) free(f func()) {
-	d.s.Do(func(context.Context) { d.s.agent.atEnd("Overlay", files.ReleaseTime, f) })
+	d.s.async(func(context.Context) { d.s.agent.atEnd("Overlay", files.ReleaseTime, f) })
 }
 
 // jobOutcome is what came of a job.
@@ -56,19 +55,26 @@ type jobOutcome struct {
 
 // doJobs does the jobs of one process beside the owner, one after the other, and tells what came of each. What the last one
 // answers is returned.
-func (s *Session) doJobs(t *owner.Task, jobs ...filecalls.Job) (answer hooks.Answer) {
+func (s *Session) doJobs(jobs ...filecalls.Job) (answer hooks.Answer) {
 	overlay := s.fileCalls.overlay // another process may come meanwhile
 	for _, job := range jobs {
-		answer = s.doJob(t, overlay, job)
+		answer = s.doJob(overlay, job)
 	}
 	return answer
 }
 
 // doJob does one of them. A panic ends the job alone: droid goes on with the file on the disk.
-func (s *Session) doJob(t *owner.Task, overlay *fileOverlay, job filecalls.Job) hooks.Answer {
+func (s *Session) doJob(overlay *fileOverlay, job filecalls.Job) hooks.Answer {
 	defer s.fileCalls.Done(job)
 	did := jobOutcome{}
-	t.Beside(func(context.Context) { s.Caught(func(ctx context.Context) { did = overlay.do(ctx, job) }) })
+	s.unlocked(func(ctx context.Context) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.logPanic("panic in a job with a file", p)
+			}
+		}()
+		did = overlay.do(ctx, job)
+	})
 	s.tell(did.tells...)
 	if did.again && s.fileCalls.Has(job.Call.ID) {
 		s.translate(job.Call, did.files)
@@ -130,9 +136,9 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 		return
 	}
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
-		s.Go(func(t *owner.Task) {
+		s.Go(func() {
 			unseen := false
-			t.Beside(func(ctx context.Context) { unseen = s.unseen(ctx, path) })
+			s.unlocked(func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
 				s.tell(show.Unseen(path))
 			}

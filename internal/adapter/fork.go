@@ -8,7 +8,6 @@ import (
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -35,10 +34,8 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	id, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (string, *acp.RequestError) {
-		w = w.Following(*s.instructed.Load())
-		return s.fork(c.Context, t)
-	})
+	w = w.Following(*s.instructed.Load())
+	id, err := s.fork(c.Context, place.Leave)
 	if err != nil {
 		return nil, err
 	}
@@ -51,29 +48,33 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // fork has droid copy the session it works on.
-func (s *Session) fork(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
+func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *acp.RequestError) {
+	if err = s.enter(ordered); err != nil {
+		return "", err
+	}
+	defer s.exit(&err)
 	if s.prompts.Busy() {
 		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
-	change, err := s.awaitTurn(ctx, t, turns.Session)
+	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
 		return "", err
 	}
 	defer s.prompts.ChangeOver(change, nil)
-	return s.copyHere(ctx, t)
+	return s.copyHere(ctx)
 }
 
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
-func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *acp.RequestError) {
-	release, err := s.takeCalls(ctx, t)
+func (s *Session) copyHere(ctx context.Context) (id string, err *acp.RequestError) {
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	var call droidCall
-	for call.next(s.Context, t, s, 1) {
-		t.Beside(func(sctx context.Context) {
+	for call.next(s.Context, s, 1) {
+		s.unlocked(func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
@@ -84,7 +85,7 @@ func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *
 	if why := whyNoDroid(call.err); why != nil {
 		return "", why
 	}
-	s.backFromCopy(t, call.err)
+	s.backFromCopy(call.err)
 	if call.err != nil {
 		return "", problem.NotDone(problem.Copying, call.err)
 	}
@@ -93,7 +94,7 @@ func (s *Session) copyHere(ctx context.Context, t *owner.Task) (id string, err *
 
 // backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
 // session again. If that fails, or nobody waited for droid's answer, the next process does.
-func (s *Session) backFromCopy(t *owner.Task, failed error) {
+func (s *Session) backFromCopy(failed error) {
 	var refused *stream.RPCError
 	switch {
 	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
@@ -102,7 +103,7 @@ func (s *Session) backFromCopy(t *owner.Task, failed error) {
 		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
-	if _, err := s.loadInCall(t, 1, problem.Loading); err != nil && s.proc.Client() != nil {
+	if _, err := s.loadInCall(1, problem.Loading); err != nil && s.proc.Client() != nil {
 		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
 		s.endDroid(replaced, "it does not go back from a copy")
 	}

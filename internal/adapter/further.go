@@ -3,7 +3,6 @@ package adapter
 import (
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -13,17 +12,25 @@ import (
 // further is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
 type further struct {
-	host  *userPrompt                    // the prompt
-	words string                         // of a refusal; "" for a steering message
-	own   bool                           // the agent refused, and the user has read why in a notice
-	shown bool                           // the editor has been sent it
-	taken owner.Later[*acp.RequestError] // nil when droid has it, or why it has not
+	host  *userPrompt            // the prompt
+	words string                 // of a refusal; "" for a steering message
+	own   bool                   // the agent refused, and the user has read why in a notice
+	shown bool                   // the editor has been sent it
+	taken chan *acp.RequestError // gets nil when droid has it, or why it has not; nil where nobody waits
 }
 
 // reachedModel notes that droid has the message.
 func (f *further) reachedModel() {
 	if f != nil {
-		f.taken.Set(nil)
+		f.settle(nil)
+	}
+}
+
+// settle says what became of the message. Only the first time counts.
+func (f *further) settle(err *acp.RequestError) {
+	select {
+	case f.taken <- err:
+	default:
 	}
 }
 
@@ -65,7 +72,7 @@ func (s *Session) refuseFor(why string) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Take(end.ID)
-	defer p.further.taken.Set(problem.Lost()) // where this panics
+	defer p.further.settle(problem.Lost()) // where this panics
 	p.giveUp()
 	host := p.further.host
 	host.used = usage.Sum(host.used, p.used)
@@ -81,7 +88,7 @@ func (s *Session) messageEnded(end turns.Merged) {
 		if end.Err != nil {
 			_, err = problem.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
 		}
-		p.further.taken.Set(err)
+		p.further.settle(err)
 	}
 }
 

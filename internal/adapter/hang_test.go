@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/sys/files"
@@ -292,8 +291,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		id := d.linking("file:///somewhere")
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
-			s.Go(func(task *owner.Task) {
-				if its, err := s.awaitTurn(s.Context, task, turns.Session); err == nil {
+			s.Go(func() {
+				if its, err := s.awaitTurn(s.Context, turns.Session); err == nil {
 					s.prompts.ChangeOver(its, nil)
 				}
 			})

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -29,13 +28,13 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	s.Go(func(t *owner.Task) {
-		release, ended := s.line.Take(s.Context, t, "a word on MCP servers", needExplained)
+	s.Go(func() {
+		release, ended := s.take(s.Context, &s.explains, "a word on MCP servers", needExplained)
 		if ended != nil {
 			return
 		}
 		defer release()
-		problems := s.startProblems(t, s.servers.Unexplained(ev))
+		problems := s.startProblems(s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
 			s.tell(show.Notices(s.servers.Status(ev, problems))...)
 		}
@@ -43,9 +42,9 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 }
 
 // startProblems looks beside the owner why the programs of servers cannot be started.
-func (s *Session) startProblems(t *owner.Task, servers []stream.MCPServer) (problems mcp.Problems) {
+func (s *Session) startProblems(servers []stream.MCPServer) (problems mcp.Problems) {
 	if cwd := s.cwd; len(servers) > 0 {
-		t.Beside(func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
+		s.unlocked(func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
 	}
 	return problems
 }
@@ -94,9 +93,9 @@ func processOf(client *droid.Client) mcp.Abilities {
 // watchServers tells the user which of the editor's MCP servers do not work, now
 // that droid has opened the session.
 func (s *Session) watchServers() {
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		client := s.proc.Client()
-		problems := s.startProblems(t, s.servers.Unreported())
+		problems := s.startProblems(s.servers.Unreported())
 		if s.proc.Client() != client {
 			return
 		}
@@ -106,7 +105,7 @@ func (s *Session) watchServers() {
 			return
 		}
 		var silent []string
-		t.Beside(func(ctx context.Context) {
+		s.unlocked(func(ctx context.Context) {
 			var err error
 			if silent, err = client.AwaitTools(ctx, names); err != nil {
 				s.log.Debug("listing MCP tools", zap.Error(err))

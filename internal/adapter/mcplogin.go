@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/opening"
@@ -31,15 +30,15 @@ func beginLogin(r *slashRun, name string) {
 		return
 	}
 	asked, answered, err := s.servers.AskLogin(name), false, error(nil)
-	s.Go(func(t *owner.Task) {
-		t.Beside(func(context.Context) {
+	s.Go(func() {
+		s.unlocked(func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(r.work, mcp.LoginTime, errLoginTime)
 			defer cancel()
 			err = opening.OutOfTime(ctx, client.AuthenticateMCP(ctx, name))
 		})
 		answered = true
 	})
-	given := s.line.UntilReady(r.work, r.task, "a login", needAddress, func() bool { return answered || asked.Reply != "" })
+	given := s.WaitFor(r.work, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
 	if s.servers.Unasked(asked) && r.cancelled() {
 		s.cancelAuth(name)
 	}
@@ -71,15 +70,15 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return
 	}
 	dialog := uuid.NewString()
-	s.Go(func(t *owner.Task) { s.askToLogIn(t, l, dialog) })
+	s.Go(func() { s.askToLogIn(l, dialog) })
 }
 
 // askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.
-func (s *Session) askToLogIn(t *owner.Task, l *mcp.Login, dialog string) {
+func (s *Session) askToLogIn(l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := telling.Ask[protocol.ElicitationResult](s.out, "elicitation/create", params)
 	s.servers.Shown(l, dialog, asked)
-	result, err := asked.Await(t)
+	result, err := asked.Await(context.Background())
 	switch {
 	case err == telling.ErrWithdrawn:
 		return
@@ -101,7 +100,7 @@ func (s *Session) cancelAuth(server string) {
 	if client == nil {
 		return
 	}
-	s.Do(func(ctx context.Context) {
+	s.async(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, settingsTime)
 		defer cancel()
 		if err := client.CancelMCPAuth(ctx, server); err != nil {

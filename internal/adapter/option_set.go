@@ -11,7 +11,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -66,28 +65,31 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 
 // askToSet sets an option in its turn, and answers with what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
-func (a *Agent) askToSet(c *wire.Call, id, value string) (any, *acp.RequestError) {
+func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *acp.RequestError) {
 	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
 	}
-	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		change, err := s.awaitTurn(c.Context, t, sphereOf(s, id, value))
-		if err != nil {
-			return nil, err
-		}
-		err = s.setOption(t, id, value)
-		why := tooFree(s.options.Mode(), id, value, err)
-		var result any = struct{}{}                                          // an update tells the rest
-		if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
-			list := s.options.ListUpdate()
-			s.out.Told(list)
-			result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
-		}
-		a.respond(c, result, err)
-		s.Post(func() { s.prompts.ChangeOver(change, why) }) // behind what was sent until now: it was meant for what was asked
-		return result, err
-	})
+	if err = s.enter(place.Leave); err != nil {
+		return nil, err
+	}
+	defer s.exit(&err)
+	change, err := s.awaitTurn(c.Context, sphereOf(s, id, value))
+	if err != nil {
+		return nil, err
+	}
+	err = s.setOption(id, value)
+	why := tooFree(s.options.Mode(), id, value, err)
+	result = struct{}{}                                                  // an update tells the rest
+	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
+		list := s.options.ListUpdate()
+		s.out.Told(list)
+		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
+	}
+	a.respond(c, result, err)
+	s.Yield() // to what was sent until now: it was meant for what was asked
+	s.prompts.ChangeOver(change, why)
+	return result, err
 }
 
 // sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
@@ -116,19 +118,19 @@ func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
 // or with why not.
-func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
+func (s *Session) setOption(id, value string) *acp.RequestError {
 	switch {
 	case id == options.FollowUp:
-		if s.setFollowUp(t, value) {
+		if s.setFollowUp(value) {
 			return nil
 		}
 		return problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
 	case id == options.AutoCompaction && s.options.Option(id) == nil:
 		return problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
 	case id == options.AutoCompaction:
-		return s.setAutoCompaction(t, value == "true")
+		return s.setAutoCompaction(value == "true")
 	}
-	release, failure := s.takeCalls(s.Context, t)
+	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
 	}
@@ -136,11 +138,11 @@ func (s *Session) setOption(t *owner.Task, id, value string) *acp.RequestError {
 	var call droidCall
 	var patch stream.SettingsPatch
 	var refused error
-	for call.next(s.Context, t, s, 1) {
+	for call.next(s.Context, s, 1) {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
-		call.err = changeSettings(t, call.client, patch)
+		call.err = s.changeSettings(call.client, patch)
 	}
-	heard := s.hearAll(t) // settings_updated comes before the reply: heed has it in s.options now
+	heard := s.hearAll() // settings_updated comes before the reply: heed has it in s.options now
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
 		return why
@@ -169,11 +171,11 @@ func settled(o *options.State, id, value string, err error) *acp.RequestError {
 }
 
 // changeSettings has a droid change settings. It is not asked where there is nothing to change.
-func changeSettings(t *owner.Task, client *droid.Client, patch stream.SettingsPatch) error {
+func (s *Session) changeSettings(client *droid.Client, patch stream.SettingsPatch) error {
 	if patch.IsZero() {
 		return nil
 	}
-	return t.BesideFor(settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
+	return s.unlockedFor(settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
 }
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
@@ -182,17 +184,17 @@ const settingsTime = 10 * time.Second
 
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
-func (s *Session) setAutoCompaction(t *owner.Task, on bool) *acp.RequestError {
-	release, failure := s.takeCalls(s.Context, t)
+func (s *Session) setAutoCompaction(on bool) *acp.RequestError {
+	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
 	}
 	defer release()
 	var call droidCall
-	for call.next(s.Context, t, s, 1) {
-		call.err = changeSettings(t, call.client, stream.SettingsPatch{AutoCompaction: &on})
+	for call.next(s.Context, s, 1) {
+		call.err = s.changeSettings(call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	heard := s.hearAll(t) // settings_updated comes before the reply
+	heard := s.hearAll() // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
@@ -245,18 +247,16 @@ func (s *Session) checkDefaults() {
 	}
 	was := s.options.Mode()
 	s.Post(func() {
-		s.Go(func(t *owner.Task) {
-			change, err := s.awaitTurn(s.Context, t, turns.Session)
-			if err != nil {
-				return
-			}
-			defer s.prompts.ChangeOver(change, nil)
-			if s.options.Mode() != was {
-				return // the user has chosen one meanwhile
-			}
-			if err := s.setOption(t, options.Mode, string(again)); err != nil {
-				s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
-			}
-		})
+		change, err := s.awaitTurn(s.Context, turns.Session)
+		if err != nil {
+			return
+		}
+		defer s.prompts.ChangeOver(change, nil)
+		if s.options.Mode() != was {
+			return // the user has chosen one meanwhile
+		}
+		if err := s.setOption(options.Mode, string(again)); err != nil {
+			s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
+		}
 	})
 }

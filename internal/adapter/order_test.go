@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
@@ -186,8 +185,8 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		e.inside(func(s *Session) {
-			s.Go(func(task *owner.Task) {
-				_, err := s.awaitTurn(cancelled, task, turns.Session)
+			s.Go(func() {
+				_, err := s.awaitTurn(cancelled, turns.Session)
 				require.Equal(t, problem.Cancelled(), err)
 			})
 			require.Zero(t, s.prompts.Changing())
@@ -201,7 +200,7 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.Go(func(task *owner.Task) { _, _ = s.awaitTurn(s.Context, task, turns.Session) })
+			s.Go(func() { _, _ = s.awaitTurn(s.Context, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()

@@ -1,16 +1,31 @@
 package adapter
 
-import "droid-acp/internal/adapter/problem"
+import (
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"droid-acp/internal/adapter/problem"
+)
 
 // A mistake in this program that panics costs one session its turn and its
 // process, with a word to the user. All other sessions go on, and whoever waits
 // for an answer gets one.
 
-// panicked ends the turn and the process of a session in which something panicked.
-// It runs in the owner.
+// panicked ends the turn and the process of a session in which something panicked. The caller has the session's lock.
 func (s *Session) panicked(p any) {
+	defer func() {
+		if again := recover(); again != nil {
+			s.logPanic("panic after a panic", again)
+		}
+	}()
+	s.logPanic("panic", p)
 	s.endDroid(killed, "droid-acp itself failed")
 	s.prompts.LoseChanges(problem.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
 	s.prompts.FailRunning(problem.Panicked(p))
 	s.loseLoads(problem.Panicked(p))
+}
+
+func (s *Session) logPanic(text string, p any) {
+	s.log.Error(text, zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
@@ -56,18 +55,18 @@ func (e *editor) posts(f func(s *Session)) {
 func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 	for name, act := range map[string]func(s *Session){
 		"in the owner":     func(*Session) { panic("test") },
-		"beside the owner": func(s *Session) { s.Do(func(context.Context) { panic("test") }) },
+		"beside the owner": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.Go(func(t *owner.Task) {
-				release, _ := s.takeCalls(s.Context, t)
+			s.Go(func() {
+				release, _ := s.takeCalls(s.Context)
 				defer release()
-				t.Beside(func(context.Context) { panic("test") })
+				s.unlocked(func(context.Context) { panic("test") })
 			})
 			calling(s, func(release func()) { release() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.Go(func(t *owner.Task) {
-				if s.until(s.Context, t, "a test", needQuiet) == nil {
+			s.Go(func() {
+				if s.until(s.Context, "a test", needQuiet) == nil {
 					panic("test")
 				}
 			})
@@ -167,9 +166,9 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
-			s.Go(func(t *owner.Task) {
+			s.Go(func() {
 				defer func() { s.prompts.InterruptDone() }()
-				t.Beside(func(context.Context) { panic("test") })
+				s.unlocked(func(context.Context) { panic("test") })
 			})
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))
@@ -184,9 +183,9 @@ func (noSteps) Next() (step show.Step, more bool) { return step, false }
 
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
-	s.Go(func(t *owner.Task) {
-		s.questions.Open("before")
-		s.questions.Open("x").Lead(s.Context, t, s.out, noSteps{})
+	s.Go(func() {
+		s.questions.Open("before", nil)
+		s.questions.Open("x", nil).Lead(s.Context, s.out, noSteps{})
 		panic("test")
 	})
 }
@@ -258,8 +257,8 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 
 // calling has a task hold the calls to droid.
 func calling(s *Session, f func(release func())) {
-	s.Go(func(t *owner.Task) {
-		if release, err := s.takeCalls(s.Context, t); err == nil {
+	s.Go(func() {
+		if release, err := s.takeCalls(s.Context); err == nil {
 			f(release)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -24,7 +23,7 @@ type permissionRequest struct {
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
-func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files show.Files) {
+func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -33,45 +32,38 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 		r.answer(stream.OptionCancel)
 		return
 	}
-	q, was := s.openQuestion(t, ev.RequestID, ev.Subagent != "")
+	var p *show.Permission
+	decision := show.Decision{Option: stream.OptionCancel}
+	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+		if p != nil {
+			s.tell(p.After...)
+		}
+		switch outcome {
+		case telling.Stands:
+			r.give(decision)
+		case telling.Refused:
+			r.answer(stream.OptionCancel)
+		}
+	})
 	defer q.Close()
-	switch was {
-	case telling.Refused:
-		r.answer(stream.OptionCancel)
-		return
-	case telling.Withdrawn:
+	q.Beside = ev.Subagent != ""
+	if s.awaitHearing(q) != telling.Stands {
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
-	if p.Refused {
-		r.answer(stream.OptionCancel)
-		return
-	}
-	decision := show.Decision{Option: stream.OptionCancel}
-	if q.Lead(s.Context, t, s.out, p) == telling.Stands {
-		decision = r.prepared(t, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
-	}
-	outcome := q.Close()
-	s.tell(p.After...)
-	switch outcome {
-	case telling.Stands:
-		r.give(decision)
-	case telling.Refused:
-		r.answer(stream.OptionCancel)
+	if !p.Refused && q.Lead(s.Context, s.out, p) == telling.Stands {
+		decision = r.prepared(p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
 }
 
-// openQuestion opens a question of droid's, when the client shows what it is asked. beside is that droid goes on meanwhile. was is
-// what has become of the question already, where the client did not hear of it yet.
-func (s *Session) openQuestion(t *owner.Task, id string, beside bool) (q *telling.Question, was telling.Outcome) {
-	q = s.questions.Open(id)
-	q.Beside = beside
+// awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
+func (s *Session) awaitHearing(q *telling.Question) (was telling.Outcome) {
 	if s.agent.client.HearsInPrompts() {
-		was = q.Await(t, s.prompts.Busy)
+		was = q.Await(s.out, s.prompts.Busy)
 	}
-	return q, was
+	return was
 }
 
 // planTold bounds the wait for droid to take the message that names the plan.
@@ -80,14 +72,14 @@ const planTold = 2 * time.Second
 // prepared is a decision when all is done that must be before droid gets it. If the user picked one
 // of several plans, droid is told which: a message that reaches droid while a permission waits becomes
 // part of the running turn (field notes §3).
-func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decision {
+func (r *permissionRequest) prepared(d show.Decision) show.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
 	if d.Option != stream.OptionOnce {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
-		ended, err := s.endIfChanged(t)
+		ended, err := s.endIfChanged()
 		if err != nil {
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
 			s.tell(show.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
@@ -96,8 +88,8 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 			return show.Decision{Option: stream.OptionCancel}
 		}
 	}
-	s.doJobs(t, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
-	if moved := r.moved(t); moved != "" {
+	s.doJobs(s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if moved := r.moved(); moved != "" {
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
 		return show.Decision{Option: stream.OptionCancel}
@@ -106,7 +98,7 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 		return d
 	}
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	if err := t.BesideFor(planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+	if err := s.unlockedFor(planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel
@@ -115,13 +107,13 @@ func (r *permissionRequest) prepared(t *owner.Task, d show.Decision) show.Decisi
 }
 
 // moved resolves the paths of the request again, and says which leads elsewhere than the user was shown, "" when none does.
-func (r *permissionRequest) moved(t *owner.Task) string {
+func (r *permissionRequest) moved() string {
 	requested := r.s.show.RequestedPaths(r.ev)
 	if len(requested) == 0 {
 		return ""
 	}
 	real := make(map[string]string)
-	t.Beside(func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
+	r.s.unlocked(func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
 			return show.Moved(path, r.files[path].Real, real[path])

@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
@@ -27,8 +26,8 @@ func (p *userPrompt) begin() {
 	p.takeQuestionBack()
 	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.giveUp = giveUp
-	s.Go(func(t *owner.Task) {
-		err := p.prepare(ctx, t)
+	s.Go(func() {
+		err := p.prepare(ctx)
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared anew
 		case err != nil:
@@ -40,12 +39,12 @@ func (p *userPrompt) begin() {
 }
 
 // prepare returns when droid may have the prompt, or with why it cannot.
-func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestError {
+func (p *userPrompt) prepare(ctx context.Context) *acp.RequestError {
 	s, crashed := p.s, p.s.prompts.Crashed()
-	if err := p.renew(ctx, t); err != nil {
+	if err := p.renew(ctx); err != nil {
 		return err
 	}
-	client, info, err := s.awaitDroid(ctx, t, 1)
+	client, info, err := s.awaitDroid(ctx, 1)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -57,23 +56,23 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 	if info != nil && crashed {
 		s.tell(show.Thought("droid had ended and was started again; the session continues."))
 	}
-	if _, err := p.trust(ctx, t); err != nil || ctx.Err() != nil {
+	if _, err := p.trust(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	for range mostLooks {
-		if err := s.inItsMode(ctx, t); err != nil {
+		if err := s.inItsMode(ctx); err != nil {
 			return err
 		}
 		s.servers.Await(time.Now())
-		if err := s.until(ctx, t, "the prompt", needServers); err != nil {
+		if err := s.until(ctx, "the prompt", needServers); err != nil {
 			return err
 		}
-		p.lookAtLinks(ctx, t)
-		if err := p.known(ctx, t); err != nil || ctx.Err() != nil {
+		p.lookAtLinks(ctx)
+		if err := p.known(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
 		// The project may have changed over that. Nothing is waited for behind this look.
-		if replaced, err := p.trust(ctx, t); err != nil || ctx.Err() != nil || !replaced {
+		if replaced, err := p.trust(ctx); err != nil || ctx.Err() != nil || !replaced {
 			return err
 		}
 	}
@@ -81,13 +80,13 @@ func (p *userPrompt) prepare(ctx context.Context, t *owner.Task) *acp.RequestErr
 }
 
 // renew ends the droid of a prompt that begins where it must be replaced.
-func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError {
+func (p *userPrompt) renew(ctx context.Context) *acp.RequestError {
 	s := p.s
 	client := s.proc.Client()
 	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
 		return nil
 	}
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil {
+	if err := s.until(ctx, "the prompt", needCalls); err != nil {
 		return err
 	}
 	if s.proc.Client() == client && !s.proc.Ending() {
@@ -99,21 +98,21 @@ func (p *userPrompt) renew(ctx context.Context, t *owner.Task) *acp.RequestError
 // inItsMode has droid be in the mode that the session had before droid was started again, or in one
 // that asks more. Where it is not, it is asked once more for that mode. The error says that it still
 // does not take it.
-func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestError {
+func (s *Session) inItsMode(ctx context.Context) *acp.RequestError {
 	mode := s.options.Owed()
 	if mode == "" {
 		return nil
 	}
-	release, failure := s.takeCalls(ctx, t)
+	release, failure := s.takeCalls(ctx)
 	if failure != nil {
 		return failure
 	}
 	defer release()
 	var call droidCall
-	for call.next(ctx, t, s, 1) {
-		call.err = changeSettings(t, call.client, stream.ModeSettings(call.client.Version(), mode))
+	for call.next(ctx, s, 1) {
+		call.err = s.changeSettings(call.client, stream.ModeSettings(call.client.Version(), mode))
 	}
-	_ = s.hearAll(t) // settings_updated comes before the reply
+	_ = s.hearAll() // settings_updated comes before the reply
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}
@@ -122,12 +121,12 @@ func (s *Session) inItsMode(ctx context.Context, t *owner.Task) *acp.RequestErro
 
 // lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
 // made or removed them.
-func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
+func (p *userPrompt) lookAtLinks(ctx context.Context) {
 	if len(p.missing) == 0 {
 		return
 	}
 	content, missing := p.content, map[string]bool(nil)
-	p.s.besideFor(ctx, t, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
+	p.s.unlockedAs(ctx, "the prompt", "a look at the files that it links", func(ctx context.Context) { missing = p.s.agent.missing(ctx, content) })
 	if ctx.Err() == nil {
 		p.missing = missing
 	}
@@ -135,13 +134,13 @@ func (p *userPrompt) lookAtLinks(ctx context.Context, t *owner.Task) {
 
 // known returns when a prompt that begins with "/name" may go to droid: the command may have come or
 // gone just now, so it is looked for.
-func (p *userPrompt) known(ctx context.Context, t *owner.Task) *acp.RequestError {
+func (p *userPrompt) known(ctx context.Context) *acp.RequestError {
 	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
 		return nil
 	}
-	s.lookForCommands(t, lookTime)
+	s.lookForCommands(lookTime)
 	if s.commands.Removed(name) {
 		return commandGone(name)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
@@ -43,25 +42,25 @@ func (s *Session) endDroid(how ending, why string) {
 	switch how {
 	case replaced:
 		client, polite := s.proc.Retire(), s.proc.Polite()
-		s.Go(func(t *owner.Task) {
-			t.Beside(func(context.Context) { process.Close(polite, client); endLeft(left) })
+		s.Go(func() {
+			s.unlocked(func(context.Context) { process.Close(polite, client); endLeft(left) })
 			s.proc.RetiredGone(client)
 		})
 		s.endWork()
 	case killed:
 		s.proc.Kill(why)
-		s.Do(func(context.Context) { endLeft(left) })
+		s.async(func(context.Context) { endLeft(left) })
 		s.noteEnding()
 	case atEnd:
 		s.hearOut(client)
-		s.Do(func(context.Context) { endLeft(left) })
+		s.async(func(context.Context) { endLeft(left) })
 	}
 }
 
 // hearOut ends droid politely and hears how its turn ends.
 func (s *Session) hearOut(client *droid.Client) {
 	closed := make(chan struct{})
-	s.Do(func(context.Context) {
+	s.async(func(context.Context) {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
 		// Close bounds the time by itself and returns when the process is gone.
@@ -82,7 +81,7 @@ func (s *Session) droidGone() {
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
 	if left := s.tellBackground(); len(left) > 0 {
-		s.Do(func(context.Context) { endLeft(left) })
+		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
 	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
@@ -115,7 +114,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
-	case client == nil || s.line.Wanted(needCalls) || !s.prompts.Idle() || s.questions.IsOpen():
+	case client == nil || s.calls.wanted() || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case !s.droidRests():
 		s.proc.Rest(now, parkRetry)

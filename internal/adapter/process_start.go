@@ -8,7 +8,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
@@ -23,10 +22,10 @@ const wholeHistory = 1_000_000
 // awaitDroid returns when the session has a process: at once, or when one was started and has loaded the
 // session. historyLimit is how many messages droid is then asked for. info is what droid said as it
 // loaded the session, nil when the process was there before or somebody else had it asked for fewer messages.
-func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
+func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
 	for {
 		for s.proc.Ending() && !s.ended {
-			if err := s.until(ctx, t, "what needs a droid", needGone); err != nil {
+			if err := s.until(ctx, "what needs a droid", needGone); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -39,9 +38,9 @@ func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit in
 			return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
 		}
 		if s.proc.BeginStart(historyLimit) {
-			s.Go(func(t *owner.Task) { s.start(t, historyLimit) })
+			s.Go(func() { s.start(historyLimit) })
 		}
-		if err := s.until(ctx, t, "what needs a droid", needStart); err != nil {
+		if err := s.until(ctx, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
 		}
 		if info, err = s.proc.Outcome(historyLimit); err != nil || s.proc.Client() != nil {
@@ -53,19 +52,19 @@ func (s *Session) awaitDroid(ctx context.Context, t *owner.Task, historyLimit in
 
 // start starts droid and loads the session into it. Those who wait for a droid go on when the session
 // has the settings that it had before.
-func (s *Session) start(t *owner.Task, historyLimit int) {
+func (s *Session) start(historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), problem.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
 	before := s.options.Before()
 	for tries := 1; ; {
 		unmade := s.proc.Unmade()
-		client, told, err := s.launch(t, historyLimit)
+		client, told, err := s.launch(historyLimit)
 		switch {
 		case err != nil:
 			failure = problem.NotRestarted(s.out.Session(), s.out.Known(), err)
 			return
 		case s.ended:
-			t.Beside(func(context.Context) { client.Kill(); <-client.Exited() })
+			s.unlocked(func(context.Context) { client.Kill(); <-client.Exited() })
 			failure = problem.Ending()
 			return
 		}
@@ -80,9 +79,9 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}
-		s.restoreSettings(t, before)
+		s.restoreSettings(before)
 		if s.proc.Ending() {
-			_ = s.until(s.Context, t, "the settings from before", needGone) // its end is in the events
+			_ = s.until(s.Context, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
@@ -100,13 +99,13 @@ func (s *Session) start(t *owner.Task, historyLimit int) {
 
 // launch starts a droid that makes the session or loads it. If the process before still retires, it
 // is idle, so it is killed; it is gone before the new one loads the session.
-func (s *Session) launch(t *owner.Task, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
-	held := s.markLoading(t)
+func (s *Session) launch(historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
+	held := s.markLoading()
 	retiring := s.proc.Retiring()
 	open := s.openStored(historyLimit, held)
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		if retiring != nil {
 			retiring.Kill()
 			<-retiring.Exited()
@@ -126,13 +125,13 @@ func (s *Session) launch(t *owner.Task, historyLimit int) (client *droid.Client,
 // restoreSettings gives a session that a process has just loaded the settings that it had before.
 // droid may refuse values, or ignore them: what it reports afterwards counts (quirk 14), and is told
 // as any change is. A mode that asks less than the one before lets no prompt pass, see inItsMode.
-func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
+func (s *Session) restoreSettings(before options.Before) {
 	client := s.proc.Client()
 	if client == nil {
 		return
 	}
 	for _, patch := range s.options.ToRestore(client.Version(), before) {
-		err := changeSettings(t, client, patch)
+		err := s.changeSettings(client, patch)
 		if err != nil {
 			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 		}
@@ -141,18 +140,19 @@ func (s *Session) restoreSettings(t *owner.Task, before options.Before) {
 			break
 		}
 	}
-	_ = s.hearAll(t) // settings_updated comes before the reply
+	_ = s.hearAll() // settings_updated comes before the reply
 	s.options.Restarted(before)
 }
 
 // adopt makes client the session's process. Its events are read from now on.
 func (s *Session) adopt(client *droid.Client) {
 	s.proc.Adopt(client, s.show.ToolIDs())
+	client.Notify(s.loop.wake)
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.overlay(s, client))
-	s.Go(func(t *owner.Task) {
-		t.Beside(func(ctx context.Context) {
+	s.Go(func() {
+		s.unlocked(func(ctx context.Context) {
 			select {
 			case <-client.Ending():
 			case <-ctx.Done():
@@ -187,7 +187,7 @@ func whyNoDroid(err error) *acp.RequestError {
 // not have heard it, so the next one gets it, once:
 //
 //	var call droidCall
-//	for call.next(ctx, t, s, limit) {
+//	for call.next(ctx, s, limit) {
 //		call.err = … // ask call.client, beside the owner
 //	}
 type droidCall struct {
@@ -199,7 +199,7 @@ type droidCall struct {
 
 // next returns when there is a droid to ask, and reports false when the call was made or there is none. limit is how
 // many messages a droid is asked for that has to be started.
-func (c *droidCall) next(ctx context.Context, t *owner.Task, s *Session, limit int) bool {
+func (c *droidCall) next(ctx context.Context, s *Session, limit int) bool {
 	switch {
 	case c.tries > 0 && !diesOf(c.err), c.tries > 1:
 		return false
@@ -207,7 +207,7 @@ func (c *droidCall) next(ctx context.Context, t *owner.Task, s *Session, limit i
 		s.noteEnding() // its events come first
 	}
 	c.tries++
-	client, info, failure := s.awaitDroid(ctx, t, limit)
+	client, info, failure := s.awaitDroid(ctx, limit)
 	if failure != nil {
 		*c = droidCall{err: &noDroid{failure}, tries: c.tries}
 		return false

@@ -13,7 +13,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/problem"
@@ -29,9 +28,11 @@ import (
 type userPrompt struct {
 	s       *Session
 	id      turns.ID
-	session string     // the id that the editor sent it to
-	call    *wire.Call // nil for a message of protocol.SteeringMethod
-	end     owner.Later[promptEnd]
+	session string        // the id that the editor sent it to
+	call    *wire.Call    // nil for a message of protocol.SteeringMethod
+	ended   chan struct{} // closed when it has its response, which is result or err
+	result  any
+	err     *acp.RequestError
 	began   time.Time // of a turn that a steering message began, which has no response; zero for all others
 
 	marks   prompt.Marks       // of all that the editor sent, where it may come again
@@ -52,12 +53,6 @@ type userPrompt struct {
 	failed    *acp.RequestError  // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
-}
-
-// promptEnd is the response to a prompt.
-type promptEnd struct {
-	result any
-	err    *acp.RequestError
 }
 
 // kind is who answers the prompt: droid, a shell command or this agent.
@@ -103,16 +98,27 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 		return nil, err
 	}
 	p.call, p.schema = c, bytes.Clone(schema)
-	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		p.accept()
-		s.cancelIfLate(place)
-		end, cancelled := p.end.Await(c.Context, t)
-		if cancelled != nil { // by $/cancel_request: it is answered as after session/cancel, with that stop reason
-			s.prompts.CancelOne(time.Now(), p.id)
-			end, _ = p.end.Await(context.Background(), t)
-		}
-		return end.result, end.err // for the log: the response has left in respond
-	})
+	if err := p.submit(place); err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.ended:
+	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
+		s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
+		<-p.ended
+	}
+	return p.result, p.err // for the log: the response has left in respond
+}
+
+// submit has the session take a prompt of a request.
+func (p *userPrompt) submit(place *place) (err *acp.RequestError) {
+	if err = p.s.enter(place.Leave); err != nil {
+		return err
+	}
+	defer p.s.exit(&err)
+	p.accept()
+	p.s.cancelIfLate(place)
+	return nil
 }
 
 // answer answers a prompt that has ended. A client that takes the error of a prompt for an agent that did not start is told of it
@@ -142,11 +148,15 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 
 // respond answers a prompt that is a request, once.
 func (p *userPrompt) respond(result any, err *acp.RequestError) {
-	if p.call != nil && !p.responded {
-		p.s.agent.respond(p.call, result, err)
+	if p.responded {
+		return
 	}
 	p.responded = true
-	p.end.Set(promptEnd{result, err})
+	if p.call != nil {
+		p.s.agent.respond(p.call, result, err)
+	}
+	p.result, p.err = result, err
+	close(p.ended)
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -174,7 +184,7 @@ func (s *Session) cancelPrompts() {
 // accept takes a prompt: it starts now, or when those before it have ended.
 func (p *userPrompt) accept() {
 	s := p.s
-	if err := s.Refusal(); err != nil {
+	if err := s.unfit.Load(); err != nil {
 		p.answer("", err)
 		return
 	}
@@ -198,7 +208,6 @@ func (p *userPrompt) accept() {
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	s.questions.Look()
 	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.tellNow("Your message waits for your answer above.")
 	}
@@ -214,7 +223,7 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
 	}
-	p := &userPrompt{s: s, giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
+	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
 	if a.client.StoppedAgain {
 		p.marks = content.Marks()
 	}

@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -15,7 +14,7 @@ import (
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
-func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
+func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -24,30 +23,30 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	q, was := s.openQuestion(t, ev.RequestID, false)
+	var asked *show.Questions
+	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
+		answers := cancelled
+		if asked != nil {
+			s.tell(asked.After...)
+		}
+		if asked != nil && outcome == telling.Stands {
+			answers = asked.Answers()
+			if !asked.Refused {
+				s.tell(s.show.Unasked(asked)...)
+			}
+		}
+		if outcome != telling.Withdrawn {
+			s.answerQuestions(ev.RequestID, answers)
+		}
+	})
 	defer q.Close()
-	switch was {
-	case telling.Refused:
-		s.answerQuestions(ev.RequestID, cancelled)
-		return
-	case telling.Withdrawn:
+	if s.awaitHearing(q) != telling.Stands {
 		return
 	}
-	asked := s.show.Questions(ev)
+	asked = s.show.Questions(ev)
 	s.tell(asked.Before...)
-	if asked.Refused {
-		s.answerQuestions(ev.RequestID, asked.Answers())
-		return
-	}
-	q.Lead(s.Context, t, s.out, asked)
-	outcome := q.Close()
-	s.tell(asked.After...)
-	switch outcome {
-	case telling.Stands:
-		s.tell(s.show.Unasked(asked)...)
-		s.answerQuestions(ev.RequestID, asked.Answers())
-	case telling.Refused:
-		s.answerQuestions(ev.RequestID, cancelled)
+	if !asked.Refused {
+		q.Lead(s.Context, s.out, asked)
 	}
 }
 
@@ -61,12 +60,12 @@ type askedQuestion struct {
 
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
-func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQuestion, not string) (answered bool) {
+func (p *userPrompt) asks(ctx context.Context, words *show.OwnQuestion, not string) (answered bool) {
 	p.s.tell(words.Before...)
-	q := &askedQuestion{Question: p.s.questions.Open(""), words: words, not: not}
+	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.asked = q
-	answered = q.Lead(ctx, t, p.s.out, words) == telling.Stands
+	answered = q.Lead(ctx, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
 		p.s.tell(words.After(not)...)
 	}

@@ -12,7 +12,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -29,7 +28,9 @@ type reload struct {
 	call   *wire.Call // its context ends when it is cancelled
 	ids    []string   // of the thread, the newest last
 	replay bool
-	answer owner.Later[loaded]
+	ended  chan struct{} // closed when it has its answer, which is result or err
+	result protocol.SessionResult
+	err    *acp.RequestError
 
 	// what counted before, see revert
 	servers    []stream.MCPServer
@@ -43,14 +44,18 @@ type reload struct {
 	kept   bool          // it was cancelled, and the session stays, as others wait for it; set before it is answered
 }
 
-// loaded is the answer to a load.
-type loaded struct {
-	result protocol.SessionResult
-	err    *acp.RequestError
+// answer says what came of a load. Only the first time counts.
+func (r *reload) answer(result protocol.SessionResult, err *acp.RequestError) {
+	select {
+	case <-r.ended:
+	default:
+		r.result, r.err = result, err
+		close(r.ended)
+	}
 }
 
 // refuse answers a load that did not succeed.
-func (r *reload) refuse(err *acp.RequestError) { r.answer.Set(loaded{err: err}) }
+func (r *reload) refuse(err *acp.RequestError) { r.answer(protocol.SessionResult{}, err) }
 
 // showsHistory reports whether the history of a load is being shown.
 func (s *Session) showsHistory() bool { return s.load != nil && s.load.shows }
@@ -73,7 +78,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reload{Wanted: w, target: a.opener.Target(c.Context, w.CWD), call: c, replay: replay}
+	r := &reload{Wanted: w, target: a.opener.Target(c.Context, w.CWD), call: c, replay: replay, ended: make(chan struct{})}
 	s, known, ids, err := a.takeThread(c.Context, place, w)
 	if err != nil {
 		return nil, err
@@ -83,16 +88,15 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 	if !known { // an open session has its value
 		followUp = a.threads.FollowUp(c.Context, ids)
 	}
-	result, err := owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (protocol.SessionResult, *acp.RequestError) {
-		s.useFollowUp(followUp)
-		s.Go(r.run) // which goes on where the load is cancelled and others wait for the session
-		answer, cancelled := r.answer.Await(c.Context, t)
-		if cancelled != nil {
-			r.cancel()
-			answer, _ = r.answer.Await(context.Background(), t)
+	if err = r.begin(place.Leave, followUp); err == nil {
+		select {
+		case <-r.ended:
+		case <-c.Context.Done():
+			s.Post(r.cancel)
+			<-r.ended
 		}
-		return answer.result, answer.err
-	})
+		err = r.err
+	}
 	if err != nil {
 		if !known && !r.kept {
 			a.sessions.Forget(s)
@@ -100,12 +104,23 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		}
 		return nil, err
 	}
-	return result, nil
+	return r.result, nil
+}
+
+// begin begins a load, which goes on where it is cancelled and others wait for the session.
+func (r *reload) begin(ordered func(), followUp string) (err *acp.RequestError) {
+	if err = r.s.enter(ordered); err != nil {
+		return err
+	}
+	defer r.s.exit(&err)
+	r.s.useFollowUp(followUp)
+	r.s.Go(r.run)
+	return nil
 }
 
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
 // prompt. A load is over when it has its response.
-func (r *reload) run(t *owner.Task) {
+func (r *reload) run() {
 	defer r.refuse(problem.Lost()) // where this panics
 	s := r.s
 	if err := s.takesNothing(); err != nil {
@@ -116,7 +131,7 @@ func (r *reload) run(t *owner.Task) {
 		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
-	turn, err := s.awaitTurn(r.call.Context, t, turns.Session)
+	turn, err := s.awaitTurn(r.call.Context, turns.Session)
 	if err != nil {
 		r.refuse(err)
 		return
@@ -128,14 +143,14 @@ func (r *reload) run(t *owner.Task) {
 	}
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if err := s.until(s.Context, t, "a load", needStart, needCalls); err != nil {
+	if err := s.until(s.Context, "a load", needStart, needCalls); err != nil {
 		r.end(err)
 		return
 	}
 	if s.load != r {
 		return // it was cancelled while it waited
 	}
-	info, summary, err := r.load(t)
+	info, summary, err := r.load()
 	if (err != nil || s.load != r) && s.out.Known() {
 		r.revert()
 	}
@@ -159,20 +174,20 @@ func (r *reload) run(t *owner.Task) {
 	s.out.Forget()
 	if r.replay {
 		s.out.Release()
-		if !r.showsAll(t, info, summary) {
+		if !r.showsAll(info, summary) {
 			return // it has its answer
 		}
 	}
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.tellUsage()
-	r.end(s.until(s.Context, t, "a load", needAnswers))
+	r.end(s.until(s.Context, "a load", needAnswers))
 }
 
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
 // is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
-func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
+func (r *reload) load() (info *stream.SessionInfo, summary string, err *acp.RequestError) {
 	s := r.s
 	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
 	s.prompts.Forgive()      // the user wants droid to be tried again
@@ -189,15 +204,15 @@ func (r *reload) load(t *owner.Task) (info *stream.SessionInfo, summary string, 
 	s.catchUp(r.ids)
 	r.moved = s.droidID != from
 	s.useDirectory(r.CWD, r.target)
-	if _, info, err = s.awaitDroid(s.Context, t, limit); err == nil && info == nil { // the process was there before
-		info, err = s.loadAgain(r.call.Context, t, limit, problem.Loading)
+	if _, info, err = s.awaitDroid(s.Context, limit); err == nil && info == nil { // the process was there before
+		info, err = s.loadAgain(r.call.Context, limit, problem.Loading)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
 		id := s.droidID
-		t.Beside(func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
+		s.unlocked(func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
 	}
 	return info, summary, nil
 }
@@ -219,15 +234,15 @@ func (r *reload) revert() {
 
 // showsAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
 // runs meanwhile. It reports false where the load ended before.
-func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary string) bool {
+func (r *reload) showsAll(info *stream.SessionInfo, summary string) bool {
 	s := r.s
 	if summary != "" {
 		s.tellNow(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
-	s.lookForLeft(t, info.Messages)
+	s.lookForLeft(info.Messages)
 	if quirks.CutOff(info.Messages) { // it may go on elsewhere
-		if err := s.until(s.Context, t, "a load", needOthers); err != nil {
+		if err := s.until(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
 		}
 	}
@@ -243,7 +258,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	defer func() { r.shows = false }()
 	for i, ev := range history {
 		for room := s.out.Full(); room != nil && s.load == r && r.call.Context.Err() == nil; room = s.out.Full() {
-			s.besideFor(r.call.Context, t, "a load", needRoom, func(ctx context.Context) {
+			s.unlockedAs(r.call.Context, "a load", needRoom, func(ctx context.Context) {
 				select {
 				case <-room:
 				case <-ctx.Done():
@@ -305,7 +320,7 @@ func (r *reload) end(err *acp.RequestError) {
 		}
 		result := s.sessionResult()
 		s.answerOpening(r.call, result)
-		r.answer.Set(loaded{result: result})
+		r.answer(result, nil)
 		return
 	}
 	if r.moved && s.out.Known() {
@@ -380,7 +395,7 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 func (r *reload) neverOpened(err *acp.RequestError) {
 	s := r.s
 	s.agent.sessions.Forget(s)
-	s.Refuse(err)
+	s.unfit.Store(err)
 	s.prompts.FailWaiting(err)
 	s.Stop()
 }
@@ -392,26 +407,26 @@ const loadAgainTime = 10 * time.Second
 var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
-func (s *Session) loadAgain(ctx context.Context, t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
-	release, err := s.takeCalls(ctx, t)
+func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(t, limit, asked)
+	return s.loadInCall(limit, asked)
 }
 
 // loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
-func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadInCall(limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	// The load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225).
-	if err := s.renewStale(s.Context, t); err != nil {
+	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
 	}
 	var call droidCall
 	var loaded *stream.SessionInfo
-	for call.next(s.Context, t, s, limit) {
+	for call.next(s.Context, s, limit) {
 		if call.info != nil { // the one before had gone while the load waited
 			return call.info, nil
 		}
@@ -419,8 +434,8 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		if call.client.TakesRuntime() {
 			servers = nil // it has them
 		}
-		load := s.openStored(limit, s.markLoading(t))
-		t.Beside(func(ctx context.Context) {
+		load := s.openStored(limit, s.markLoading())
+		s.unlocked(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			if loaded, call.err = s.agent.opener.OpenIn(ctx, call.client, servers, load); call.err != nil && context.Cause(ctx) == errLoadHangs {
@@ -433,16 +448,16 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 		return nil, why
 	case call.err == nil:
 		before := s.options.Before()
-		_ = s.hearAll(t)
+		_ = s.hearAll()
 		s.opened(loaded)
-		s.restoreSettings(t, before)
+		s.restoreSettings(before)
 		if s.proc.Working() {
 			s.lookInTurn() // droid has read the project's settings again (0.99, 0.215)
 		}
 		return loaded, nil
 	case call.err == errLoadHangs && s.proc.Client() == call.client:
 		s.endDroid(replaced, "it hangs while it loads the session")
-		_, info, err := s.awaitDroid(s.Context, t, limit)
+		_, info, err := s.awaitDroid(s.Context, limit)
 		return info, err
 	}
 	s.notLoading()
@@ -451,14 +466,14 @@ func (s *Session) loadInCall(t *owner.Task, limit int, asked problem.Work) (*str
 
 // loadWhole returns the whole conversation. droid tells it only while no turn
 // runs.
-func (s *Session) loadWhole(ctx context.Context, t *owner.Task) (*stream.SessionInfo, *acp.RequestError) {
-	if _, _, err := s.awaitDroid(ctx, t, 1); err != nil {
+func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *acp.RequestError) {
+	if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 		return nil, err
 	}
-	release, err := s.takeCalls(ctx, t)
+	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(t, wholeHistory, problem.Telling)
+	return s.loadInCall(wholeHistory, problem.Telling)
 }

@@ -2,10 +2,10 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -13,11 +13,10 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/internal/usage"
-	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/turns"
@@ -25,18 +24,22 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/files"
-	"droid-acp/internal/sys/memory"
 	"droid-acp/internal/workspace/trust"
 )
 
 // Session is one conversation and the droid process that holds it, while there
-// is one. From thread on, all fields are touched by the owner and its tasks alone;
-// everybody else posts work to it.
+// is one.
+//
+// Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (Go, async), and those that
+// bring something from elsewhere (Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
-	*owner.Owner // its context ends with the agent's
-	agent        *Agent
-	log          *zap.Logger
+	*monitor.Monitor                                  // guards all fields from thread on
+	Context          context.Context                  // of what it does; ends with the agent's
+	Stop             context.CancelFunc               // ends Context, and so the session
+	Over             chan struct{}                    // closed when it has ended
+	unfit            atomic.Pointer[acp.RequestError] // why it takes nothing any more and is about to be stopped
+	agent            *Agent
+	log              *zap.Logger
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
@@ -53,7 +56,10 @@ type Session struct {
 	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
 	show       *show.View        // what its editor has been shown
 	fileCalls  fileCalls         // what goes through the editor's files
-	line       *waiting.Waits    // what waits in it, see waits.go
+	calls      mutex             // see needCalls
+	titles     mutex             // see needTitle
+	explains   mutex             // see needExplained
+	loop       loop              // what wakes it by itself
 	ended      bool
 	lock       store.Lock // keeps other agents from deleting the session
 	shown      shownProject
@@ -66,6 +72,7 @@ type Session struct {
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
+		Over:    make(chan struct{}),
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
@@ -74,39 +81,14 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.Owner = owner.New(a.ctx, s.log, s.panicked)
-	s.line = waiting.New(s.Owner, s.there, s.holdPrompts)
-	s.out = telling.New(a.conn, s.Owner, a.log)
+	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.goOn, Panicked: s.panicked})
+	s.Context, s.Stop = context.WithCancel(a.ctx)
+	s.loop = newLoop()
+	s.out = telling.New(a.conn, s.Monitor, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
 	s.instructed.Store(new(instructions.Instructions))
 	return s
-}
-
-// Run is the owner's goroutine. It ends when the session is stopped or the agent
-// ends, with droid gone and every prompt answered.
-func (s *Session) Run() {
-	owner.Run(s.Owner, owner.Duties[stream.Event]{
-		Await: func() (events <-chan stream.Event, room <-chan struct{}, due time.Time) {
-			events, room = s.nextEvent()
-			return events, room, s.nextTick()
-		},
-		Event: s.droidSaid,
-		Room:  func() { s.proc.Spoke(time.Now()) }, // droid was not read until now, so it was not silent
-		Tick:  s.tick,
-		After: s.goOn,
-		End:   s.end,
-		Ended: s.afterEnd,
-	})
-}
-
-// goOn has go on what may, after each step of the owner.
-func (s *Session) goOn() {
-	for again := true; again; {
-		s.line.Proceed()
-		again = s.prompts.GoOn() // then a change may have begun, or the prompt have ended already
-	}
-	s.reportActivity()
 }
 
 // opened takes what droid said when it opened or loaded the session.
@@ -124,7 +106,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.Go(func(t *owner.Task) { s.lookForCommands(t, askTime) })
+	s.Go(func() { s.lookForCommands(askTime) })
 	s.lockStored()
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }
@@ -143,87 +125,6 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 func (s *Session) register() {
 	s.out.Know()
 	s.tellState()
-}
-
-// nextTick is when something is due, zero for never.
-func (s *Session) nextTick() (next time.Time) {
-	consider := func(at time.Time, ok bool) {
-		if ok && at.IsZero() {
-			at = time.Unix(0, 0) // at once, not never
-		}
-		if ok && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
-	consider(s.proc.Due())
-	consider(s.show.Due())
-	consider(s.prompts.Due())
-	consider(s.silenceDue())
-	consider(s.servers.Due())
-	consider(s.usage.Due())
-	consider(s.commands.Due())
-	consider(s.activity.again, !s.activity.again.IsZero())
-	return next
-}
-
-func (s *Session) tick() {
-	now := time.Now()
-	s.apply(s.proc.Tick(now))
-	s.lookAtSubagents(now)
-	s.tell(s.show.Tick(s.moment())...)
-	s.prompts.Tick(now)
-	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.tell(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
-	}
-	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
-	if at, ok := s.usage.Due(); ok && !now.Before(at) {
-		s.tellUsage()
-	}
-	if at, ok := s.commands.Due(); ok && !now.Before(at) {
-		s.commands.NotDue()
-		s.Go(func(t *owner.Task) {
-			s.refreshCommands(s.Context, t, s.prompts.Idle)
-			t.Beside(func(context.Context) { memory.Release() }) // what the turn has left
-		})
-	}
-	s.park(now)
-}
-
-// end finishes the session: every prompt is answered, droid is gone.
-func (s *Session) end() {
-	s.ended = true
-	s.readNoMore()
-	s.prompts.Close(time.Now())
-	s.questions.End()
-	s.servers.EndLogins()
-	s.fileCalls.End()
-	s.loseLoads(s.EndError())
-	s.endDroid(atEnd, "its session ends")
-	if norm := s.proc.Norm(); norm != nil {
-		s.apply(norm.EndSubagents(time.Now()))
-	}
-	s.line.End(errEnded)
-	s.Settle()
-	s.prompts.Finish()
-	s.WaitBeside()
-	for _, lock := range []*store.Lock{&s.lock, &s.loading.Lock} {
-		if release := lock.Begin(""); release != nil {
-			s.agent.atEnd("release", files.ReleaseTime, release)
-		}
-	}
-}
-
-// errEnded is why nobody waits in a session that has ended.
-var errEnded = errors.New("the session has ended")
-
-// afterEnd makes sure, in case end panicked, that every prompt is answered and droid
-// is gone.
-func (s *Session) afterEnd() {
-	s.prompts.Finish()
-	if client := s.proc.Client(); client != nil {
-		<-client.Exited()
-	}
-	s.log.Info("session ended")
 }
 
 // tell is the one way from the session to its editor. A Notice that belongs to no turn waits

@@ -13,7 +13,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
@@ -74,38 +73,44 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 // the id that it gets here.
 func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.RequestError) {
 	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
+	_ = s.Lock()
 	s.useInstructions(w)
 	s.proc.NotMade()
 	s.log.Warn("there is no droid; the session waits for one")
 	return a.begin(c, s, protocol.SessionResult{}, w.Notices)
 }
 
-// takeUp makes the session that a process has just opened. begin follows.
+// takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then.
 func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) *Session {
 	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
+	_ = s.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
 	return s
 }
 
-// begin has a session that was just made begin to work. The result gets its id.
-func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (any, *acp.RequestError) {
+// begin has a session that was just made begin to work. The result gets its id. It gives up the session's lock.
+func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (_ any, failure *acp.RequestError) {
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()
+		s.Unlock()
 		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
-	return owner.Ask(s.Owner, nil, func(*owner.Task) (any, *acp.RequestError) {
+	defer s.Unlock()
+	failure = problem.Lost() // where it panics
+	s.Guard(func() {
 		s.answerOpening(c, result)
-		return result, nil
+		failure = nil
 	})
+	return result, failure
 }
 
 // closeSession cancels what a session works on and ends its process, which leaves
@@ -126,16 +131,18 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
-		s.cancelPrompts()
-		if err := s.until(s.Context, t, "the end of the session", needQuiet); err != nil {
-			return none, err // there is nothing to wait for
-		}
-		left := s.tellBackground()
-		s.Do(func(context.Context) { endLeft(left) })
-		s.tellKept() // nobody else will
-		return none, nil
-	})
+	var failed *acp.RequestError
+	if s.enter(nil) != nil {
+		return
+	}
+	defer s.exit(&failed)
+	s.cancelPrompts()
+	if s.until(s.Context, "the end of the session", needQuiet) != nil {
+		return // there is nothing to wait for
+	}
+	left := s.tellBackground()
+	s.async(func(context.Context) { endLeft(left) })
+	s.tellKept() // nobody else will
 }
 
 // listStored lists stored sessions.

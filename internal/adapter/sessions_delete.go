@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/sys/files"
@@ -84,19 +83,21 @@ func notDeleted(err error) *acp.RequestError {
 
 // onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
 func (s *Session) onlyHere(ctx context.Context) (held error) {
-	_, _ = owner.Ask(s.Owner, nil, func(t *owner.Task) (none struct{}, err *acp.RequestError) {
-		if s.loading.Is(s.droidID) {
-			return none, nil // its own load is noted, too
+	var failed *acp.RequestError
+	if s.enter(nil) != nil {
+		return nil
+	}
+	defer s.exit(&failed)
+	if s.loading.Is(s.droidID) {
+		return nil // its own load is noted, too
+	}
+	id, release := s.droidID, s.lock.Begin("")
+	s.unlocked(func(context.Context) {
+		if release != nil {
+			s.agent.atEnd("release", files.ReleaseTime, release)
 		}
-		id, release := s.droidID, s.lock.Begin("")
-		t.Beside(func(context.Context) {
-			if release != nil {
-				s.agent.atEnd("release", files.ReleaseTime, release)
-			}
-			held = s.agent.opener.Free(ctx, id)
-		})
-		s.lockStored()
-		return none, nil
+		held = s.agent.opener.Free(ctx, id)
 	})
+	s.lockStored()
 	return held
 }

@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
@@ -60,7 +59,7 @@ func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
 	case s == nil:
 		err = a.setStoredTitle(c.Context, place, ids[len(ids)-1], title)
 	default:
-		_, err = owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (struct{}, *acp.RequestError) { return struct{}{}, s.setTitle(c.Context, t, title) })
+		err = s.setTitle(c.Context, place.Leave, title)
 	}
 	if err != nil {
 		return nil, err
@@ -122,13 +121,17 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 }
 
 // setTitle has droid name a session that is open here.
-func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *acp.RequestError {
-	change, err := s.awaitTurn(ctx, t, turns.Session)
+func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (err *acp.RequestError) {
+	if err = s.enter(ordered); err != nil {
+		return err
+	}
+	defer s.exit(&err)
+	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
 		return err
 	}
 	defer s.prompts.ChangeOver(change, nil)
-	failure := s.renameThread(ctx, t, title)
+	failure := s.renameThread(ctx, title)
 	if why := whyNoDroid(failure); why != nil || failure == nil {
 		return why
 	}
@@ -137,9 +140,9 @@ func (s *Session) setTitle(ctx context.Context, t *owner.Task, title string) *ac
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
 // another one meanwhile. The error is droid's, or a noDroid.
-func (s *Session) renameThread(ctx context.Context, t *owner.Task, title string) error {
+func (s *Session) renameThread(ctx context.Context, title string) error {
 	for {
-		id, err := s.renameAlone(ctx, t, title)
+		id, err := s.renameAlone(ctx, title)
 		if s.droidID != id {
 			continue
 		}
@@ -152,18 +155,18 @@ func (s *Session) renameThread(ctx context.Context, t *owner.Task, title string)
 
 // renameAlone has droid rename the session that it is in, when the rename or rewind before is done. id is that session.
 // The error is droid's, or a noDroid.
-func (s *Session) renameAlone(ctx context.Context, t *owner.Task, title string) (id string, err error) {
-	release, failure := s.line.Take(ctx, t, "a title", needTitle)
+func (s *Session) renameAlone(ctx context.Context, title string) (id string, err error) {
+	release, failure := s.take(ctx, &s.titles, "a title", needTitle)
 	if failure != nil {
-		return s.droidID, &noDroid{s.notWaited(failure)}
+		return s.droidID, &noDroid{failure}
 	}
 	defer release()
-	client, _, none := s.awaitDroid(ctx, t, 1)
+	client, _, none := s.awaitDroid(ctx, 1)
 	if none != nil {
 		return s.droidID, &noDroid{none}
 	}
 	id = s.droidID
-	t.Beside(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
+	s.unlocked(func(ctx context.Context) { _, err = s.agent.rename(ctx, client, id, title) })
 	return id, err
 }
 

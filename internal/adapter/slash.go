@@ -14,7 +14,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
@@ -153,7 +152,6 @@ type slashRun struct {
 	// From begin on.
 	prompt *userPrompt
 	named  int                // how often the user had named the thread
-	task   *owner.Task        // in which the command runs
 	work   context.Context    // of what the command waits for; ends with the prompt
 	giveUp context.CancelFunc // ends work
 	kept   bool               // see keep
@@ -174,10 +172,7 @@ func (r *slashRun) begin(p *userPrompt) {
 		r.reply(refusal)
 		return
 	}
-	r.s.Go(func(t *owner.Task) {
-		r.task = t
-		r.run(r, r.args)
-	})
+	r.s.Go(func() { r.run(r, r.args) })
 }
 
 // over reports whether the prompt has ended, and another one may run.
@@ -224,7 +219,7 @@ func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
-	case !r.prompt.asks(r.work, r.task, q, not):
+	case !r.prompt.asks(r.work, q, not):
 		return false
 	case !q.Yes():
 		r.s.tell(q.After(not)...)
@@ -247,7 +242,8 @@ func (r *slashRun) replyFailed(text string, why error) {
 	failing := r.s.prompts.Failing(r.prompt.id)
 	r.reply(text)
 	if failing != nil {
-		r.s.Post(func() { r.s.prompts.ChangeOver(failing, why) }) // behind what was sent until now
+		r.s.Yield() // to what was sent until now
+		r.s.prompts.ChangeOver(failing, why)
 	}
 }
 
@@ -274,7 +270,7 @@ func (r *slashRun) beside(f func(context.Context) error) error {
 
 // besideFor is beside with another limit, whose error is late.
 func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
-	r.task.Beside(func(context.Context) {
+	r.s.unlocked(func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
 		err = opening.OutOfTime(ctx, f(ctx))
@@ -285,13 +281,13 @@ func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Con
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) droid() *droid.Client {
-	err := r.s.until(r.work, r.task, "/"+r.name, needCalls)
+	err := r.s.until(r.work, "/"+r.name, needCalls)
 	if err == nil {
-		err = r.s.renewStale(r.work, r.task)
+		err = r.s.renewStale(r.work)
 	}
 	client := (*droid.Client)(nil)
 	if err == nil {
-		client, _, err = r.s.awaitDroid(r.work, r.task, 1)
+		client, _, err = r.s.awaitDroid(r.work, 1)
 	}
 	switch {
 	case r.over(): // it was cancelled meanwhile
@@ -370,7 +366,7 @@ func plainly(err error) error {
 // history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) history(failed string) *stream.SessionInfo {
-	info, err := r.s.loadWhole(r.work, r.task)
+	info, err := r.s.loadWhole(r.work)
 	switch {
 	case r.over():
 		return nil

@@ -24,7 +24,7 @@ func forkCommand(r *slashRun, args string) {
 		return
 	}
 	a, works := r.s.agent, r.s.droidID
-	id, failure := r.s.copyHere(r.work, r.task)
+	id, failure := r.s.copyHere(r.work)
 	if failure != nil {
 		r.fail(failed, errors.New(problem.Text(failure)))
 		return

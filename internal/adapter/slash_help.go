@@ -9,7 +9,7 @@ import (
 
 // helpCommand lists the commands that the editor knows.
 func helpCommand(r *slashRun, _ string) {
-	r.s.refreshCommands(r.work, r.task, func() bool { return !r.over() })
+	r.s.refreshCommands(r.work, func() bool { return !r.over() })
 	var b strings.Builder
 	all := r.s.allCommands()
 	for i, c := range all {

@@ -12,7 +12,7 @@ func renameCommand(r *slashRun, title string) {
 	if r.droid() == nil {
 		return
 	}
-	if err := r.s.renameThread(r.s.Context, r.task, title); err != nil {
+	if err := r.s.renameThread(r.s.Context, title); err != nil {
 		r.fail("The session was not renamed", err)
 		return
 	}

@@ -70,7 +70,7 @@ func rewindCommand(r *slashRun, args string) {
 			return
 		}
 	}
-	titles, none := r.s.line.Take(r.work, r.task, "a rewind", needTitle)
+	titles, none := r.s.take(r.work, &r.s.titles, "a rewind", needTitle)
 	if none != nil {
 		return // it was cancelled, or the session ends
 	}

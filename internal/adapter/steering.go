@@ -1,14 +1,12 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 )
@@ -69,14 +67,23 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 	if err != nil {
 		return nil, err
 	}
-	return owner.Ask(s.Owner, place.Leave, func(t *owner.Task) (any, *acp.RequestError) {
-		return p.steer(t, c, place, params.asksBack())
-	})
+	outcome, err := p.steer(c, place, params.asksBack())
+	if err == nil && p.further != nil {
+		err = <-p.further.taken
+	}
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
 }
 
-// steer takes a message for the turn that runs, or for one of its own. It returns when droid has the message.
-func (p *userPrompt) steer(t *owner.Task, c *wire.Call, place *place, asksBack bool) (any, *acp.RequestError) {
+// steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
+func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome any, err *acp.RequestError) {
 	s := p.s
+	if err = s.enter(place.Leave); err != nil {
+		return nil, err
+	}
+	defer s.exit(&err)
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
@@ -86,12 +93,9 @@ func (p *userPrompt) steer(t *owner.Task, c *wire.Call, place *place, asksBack b
 	switch {
 	case s.prompts.Joinable():
 		s.show.Prompted()
-		p.further = &further{shown: true}
+		p.further = &further{shown: true, taken: make(chan *acp.RequestError, 1)}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)
-		if err, _ := p.further.taken.Await(context.Background(), t); err != nil {
-			return nil, err
-		}
 		return outcomeInjected, nil
 	case asksBack:
 		return outcomePromptRequired, nil

@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/show"
@@ -30,7 +29,7 @@ type loadingMark struct {
 // markLoading notes in the store that droid is about to load the session, so that other agents do not delete it
 // meanwhile, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
 // nil for a session that is open here already.
-func (s *Session) markLoading(t *owner.Task) (held error) {
+func (s *Session) markLoading() (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
 	case s.ended, s.proc.Unmade(), s.lock.Is(id): // what is not made yet has no file
@@ -42,7 +41,7 @@ func (s *Session) markLoading(t *owner.Task) (held error) {
 	s.loading.held = nil
 	var release func()
 	var err error
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		held = s.agent.opener.FreeToMove(ctx, id, cwd, leavingTime)
 		release, err = s.agent.opener.MarkLoading(ctx, id)
 	})
@@ -77,10 +76,10 @@ func (s *Session) lockStored() {
 		return
 	}
 	s.unlock(s.lock.Begin(id))
-	s.Go(func(t *owner.Task) {
-		s.tellUntold(t)
+	s.Go(func() {
+		s.tellUntold()
 		others := false
-		t.Beside(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
+		s.unlocked(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
 		told, _ := s.lock.Others() // when it could not be locked
 		if s.lock.Looked(id, others); others && !told {
 			s.tellSoon(openElsewhere)
@@ -88,7 +87,7 @@ func (s *Session) lockStored() {
 		var release func()
 		var marked time.Time
 		var err error
-		t.Beside(func(ctx context.Context) {
+		s.unlocked(func(ctx context.Context) {
 			if release, err = s.agent.opener.MarkOpen(ctx, id); err == nil {
 				marked, _ = s.agent.opener.Marked(ctx, id) // else the user is told once too often
 			}
@@ -130,10 +129,10 @@ func (s *Session) lookForOthers() {
 	if s.proc.Client() != nil {
 		s.lockStored() // where it could not be locked
 	}
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		var marked time.Time
 		var err error
-		t.Beside(func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
+		s.unlocked(func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
 		if err == nil && s.lock.Joined(id, marked) {
 			s.tellSoon(openedElsewhere)
 		}
@@ -146,8 +145,8 @@ func (s *Session) tellSoon(text string) {
 		s.tell(show.Notice(text))
 		return
 	}
-	s.Go(func(t *owner.Task) {
-		if s.until(s.Context, t, "a message", needShown) == nil {
+	s.Go(func() {
+		if s.until(s.Context, "a message", needShown) == nil {
 			s.tellNow(text)
 		}
 	})
@@ -156,6 +155,6 @@ func (s *Session) tellSoon(text string) {
 // unlock releases a lock beside the owner.
 func (s *Session) unlock(release func()) {
 	if release != nil {
-		s.Do(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })
+		s.async(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -17,9 +16,9 @@ import (
 // lookAtSubagents reads on in the files whose time has come.
 func (s *Session) lookAtSubagents(now time.Time) {
 	for _, id := range s.proc.NextSubagents(now) {
-		s.Go(func(t *owner.Task) {
+		s.Go(func() {
 			norm := s.proc.Norm()
-			from, to, lines := s.readSubagent(t, id)
+			from, to, lines := s.readSubagent(id)
 			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
@@ -32,9 +31,9 @@ func (s *Session) lookAtSubagents(now time.Time) {
 const fileTime = 2 * time.Second
 
 // readSubagent reads a subagent's file on, beside the owner.
-func (s *Session) readSubagent(t *owner.Task, id string) (from, to store.Place, lines []stream.ChildLine) {
+func (s *Session) readSubagent(id string) (from, to store.Place, lines []stream.ChildLine) {
 	from = s.proc.Subagents.Place(id)
-	_ = t.BesideFor(fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })
+	_ = s.unlockedFor(fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })
 	return from, to, lines
 }
 
@@ -52,7 +51,7 @@ const mostReads = 64
 
 // readToEnd reads the file of a subagent that has ended before what follows on that is told.
 func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		defer func() {
 			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
 				s.readNoMore()
@@ -60,7 +59,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 		}()
 		norm, all := s.proc.Norm(), []stream.ChildLine(nil)
 		for range mostReads {
-			from, to, lines := s.readSubagent(t, id)
+			from, to, lines := s.readSubagent(id)
 			if s.fileCalls.Waiting() != held {
 				return // droid has ended meanwhile, or the session
 			}

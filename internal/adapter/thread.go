@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/show"
@@ -64,26 +63,26 @@ func (r *slashRun) arrived(next store.Successor) (hint string) {
 	} else {
 		r.untold = hint
 	}
-	r.s.carryTitle(r.task, next.Title, r.named)
+	r.s.carryTitle(next.Title, r.named)
 	r.untold = ""
 	return hint
 }
 
 // move has the session work on another one of droid's. What the command has begun is not given up with it.
 func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
-	s, t := r.s, r.task
-	release, err := s.takeCalls(s.Context, t)
+	s := r.s
+	release, err := s.takeCalls(s.Context)
 	if err != nil {
 		return err
 	}
 	defer release()
 	s.droidID = id
 	if s.proc.Client() != nil && !fresh {
-		_, err = s.loadInCall(t, 1, problem.Loading)
+		_, err = s.loadInCall(1, problem.Loading)
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")
-	_, _, err = s.awaitDroid(s.Context, t, 1)
+	_, _, err = s.awaitDroid(s.Context, 1)
 	return err
 }
 
@@ -104,7 +103,7 @@ func (r *slashRun) tellLate(hint string) {
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
 // often, or the one that they have given it since. No turn runs meanwhile: the command does.
-func (s *Session) carryTitle(t *owner.Task, title string, named int) {
+func (s *Session) carryTitle(title string, named int) {
 	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {
 			title, named = s.name.Title(), s.name.Given()
@@ -112,7 +111,7 @@ func (s *Session) carryTitle(t *owner.Task, title string, named int) {
 		if title == "" || s.proc.Client() == nil {
 			return
 		}
-		if _, err := s.renameAlone(s.Context, t, title); err != nil {
+		if _, err := s.renameAlone(s.Context, title); err != nil {
 			s.log.Warn("a session did not get the title of its thread", zap.Error(err))
 		}
 	}
@@ -131,9 +130,9 @@ func (s *Session) tellLateSession(id string) {
 }
 
 // noteMove notes that the thread goes on in another session.
-func (s *Session) noteMove(t *owner.Task, from, to string) {
+func (s *Session) noteMove(from, to string) {
 	lost := ""
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		next := s.agent.threads.Successor(ctx, from)
 		next.Made(to, store.LinkMoved)
 		lost = next.Lost()
@@ -149,7 +148,7 @@ func (s *Session) noteMove(t *owner.Task, from, to string) {
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.Go(func(t *owner.Task) { s.noteMove(t, old, id) })
+			s.Go(func() { s.noteMove(old, id) })
 		}
 		s.droidID = id
 		s.lockStored()

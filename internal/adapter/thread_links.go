@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/show"
 )
@@ -91,7 +90,7 @@ func (s *Session) catchUp(ids []string) {
 // stays notes that the thread does not go on in the session that droid made of this
 // one.
 func (s *Session) stays(from string) {
-	s.Do(func(context.Context) { s.agent.threads.Stays(from) })
+	s.async(func(context.Context) { s.agent.threads.Stays(from) })
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.
@@ -104,13 +103,13 @@ func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) (f
 }
 
 // setFollowUp sets the option that droid knows nothing of, and notes it for later agents. It reports false for what is no value of it.
-func (s *Session) setFollowUp(t *owner.Task, value string) bool {
+func (s *Session) setFollowUp(value string) bool {
 	if !s.useFollowUp(value) {
 		return false
 	}
 	s.tellState()
 	at, err := s.droidID, error(nil)
-	t.Beside(func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
+	s.unlocked(func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
 	if err != nil {
 		s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}

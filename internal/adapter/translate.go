@@ -9,7 +9,6 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/filecalls"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
@@ -58,14 +57,14 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 	session := s.droidID
 	id, _ := s.prompts.Running()
 	p := s.prompts.Get(id) // nil in a turn of droid's own
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		defer func() {
 			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
 				s.readNoMore()
 			}
 		}()
 		var results map[string]string
-		t.Beside(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
+		s.unlocked(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
 		events := s.fileCalls.Release(held)
 		if events == nil {
 			return // droid has ended meanwhile, or the session
@@ -95,9 +94,9 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.Discarded:
 		s.discarded(ev)
 	case quirks.PermissionAsked:
-		s.Go(func(t *owner.Task) { s.askPermission(t, ev, files) })
+		s.Go(func() { s.askPermission(ev, files) })
 	case quirks.QuestionAsked:
-		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
+		s.Go(func() { s.askQuestions(ev) })
 	case quirks.SubagentBegan:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself

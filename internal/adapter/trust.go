@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
@@ -80,14 +79,14 @@ const mostLooks = 8
 // trust returns when droid was started with exactly what the project brings now, as the user
 // wants it: at once where it was. Else the user is asked, or another droid takes its place, and
 // replaced is true. Whatever is no clear yes allows nothing.
-func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, err *acp.RequestError) {
+func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.RequestError) {
 	s := p.s
 	if s.agent.cfg.Trust.RunsAll() {
 		return false, nil
 	}
 	said := false // yes, to this prompt's question
 	for range mostLooks {
-		client, project, facts, unknown := s.lookAtProject(ctx, t)
+		client, project, facts, unknown := s.lookAtProject(ctx)
 		switch {
 		case client == nil || ctx.Err() != nil:
 			return replaced, nil // the prompt is prepared anew, or has ended
@@ -99,12 +98,12 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
 				return replaced, nil
 			}
-			if err := p.replaceDroid(ctx, t, "a command or a skill has changed"); err != nil {
+			if err := p.replaceDroid(ctx, "a command or a skill has changed"); err != nil {
 				return true, err
 			}
 			replaced = true
 		case trust.Question:
-			answered, yes := p.asksTrust(ctx, t, project)
+			answered, yes := p.asksTrust(ctx, project)
 			if said = said || yes; !answered {
 				return replaced, nil // the prompt has ended
 			}
@@ -112,7 +111,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			if !facts.All && facts.Allowed && !said {
 				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
 			}
-			if err := p.replaceDroid(ctx, t, "what the project brings is to run, or no more"); err != nil {
+			if err := p.replaceDroid(ctx, "what the project brings is to run, or no more"); err != nil {
 				return true, err
 			}
 			replaced = true
@@ -130,11 +129,11 @@ func projectChanges() *acp.RequestError {
 }
 
 // lookAtProject looks at the project for the droid that runs, which is nil where none does.
-func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *droid.Client, project trust.Project, facts trust.Facts, err error) {
+func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, project trust.Project, facts trust.Facts, err error) {
 	cwd := s.cwd
 	for {
 		client = s.proc.Client()
-		s.besideFor(ctx, t, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
+		s.unlockedAs(ctx, "the prompt", "a look at the project", func(ctx context.Context) { project, err = s.agent.opener.Project(ctx, cwd, client) })
 		project.Asks = project.Asks && !s.declined.Has(project)
 		switch now := s.proc.Client(); {
 		case now == nil, ctx.Err() != nil:
@@ -148,12 +147,12 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 // renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
 // read the project again, or send the conversation. Background commands and a login only outlive that where nothing was
 // added. The error says that nobody could look.
-func (s *Session) renewStale(ctx context.Context, t *owner.Task) *acp.RequestError {
+func (s *Session) renewStale(ctx context.Context) *acp.RequestError {
 	before := s.proc.Client()
 	if s.agent.cfg.Trust.RunsAll() || before == nil {
 		return nil
 	}
-	client, _, facts, err := s.lookAtProject(ctx, t)
+	client, _, facts, err := s.lookAtProject(ctx)
 	switch {
 	case client != before || s.proc.Ending():
 	case err != nil:
@@ -173,11 +172,11 @@ func (s *Session) lookInTurn() {
 	if s.looks++; s.looks > 1 {
 		return
 	}
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		defer func() { s.looks = 0 }()
 		for done := 0; done < s.looks; {
 			wanted := s.looks
-			_, _ = s.endIfChanged(t) // the next prompt does not go without a look
+			_, _ = s.endIfChanged() // the next prompt does not go without a look
 			done = wanted
 		}
 	})
@@ -185,12 +184,12 @@ func (s *Session) lookInTurn() {
 
 // endIfChanged ends a droid that was not started with what the project brings now: the turn fails, and the next prompt
 // asks. The error says that nobody could look.
-func (s *Session) endIfChanged(t *owner.Task) (ended bool, err error) {
+func (s *Session) endIfChanged() (ended bool, err error) {
 	before := s.proc.Client()
 	if s.agent.cfg.Trust.RunsAll() || before == nil {
 		return false, nil
 	}
-	client, project, facts, err := s.lookAtProject(s.Context, t)
+	client, project, facts, err := s.lookAtProject(s.Context)
 	if err != nil || client != before || s.proc.Ending() || !facts.Adds() {
 		return false, err
 	}
@@ -203,7 +202,7 @@ const notTrusted = "Not trusted: /trust yes lets it run"
 
 // asksTrust asks the user, or tells them what to type where they cannot be asked. answered says that
 // their answer counts, also as a no, and yes that it was one and is stored.
-func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust.Project) (answered, yes bool) {
+func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answered, yes bool) {
 	s := p.s
 	decline := func(why string) {
 		s.declined.Add(project)
@@ -220,7 +219,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	end := func(how string) { s.tell(q.After(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
-	switch answered := p.asks(asking, t, q, notTrusted); {
+	switch answered := p.asks(asking, q, notTrusted); {
 	case !answered && ctx.Err() == nil && asking.Err() != nil:
 		decline("The project was not trusted: nobody answered within ten minutes.")
 		return true, false
@@ -233,7 +232,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	case !q.Yes():
 		end(notTrusted)
 		if q.Dismissed() {
-			s.besideFor(ctx, t, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
+			s.unlockedAs(ctx, "the prompt", "a cancel behind the question that was dismissed", awaitCancel)
 		}
 		if ctx.Err() != nil {
 			return false, false
@@ -242,7 +241,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		return true, false
 	}
 	var err error
-	t.Beside(func(ctx context.Context) {
+	s.unlocked(func(ctx context.Context) {
 		_, err = files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 	})
 	if err != nil {
@@ -266,12 +265,12 @@ func awaitCancel(ctx context.Context) {
 }
 
 // replaceDroid ends the droid of the session and starts another one, which reads the project as it is now.
-func (p *userPrompt) replaceDroid(ctx context.Context, t *owner.Task, why string) *acp.RequestError {
+func (p *userPrompt) replaceDroid(ctx context.Context, why string) *acp.RequestError {
 	s := p.s
-	if err := s.until(ctx, t, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
+	if err := s.until(ctx, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err
 	}
 	s.endDroid(replaced, why)
-	_, _, err := s.awaitDroid(ctx, t, 1)
+	_, _, err := s.awaitDroid(ctx, 1)
 	return err
 }

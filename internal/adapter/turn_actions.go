@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
@@ -71,10 +70,10 @@ func (p *userPrompt) send(request string) {
 		s.proc.Spoke(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.further != nil { // what joins a turn was not prepared
-			switch ended, unknown := s.endIfChanged(t); {
+			switch ended, unknown := s.endIfChanged(); {
 			case ended || s.proc.Client() != client:
 				return // droidGone ends it with its turn
 			case unknown != nil:
@@ -82,7 +81,7 @@ func (p *userPrompt) send(request string) {
 				return
 			}
 		}
-		t.Beside(func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
+		s.unlocked(func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})
 }
@@ -118,14 +117,14 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
 		s.apply(s.proc.Norm().Interrupted(time.Now()))
 		client := s.proc.Client()
 		if client == nil {
 			return
 		}
-		if err := t.BesideFor(interruptTime, client.Interrupt); err != nil {
+		if err := s.unlockedFor(interruptTime, client.Interrupt); err != nil {
 			s.log.Debug("interrupt", zap.Error(err))
 		}
 	})
@@ -137,16 +136,16 @@ func (s *Session) takeBack(request string) {
 	if !s.proc.Has(stream.GivesMessagesBack) {
 		return
 	}
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		client := s.proc.Client()
 		if client == nil {
 			return // droid has died, and the prompt ends with that
 		}
-		if err := t.BesideFor(interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
+		if err := s.unlockedFor(interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}
-		_ = s.hearAll(t) // that droid works on it comes before the answer
+		_ = s.hearAll() // that droid works on it comes before the answer
 		s.prompts.TakenBack(request)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 )
@@ -19,11 +18,11 @@ func (s *Session) tellUsage() {
 	if !s.proc.Has(stream.TellsContextUse) {
 		return
 	}
-	s.Go(func(t *owner.Task) {
+	s.Go(func() {
 		s.proc.Ask()
 		defer s.proc.Answered()
 		client, stats := s.proc.Client(), droid.ContextStats{}
-		err := t.BesideFor(askTime, func(ctx context.Context) (err error) {
+		err := s.unlockedFor(askTime, func(ctx context.Context) (err error) {
 			stats, err = client.ContextStats(ctx)
 			return err
 		})

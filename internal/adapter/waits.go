@@ -3,46 +3,47 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"droid-acp/internal/adapter/internal/owner"
-	"droid-acp/internal/adapter/internal/waiting"
 	"droid-acp/internal/adapter/problem"
 )
 
-// What waits in a session stands in its line, says what it needs, and goes on when that is
-// there: after each event, posted work or tick the owner looks who may go. What a prompt
-// waits for before it begins to run, the turn machine knows.
+// What waits in a session says what it needs, and goes on when that is there: whoever gives the session's lock up looks who may go. What a
+// prompt waits for before it begins to run, the turn machine knows.
+
+// need is what somebody waits for, in words for the user.
+type need string
 
 // What there is to wait for.
 const (
-	needStart waiting.Need = "droid to start"
-	needGone  waiting.Need = "the droid before to be gone"
+	needStart need = "droid to start"
+	needGone  need = "the droid before to be gone"
 	// Changes of settings, loads and forks take this one after the other: they must not overlap,
 	// since the answer to a load tells the settings, too. While one is under way, the process is
 	// neither parked nor replaced by a load, and no prompt begins.
-	needCalls     waiting.Need = "calls to droid before it"
-	needQuiet     waiting.Need = "the prompt that runs"
-	needServers   waiting.Need = "MCP servers to start"
-	needShown     waiting.Need = "the editor to show the session"
-	needRoom      waiting.Need = "the editor to read"
-	needRead      waiting.Need = "files that are shown with what droid said"
-	needOthers    waiting.Need = "a look whether another window has the session open"
-	needTurn      waiting.Need = "its turn"
-	needTitle     waiting.Need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
-	needAnnounced waiting.Need = "droid to announce the call"
-	needAddress   waiting.Need = "droid to tell where to log in"
-	needExplained waiting.Need = "what droid said of MCP servers before"
-	needAnswers   waiting.Need = "droid to list its commands and tell its use of the context"
+	needCalls     need = "calls to droid before it"
+	needQuiet     need = "the prompt that runs"
+	needServers   need = "MCP servers to start"
+	needShown     need = "the editor to show the session"
+	needRoom      need = "the editor to read"
+	needRead      need = "files that are shown with what droid said"
+	needOthers    need = "a look whether another window has the session open"
+	needTurn      need = "its turn"
+	needTitle     need = "the title before it" // of two titles at once droid stores the later one twice, and within a rewind it is not known which session gets one (0.225.2)
+	needAnnounced need = "droid to announce the call"
+	needAddress   need = "droid to tell where to log in"
+	needExplained need = "what droid said of MCP servers before"
+	needAnswers   need = "droid to list its commands and tell its use of the context"
 )
 
 // aCall is who takes needCalls.
 const aCall = "a call to droid"
 
 // there reports whether nobody has to wait for something any more.
-func (s *Session) there(n waiting.Need) bool {
+func (s *Session) there(n need) bool {
 	switch {
 	case n == needStart:
 		return !s.proc.Starting()
@@ -51,7 +52,7 @@ func (s *Session) there(n waiting.Need) bool {
 	case s.ended:
 		return false // nothing begins
 	case n == needCalls:
-		return !s.line.Wanted(needCalls)
+		return !s.calls.wanted()
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
 	case n == needShown:
@@ -72,7 +73,14 @@ func (s *Session) there(n waiting.Need) bool {
 // waits tells who waits in the session, for what and since when, and which prompts.
 func (s *Session) waits(now time.Time) []string {
 	lines := append([]string{}, s.agent.sessions.Tell(s.out.Session(), now)...)
-	lines = append(lines, s.line.Tell(now, s.there)...)
+	for _, l := range []*mutex{&s.calls, &s.titles, &s.explains} {
+		if l.wanted() {
+			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", l.takers[0].who, now.Sub(l.takers[0].since).Round(time.Second)))
+		}
+	}
+	for _, w := range s.Waits() {
+		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
+	}
 	lines = append(lines, s.out.Waits(now)...)
 	if n := s.prompts.Changing(); n > 0 {
 		lines = append(lines, fmt.Sprintf("changes that are under way or wait for their turn: %d", n))
@@ -85,28 +93,48 @@ func (s *Session) waits(now time.Time) []string {
 
 // until waits until all needs are there. who says in words what goes on then. The error says why it
 // waits no longer: ctx or the session has ended.
-func (s *Session) until(ctx context.Context, t *owner.Task, who string, needs ...waiting.Need) *acp.RequestError {
-	return s.notWaited(s.line.Until(ctx, t, who, needs...))
+func (s *Session) until(ctx context.Context, who string, needs ...need) *acp.RequestError {
+	lacks := func(n need) bool { return !s.there(n) }
+	for {
+		n := needs[max(slices.IndexFunc(needs, lacks), 0)]
+		err := s.WaitFor(ctx, who, string(n), func() bool { return s.there(n) })
+		if err != nil || !slices.ContainsFunc(needs, lacks) {
+			return s.notWaited(err)
+		}
+	}
 }
 
-// besideFor has f run beside the owner; waits tells meanwhile who waits for what. f's context ends with ctx and with the
-// session.
-func (s *Session) besideFor(ctx context.Context, t *owner.Task, who string, what waiting.Need, f func(context.Context)) {
-	w := &waiting.Waiter{Name: who, Needs: []waiting.Need{what}}
-	s.line.Add(time.Now(), w)
-	defer s.line.Leave(w)
-	t.Beside(func(session context.Context) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(session, cancel)()
-		f(ctx)
-	})
+// mutex is held by one at a time, also while the session's lock is given up. They get it in the order in which they came.
+type mutex struct{ takers []*taker }
+
+// taker holds a mutex, when it is the first one, or waits for it.
+type taker struct {
+	who   string
+	since time.Time
+}
+
+// wanted reports whether somebody holds the mutex.
+func (l *mutex) wanted() bool { return len(l.takers) > 0 }
+
+// take takes a mutex for who until release is called. After an error there is nothing to release.
+func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (release func(), err *acp.RequestError) {
+	me, taken := &taker{who, time.Now()}, false
+	l.takers = append(l.takers, me)
+	release = func() { l.takers = slices.DeleteFunc(l.takers, func(t *taker) bool { return t == me }) }
+	defer func() {
+		if !taken {
+			release()
+		}
+	}()
+	err = s.notWaited(s.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
+	taken = err == nil
+	s.holdPrompts() // it is so at once
+	return release, err
 }
 
 // takeCalls takes needCalls until release is called.
-func (s *Session) takeCalls(ctx context.Context, t *owner.Task) (release func(), err *acp.RequestError) {
-	release, why := s.line.Take(ctx, t, aCall, needCalls)
-	return release, s.notWaited(why)
+func (s *Session) takeCalls(ctx context.Context) (release func(), err *acp.RequestError) {
+	return s.take(ctx, &s.calls, aCall, needCalls)
 }
 
 // notWaited answers what does not wait any longer.
@@ -121,4 +149,4 @@ func (s *Session) notWaited(why error) *acp.RequestError {
 }
 
 // holdPrompts keeps prompts from starting while needCalls is taken, or droid's end is awaited.
-func (s *Session) holdPrompts() { s.prompts.SetHeld(s.line.Wanted(needCalls) || s.proc.Ending()) }
+func (s *Session) holdPrompts() { s.prompts.SetHeld(s.calls.wanted() || s.proc.Ending()) }

@@ -57,6 +57,7 @@ type Client struct {
 	left     func(id int) (Left, error)
 	stdout   io.Reader
 	events   chan stream.Event
+	wake     atomic.Pointer[chan<- struct{}] // see Notify
 	out      *writer
 
 	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
@@ -163,6 +164,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		<-c.exited
 		<-c.readDone
 		close(c.events)
+		c.notify()
 	})
 	return c
 }
@@ -172,6 +174,21 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 // bounded: a reader that is slow slows droid. Once Close or Kill was called,
 // events that are not read promptly are dropped.
 func (c *Client) Events() <-chan stream.Event { return c.events }
+
+// Notify has wake, which must have a buffer, get a token when there may be something to take from Events, unless it has one.
+func (c *Client) Notify(wake chan<- struct{}) {
+	c.wake.Store(&wake)
+	c.notify()
+}
+
+func (c *Client) notify() {
+	if wake := c.wake.Load(); wake != nil {
+		select {
+		case *wake <- struct{}{}:
+		default:
+		}
+	}
+}
 
 // Version returns droid's protocol version: the zero Version until the first
 // line has arrived, and when droid tells none.

@@ -271,6 +271,7 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 // emit delivers an event. It waits for the reader of Events, but not for ever
 // once the client is closing.
 func (c *Client) emit(e stream.Event) {
+	defer c.notify()
 	select {
 	case c.events <- e:
 		return

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
 )
 
 // Asked is a request of the session to its editor that has no answer yet.
@@ -22,25 +21,21 @@ type Asked struct {
 // ErrWithdrawn is why there is no answer to a request that was taken back.
 var ErrWithdrawn = errors.New("the request was taken back")
 
-// Request is an Asked whose answer a task of the session's owner waits for.
+// Request is an Asked whose answer somebody waits for that has the session's lock.
 type Request[T any] struct {
 	*Asked
-	answer owner.Later[answer[T]]
-}
-
-// answer is what came of a request.
-type answer[T any] struct {
 	result T
 	err    error
+	ended  bool // has an answer, or was withdrawn
 }
 
 // Ask asks the editor something. Await is called for the answer.
 func Ask[T any](w *Way, method string, params any) *Request[T] {
 	r := new(Request[T])
 	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
-		w.owner.Post(func() {
+		w.monitor.Post(func() {
 			if w.answered(q) {
-				r.answer.Set(answer[T]{result, err})
+				r.result, r.err, r.ended = result, err, true
 			}
 		})
 	})
@@ -48,18 +43,20 @@ func Ask[T any](w *Way, method string, params any) *Request[T] {
 }
 
 // Await returns the editor's answer, or why there is none, see wire.Ask: ErrWithdrawn after Withdraw. When the session
-// ends, the request must be withdrawn. One task waits at most.
-func (r *Request[T]) Await(t *owner.Task) (T, error) {
-	a, _ := r.answer.Await(context.Background(), t)
-	return a.result, a.err
+// ends, the request must be withdrawn. The caller must have the session's lock.
+func (r *Request[T]) Await(ctx context.Context) (T, error) {
+	if err := r.way.monitor.Await(ctx, func() bool { return r.ended }); err != nil {
+		return r.result, err
+	}
+	return r.result, r.err
 }
 
-// Withdraw has no answer come any more, and who waits for one go on, so the owner alone calls it. It reports whether it
-// was in time.
+// Withdraw has no answer come any more, and who waits for one go on. It reports whether it was in time. The caller must have the
+// session's lock.
 func (r *Request[T]) Withdraw() bool {
 	waits := r.Asked.Withdraw()
 	if waits {
-		r.answer.Set(answer[T]{err: ErrWithdrawn})
+		r.err, r.ended = ErrWithdrawn, true
 	}
 	return waits
 }

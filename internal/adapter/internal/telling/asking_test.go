@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/testing/acptest"
 )
 
@@ -23,6 +23,9 @@ type way struct {
 	say  func(line string)
 }
 
+// post has f run with the session's lock.
+func (w *Way) post(f func()) { w.monitor.Post(f) }
+
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -30,16 +33,13 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 		stdout, out := io.Pipe()
 		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
 		go conn.Run(t.Context())
-		o, peer := owner.New(t.Context(), zap.NewNop(), func(any) {}), acptest.NewPeer(t, stdout, stdin)
-		go owner.Run(o, owner.Duties[int]{
-			Await: func() (<-chan int, <-chan struct{}, time.Time) { return nil, nil, time.Time{} },
-			End:   o.Settle, Ended: func() {},
-		})
-		w := New(conn, o, zap.NewNop())
+		m := monitor.New(monitor.Hooks{Refresh: func() {}, Advance: func() bool { return false }, Panicked: func(p any) { panic(p) }})
+		peer := acptest.NewPeer(t, stdout, stdin)
+		w := New(conn, m, zap.NewNop())
 		w.Release()
 		test(t, way{w, peer.Line, func(line string) { peer.Say(line) }})
-		o.Stop()
-		<-o.Over
+		require.NoError(t, m.Lock())
+		m.Close()
 		_ = stdin.Close()
 		_ = stdout.Close()
 		conn.Close(time.Second)
@@ -51,9 +51,9 @@ func TestAsk(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
 		ask := func() (r *Request[string]) {
-			w.owner.Post(func() {
+			w.post(func() {
 				r = Ask[string](w.Way, "m", nil)
-				w.owner.Go(func(t *owner.Task) { got <- fmt.Sprint(r.Await(t)) })
+				w.monitor.Go(func() { got <- fmt.Sprint(r.Await(t.Context())) })
 			})
 			synctest.Wait()
 			return r
@@ -68,7 +68,7 @@ func TestAsk(t *testing.T) {
 
 		second := ask()
 		w.next()
-		w.owner.Post(func() {
+		w.post(func() {
 			require.True(t, second.Withdraw())
 			require.False(t, second.Withdraw())
 		})
@@ -76,7 +76,7 @@ func TestAsk(t *testing.T) {
 		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":2}}`, w.next())
 		third := ask()
 		w.next()
-		w.owner.Post(func() {
+		w.post(func() {
 			w.say(`{"jsonrpc":"2.0","id":3,"result":"late"}`)
 			time.Sleep(time.Second)
 			require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
@@ -93,7 +93,7 @@ func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		ask := func() *RequestBeside[string] { return AskBeside[string](w.Way, "m", nil) }
 		busy := make(chan struct{})
-		w.owner.Post(func() { <-busy })
+		w.post(func() { <-busy })
 		first := ask()
 		w.next()
 		w.say(`{"jsonrpc":"2.0","id":1,"result":"a"}`)

@@ -8,12 +8,11 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/show"
 )
 
 // Questions are what the user is asked: one question at a time, in the order in which they were opened.
-// The zero value has none; only the session's owner and its tasks touch it.
+// The zero value has none; only who has the session's lock touches it.
 type Questions struct {
 	open []*Question // the first one is in front of the user
 }
@@ -26,7 +25,8 @@ type Question struct {
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
 	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
-	task    *owner.Task                  // what waits for its place or to be asked at all, nil when nothing does
+	waits   bool                         // in Await or Lead
+	ended   func(Outcome)                // see Open
 }
 
 // Outcome is what became of a question.
@@ -41,39 +41,33 @@ const (
 	Withdrawn
 )
 
-// Open opens a question behind those that are open. Close ends it.
-func (d *Questions) Open(id string) *Question {
-	q := &Question{of: d, id: id}
+// Open opens a question behind those that are open. Close ends it, and so does who takes it back while it waits: ended, if not nil,
+// is called then, with what became of it.
+func (d *Questions) Open(id string, ended func(Outcome)) *Question {
+	q := &Question{of: d, id: id, ended: ended}
 	d.open = append(d.open, q)
 	return q
 }
 
-// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back. Look has that
-// looked at.
-func (q *Question) Await(t *owner.Task, ready func() bool) Outcome {
-	for q.outcome == Stands && !ready() {
-		q.wait(t)
-	}
+// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back.
+func (q *Question) Await(w *Way, ready func() bool) Outcome {
+	q.wait(context.Background(), w, ready)
 	return q.outcome
 }
 
-// Look has the questions that wait look whether they may be asked now.
-func (d *Questions) Look() {
-	for _, q := range slices.Clone(d.open) {
-		q.wake()
+// wait waits until ready or the question is taken back, as when ctx ends.
+func (q *Question) wait(ctx context.Context, w *Way, ready func() bool) {
+	q.waits = true
+	defer func() { q.waits = false }()
+	if w.monitor.Await(ctx, func() bool { return q.outcome != Stands || ready() }) != nil {
+		q.TakeBack()
 	}
 }
 
 // Lead asks the user one step after the other, when the questions before have ended. It returns early
 // when the question is taken back, as when ctx ends.
-func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.Dialog) Outcome {
-	defer context.AfterFunc(ctx, func() { w.owner.Post(q.TakeBack) })()
-	if ctx.Err() != nil {
-		q.outcome = Withdrawn
-	}
-	for q.outcome == Stands && q.of.open[0] != q {
-		q.wait(t)
-	}
+func (q *Question) Lead(ctx context.Context, w *Way, steps show.Dialog) Outcome {
+	q.wait(ctx, w, func() bool { return q.of.open[0] == q })
 	for q.outcome == Stands {
 		step, more := steps.Next()
 		if !more {
@@ -81,14 +75,14 @@ func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.D
 		}
 		if step.Form != nil {
 			step.Form.SessionID = w.Session()
-			filled := askStep[protocol.ElicitationResult](q, t, w, "elicitation/create", step.Form)
+			filled := askStep[protocol.ElicitationResult](ctx, q, w, "elicitation/create", step.Form)
 			if q.outcome == Stands {
 				steps.Filled(filled)
 			}
 			continue
 		}
 		step.Choice.SessionID = w.Session()
-		picked := pickedOption(askStep[protocol.PermissionResult](q, t, w, acp.ClientMethodSessionRequestPermission, step.Choice))
+		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, w, acp.ClientMethodSessionRequestPermission, step.Choice))
 		if q.outcome == Stands && !steps.Chose(picked) && picked != "" {
 			w.log.Warn("the editor picked an option that was not offered; that is a refusal")
 		}
@@ -98,42 +92,28 @@ func (q *Question) Lead(ctx context.Context, t *owner.Task, w *Way, steps show.D
 
 // askStep shows a step to the user and returns the answer: nil when the editor could not show the step
 // or is gone, and when the question was taken back.
-func askStep[T any](q *Question, t *owner.Task, w *Way, method string, params any) (answer *T) {
+func askStep[T any](ctx context.Context, q *Question, w *Way, method string, params any) (answer *T) {
 	asked := Ask[T](w, method, params)
 	q.asked = asked
-	result, err := asked.Await(t)
+	q.wait(ctx, w, func() bool { return asked.ended })
 	q.asked = nil
-	switch err {
-	case nil:
-		return &result
-	case ErrWithdrawn:
-	default:
-		w.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(err))
+	switch {
+	case asked.err == nil && asked.ended:
+		return &asked.result
+	case asked.err != ErrWithdrawn:
+		w.log.Info("the editor gave no answer to what it was to ask the user", zap.String("method", method), zap.Error(asked.err))
 	}
 	return nil
-}
-
-// wait has the task wait until wake is called.
-func (q *Question) wait(t *owner.Task) {
-	q.task = t
-	_ = t.Pause() // it is woken without an error
-}
-
-// wake has the task go on that waits, if one does.
-func (q *Question) wake() {
-	if t := q.task; t != nil {
-		q.task = nil
-		t.Resume(nil)
-	}
 }
 
 // Close ends the question, and says what became of it meanwhile. The next one is asked.
 func (q *Question) Close() Outcome {
 	d := q.of
-	wasFirst := len(d.open) > 0 && d.open[0] == q
-	d.open = slices.DeleteFunc(d.open, func(other *Question) bool { return other == q })
-	if wasFirst && len(d.open) > 0 {
-		d.open[0].wake()
+	if i := slices.Index(d.open, q); i >= 0 {
+		d.open = slices.Delete(d.open, i, i+1)
+		if q.ended != nil {
+			q.ended(q.outcome)
+		}
 	}
 	return q.outcome
 }
@@ -141,7 +121,7 @@ func (q *Question) Close() Outcome {
 // TakeBack takes the question back from the user, and nobody waits for an answer. Who asks closes it.
 func (q *Question) TakeBack() { q.takeBack(Withdrawn) }
 
-// takeBack takes a question back from the user. Who asks closes it.
+// takeBack takes a question back from the user. Who asks closes it where it does not wait.
 func (q *Question) takeBack(how Outcome) {
 	if q.outcome != Stands || !slices.Contains(q.of.open, q) {
 		return
@@ -150,7 +130,9 @@ func (q *Question) takeBack(how Outcome) {
 	if q.asked != nil {
 		q.asked.Withdraw()
 	}
-	q.wake()
+	if q.waits {
+		q.Close()
+	}
 }
 
 // pickedOption is the id of the option that the user picked, "" when they picked none: they

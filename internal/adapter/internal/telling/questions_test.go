@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/internal/owner"
 	"droid-acp/internal/show"
 )
 
@@ -23,20 +22,19 @@ func (waiting) Next() (show.Step, bool) {
 // that it is for, and the next is asked when the one before is closed.
 func TestQuestionsAreAQueue(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
-		o := w.owner
 		var d Questions
 		var did []string
 		seen := func() (all []string) {
-			o.Post(func() { all, did = did, nil })
+			w.post(func() { all, did = did, nil })
 			synctest.Wait()
 			return all
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ask := func(ctx context.Context, id string) {
-			o.Post(func() {
-				o.Go(func(t *owner.Task) {
-					q := d.Open(id)
-					how := q.Lead(ctx, t, w.Way, waiting{})
+			w.post(func() {
+				w.monitor.Go(func() {
+					q := d.Open(id, nil)
+					how := q.Lead(ctx, w.Way, waiting{})
 					did = append(did, id+map[Outcome]string{Stands: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})
@@ -50,17 +48,17 @@ func TestQuestionsAreAQueue(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		require.Equal(t, []string{" withdrawn"}, seen())
-		o.Post(func() { d.Withdraw("droid's") })
+		w.post(func() { d.Withdraw("droid's") })
 		synctest.Wait()
 		require.Equal(t, []string{"droid's withdrawn"}, seen())
 		ask(t.Context(), "")
-		o.Post(d.Refuse)
+		w.post(d.Refuse)
 		synctest.Wait()
 		require.Equal(t, []string{"another of droid's refused"}, seen())
-		o.Post(d.DroidGone)
+		w.post(d.DroidGone)
 		synctest.Wait()
 		require.Empty(t, seen(), "this agent's own stays")
-		o.Post(d.End)
+		w.post(d.End)
 		synctest.Wait()
 		require.Equal(t, []string{" withdrawn"}, seen())
 		require.False(t, d.IsOpen())

@@ -14,7 +14,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/internal/owner"
+	"droid-acp/internal/adapter/internal/monitor"
 	"droid-acp/internal/show"
 	"droid-acp/internal/text/rawjson"
 )
@@ -32,7 +32,7 @@ type Editor interface {
 // dropped, only what is kept waits, and nobody can be asked.
 type Way struct {
 	editor  Editor // nil where there is none
-	owner   *owner.Owner
+	monitor *monitor.Monitor
 	log     *zap.Logger
 	known   bool              // the editor knows the session, so it takes updates
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
@@ -62,8 +62,8 @@ func (c *chunk) is(of chunk) bool {
 }
 
 // New makes the way to an editor that does not know the session yet. It holds what is told and asked until Release.
-func New(editor Editor, o *owner.Owner, log *zap.Logger) *Way {
-	return &Way{editor: editor, owner: o, log: log, holds: true}
+func New(editor Editor, m *monitor.Monitor, log *zap.Logger) *Way {
+	return &Way{editor: editor, monitor: m, log: log, holds: true}
 }
 
 // Hold keeps from the editor what is told and asked until Release: nothing about a session leaves before the response that

@@ -1,0 +1,314 @@
+// Package monitor has the lock of a session, a Monitor. Its holder may wait for a condition, and may give it up for what blocks. It
+// goes to whoever waits for a condition that holds, the oldest first, and then to those who asked for it, in the order in which
+// they did.
+package monitor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrClosed is returned to those who want the lock after Close.
+var ErrClosed = errors.New("the monitor is closed")
+
+// Hooks are called with the lock.
+type Hooks struct {
+	Refresh  func()      // updates what conditions depend on; the lock is being given up
+	Advance  func() bool // does what can be done when no condition holds, and reports whether it did anything
+	Panicked func(p any) // a hook, or a function given to Go or Post, has panicked
+}
+
+// Monitor is a lock. Make it with New. Where a method says so, the caller must have the lock.
+type Monitor struct {
+	hooks Hooks
+
+	waiters []*waiter // for conditions, the oldest first; the lock guards this and the next three
+	lenders []*waiter // callers of Go that get the lock back, the last one first
+	outside int       // goroutines in Unlocked
+	ended   error     // see End
+
+	mu       sync.Mutex // guards the rest, and is held for some instructions only
+	held     bool       // somebody has the lock
+	closed   bool
+	arrivals []*waiter // want the lock, the oldest first
+}
+
+// waiter is a goroutine that waits for the lock.
+type waiter struct {
+	turn      chan struct{} // has a token when the lock is the waiter's
+	given     bool          // it is; Monitor.mu guards this
+	condition func() bool   // nil for none
+	patient   bool          // End does not end the wait
+	holds     bool          // the condition did when it was evaluated last
+	panicked  any           // what the condition panicked with then
+	Wait
+}
+
+// Wait describes a wait for the user.
+type Wait struct {
+	Who, What string // Who is "" where the user is not told
+	Since     time.Time
+}
+
+// New makes a Monitor whose lock is free.
+func New(h Hooks) *Monitor { return &Monitor{hooks: h} }
+
+// Ticket is a place among those who want the lock.
+type Ticket struct{ w *waiter }
+
+// Ticket gives the caller a place among those who want the lock, and does not wait. Ticket.Lock must follow.
+func (m *Monitor) Ticket() (Ticket, error) {
+	w := newWaiter(nil)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return Ticket{}, ErrClosed
+	}
+	m.arrive(w)
+	return Ticket{w}, nil
+}
+
+// Lock waits for the lock.
+func (t Ticket) Lock() { <-t.w.turn }
+
+// Lock waits for the lock. The error is ErrClosed.
+func (m *Monitor) Lock() error {
+	t, err := m.Ticket()
+	if err == nil {
+		t.Lock()
+	}
+	return err
+}
+
+// Unlock gives the lock up, which the caller must have: to the caller of Go that has lent it, else to the oldest waiter whose
+// condition holds, else to who asked for it first.
+func (m *Monitor) Unlock() {
+	if n := len(m.lenders); n > 0 {
+		lender := m.lenders[n-1]
+		m.lenders = m.lenders[:n-1]
+		lender.turn <- struct{}{}
+		return
+	}
+	for again := true; again; {
+		m.Guard(m.hooks.Refresh)
+		if w := m.satisfied(); w != nil {
+			m.hand(w)
+			return
+		}
+		again = false
+		m.Guard(func() { again = m.hooks.Advance() })
+	}
+	m.hand(nil)
+}
+
+// WaitFor gives the lock up until the condition holds, or ctx or the Monitor ends, which the error tells. The condition is evaluated
+// with the lock. It must be pure; where it panics, so does WaitFor. The caller must have the lock, and has it again.
+func (m *Monitor) WaitFor(ctx context.Context, who, what string, condition func() bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case m.ended != nil:
+		return m.ended
+	}
+	w := newWaiter(condition)
+	w.Wait = Wait{who, what, time.Now()}
+	return m.wait(ctx, w)
+}
+
+// Await is WaitFor for what will hold in any case: End does not end it, and the user is not told of it.
+func (m *Monitor) Await(ctx context.Context, condition func() bool) error {
+	w := newWaiter(condition)
+	w.patient = true
+	return m.wait(ctx, w)
+}
+
+func (m *Monitor) wait(ctx context.Context, w *waiter) error {
+	m.waiters = append(m.waiters, w)
+	defer m.forget(w)
+	if m.satisfied() != w {
+		m.Unlock()
+		select {
+		case <-w.turn:
+		case <-ctx.Done():
+			m.giveUp(w)
+			<-w.turn
+		}
+	}
+	switch {
+	case w.panicked != nil:
+		panic(w.panicked)
+	case w.holds:
+		return nil
+	case m.ended != nil && !w.patient:
+		return m.ended
+	}
+	return context.Cause(ctx)
+}
+
+// Unlocked gives the lock up while f runs, which may block and may panic. who and what describe f for the user; who may be "". The
+// caller must have the lock, and has it again.
+func (m *Monitor) Unlocked(who, what string, f func()) {
+	w := newWaiter(nil)
+	w.Wait = Wait{who, what, time.Now()}
+	m.waiters = append(m.waiters, w)
+	m.outside++
+	m.Unlock()
+	defer func() {
+		m.mu.Lock()
+		m.arrive(w)
+		m.mu.Unlock()
+		<-w.turn
+		m.outside--
+		m.forget(w)
+	}()
+	f()
+}
+
+// Go runs f in another goroutine, which has the lock. It returns when that gives the lock up for the first time. The caller must have
+// the lock, and has it again.
+func (m *Monitor) Go(f func()) {
+	w := newWaiter(nil)
+	m.lenders = append(m.lenders, w)
+	go m.run(f)
+	<-w.turn
+}
+
+// Post runs f in another goroutine, which gets the lock behind those who have asked for it. It returns false after Close.
+func (m *Monitor) Post(f func()) bool {
+	t, err := m.Ticket()
+	if err == nil {
+		go func() {
+			t.Lock()
+			m.run(f)
+		}()
+	}
+	return err == nil
+}
+
+// Yield gives the lock up to those who have asked for it until now. The caller must have the lock, and has it again.
+func (m *Monitor) Yield() {
+	t, _ := m.Ticket() // it is not closed, since the caller has the lock
+	m.Unlock()
+	t.Lock()
+}
+
+func (m *Monitor) run(f func()) {
+	defer m.Unlock()
+	m.Guard(f)
+}
+
+// Guard calls f. A panic goes to Hooks.Panicked. The caller must have the lock.
+func (m *Monitor) Guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.hooks.Panicked(p)
+		}
+	}()
+	f()
+}
+
+// End has WaitFor return err, to those who wait and to those who come. The caller must have the lock.
+func (m *Monitor) End(err error) { m.ended = err }
+
+// Settle returns when all that ran in Unlocked have the lock behind them, and nobody wants it. The caller must have the lock, and has it
+// again.
+func (m *Monitor) Settle() {
+	_ = m.Await(context.Background(), func() bool { return m.outside == 0 && m.idle() })
+}
+
+// Close settles the Monitor and lets nobody have the lock any more. The caller must have it.
+func (m *Monitor) Close() {
+	for !m.closed {
+		m.Settle()
+		m.mu.Lock()
+		m.closed = len(m.arrivals) == 0
+		m.mu.Unlock()
+	}
+}
+
+// Waits describes those who wait for a condition or for what runs in Unlocked, the oldest first. The caller must have the lock.
+func (m *Monitor) Waits() (waits []Wait) {
+	for _, w := range m.waiters {
+		if w.Who != "" {
+			waits = append(waits, w.Wait)
+		}
+	}
+	return waits
+}
+
+func newWaiter(condition func() bool) *waiter {
+	return &waiter{turn: make(chan struct{}, 1), condition: condition}
+}
+
+// satisfied returns the oldest waiter that has no more to wait for, nil for none.
+func (m *Monitor) satisfied() *waiter {
+	for _, w := range m.waiters {
+		if m.proceeds(w) {
+			return w
+		}
+	}
+	return nil
+}
+
+// proceeds reports whether a waiter has no more to wait for.
+func (m *Monitor) proceeds(w *waiter) (proceeds bool) {
+	if w.condition == nil {
+		return false
+	}
+	defer func() {
+		w.panicked = recover()
+		proceeds = w.holds || w.panicked != nil || m.ended != nil && !w.patient
+	}()
+	w.holds = w.condition()
+	return w.holds
+}
+
+// forget notes that a waiter waits no longer.
+func (m *Monitor) forget(w *waiter) { m.waiters = without(m.waiters, w) }
+
+func without(list []*waiter, w *waiter) []*waiter {
+	return slices.DeleteFunc(list, func(other *waiter) bool { return other == w })
+}
+
+// arrive has w get the lock when its turn comes. The caller has mu.
+func (m *Monitor) arrive(w *waiter) {
+	if m.held {
+		m.arrivals = append(m.arrivals, w)
+		return
+	}
+	m.held, w.given = true, true
+	w.turn <- struct{}{}
+}
+
+// giveUp has a waiter get the lock when its turn comes, whether its condition holds or not.
+func (m *Monitor) giveUp(w *waiter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !w.given {
+		m.arrive(w)
+	}
+}
+
+// hand gives the lock to w, and where that is nil to who asked for it first.
+func (m *Monitor) hand(w *waiter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w == nil && len(m.arrivals) > 0 {
+		w = m.arrivals[0]
+	}
+	if m.held = w != nil; m.held {
+		m.arrivals = without(m.arrivals, w)
+		w.given = true
+		w.turn <- struct{}{}
+	}
+}
+
+// idle reports whether nobody wants the lock.
+func (m *Monitor) idle() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.arrivals) == 0
+}

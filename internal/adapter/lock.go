@@ -1,0 +1,65 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"droid-acp/internal/adapter/problem"
+)
+
+// enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
+// not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
+func (s *Session) enter(ordered func()) *acp.RequestError {
+	ticket, closed := s.Ticket()
+	if ordered != nil {
+		ordered()
+	}
+	if closed != nil {
+		return s.EndError()
+	}
+	ticket.Lock()
+	return nil
+}
+
+// exit is deferred by a request that has the lock, and gives that up. A panic of the request is its error.
+func (s *Session) exit(err **acp.RequestError) {
+	if p := recover(); p != nil {
+		*err = problem.Lost()
+		s.panicked(p)
+	}
+	s.Unlock()
+}
+
+// unlocked gives the lock up while f runs, which may block. f's context ends with the session, which waits for f before it ends.
+func (s *Session) unlocked(f func(ctx context.Context)) {
+	s.Unlocked("", "", func() { f(s.Context) })
+}
+
+// unlockedFor is unlocked for a call that may take so long, and that fails.
+func (s *Session) unlockedFor(limit time.Duration, f func(ctx context.Context) error) (err error) {
+	s.unlocked(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err = f(ctx)
+	})
+	return err
+}
+
+// unlockedAs is unlocked for what the user is told of meanwhile: who waits for what. f's context ends with ctx, too.
+func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(context.Context)) {
+	s.Unlocked(who, string(what), func() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.Context, cancel)()
+		f(ctx)
+	})
+}
+
+// async runs f in another goroutine, without the lock. f's context ends with the session, which waits for f before it ends.
+func (s *Session) async(f func(ctx context.Context)) { s.Go(func() { s.unlocked(f) }) }
+
+// EndError answers who asks a session that has ended, or is about to.
+func (s *Session) EndError() *acp.RequestError { return cmp.Or(s.unfit.Load(), problem.Ending()) }
