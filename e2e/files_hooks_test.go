@@ -150,7 +150,7 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 // edit: it is made in the newest text, whether or not droid has read the file before.
 func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 	alsoFar(t)
-	for _, c := range []struct {
+	cases := []struct {
 		name                    string
 		open, dirty, read, save bool
 		disk                    bool // it is not the editor that writes, but another program
@@ -163,64 +163,76 @@ func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
 		{name: "read unsaved, saved", open: true, dirty: true, read: true, save: true},
 		{name: "closed, read", read: true, disk: true},
 		{name: "patch, read", open: true, read: true, patch: true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	}
+	for name, patch := range map[string]bool{"edits": false, "patches": true} {
+		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-				path := filepath.Join(h.work, "a.txt")
-				require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o644))
-				past := time.Now().Add(-time.Hour)
-				require.NoError(t, os.Chtimes(path, past, past))
-				editor := lateEditor(t, h, 30*time.Millisecond)
-				want := "one\n2\nthree\n"
-				if c.open {
-					require.NoError(t, editor.Open(path))
-				}
-				if c.dirty {
-					require.NoError(t, editor.Type(path, func(text string) string { return "unsaved\n" + text }))
-					want = "unsaved\n" + want
-				}
-				var steps []modelserver.Step
-				if c.read {
-					steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}})
-				}
-				call := toEdit(path, "two", "2")
-				if c.patch {
+				if patch {
 					require.NoError(t, modelserver.WriteSettingsFor(h.dir, modelserver.Model{URL: model.URL(), Name: gpt5, Provider: modelserver.Responses}))
-					call = h.applyPatch("txt", "*** Update File: "+path+"\n@@\n one\n-two\n+2\n three\n")
 				}
-				steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Edited."})
-				model.On("edit", steps...)
+				editor := lateEditor(t, h, 30*time.Millisecond)
 				agent := startAgent(t, h)
-				agent.onPermission(func(p permission) string {
-					time.Sleep(50 * time.Millisecond)
-					if c.disk {
-						data, _ := os.ReadFile(path)
-						if err := os.WriteFile(path, append([]byte("typed\n"), data...), 0o644); err != nil {
-							t.Error(err)
+				s := agent.openWith(h, editor)
+				for _, c := range cases {
+					if c.patch != patch {
+						continue
+					}
+					t.Run(c.name, func(t *testing.T) {
+						path := filepath.Join(h.work, c.name+".txt")
+						require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o644))
+						past := time.Now().Add(-time.Hour)
+						require.NoError(t, os.Chtimes(path, past, past))
+						want := "one\n2\nthree\n"
+						if c.open {
+							require.NoError(t, editor.Open(path))
 						}
-						return allowOnce(p)
-					}
-					if err := editor.Type(path, func(text string) string { return "typed\n" + text }); err != nil {
-						t.Error(err)
-					}
-					if c.save {
-						if err := editor.Save(path); err != nil {
-							t.Error(err)
+						if c.dirty {
+							require.NoError(t, editor.Type(path, func(text string) string { return "unsaved\n" + text }))
+							want = "unsaved\n" + want
 						}
-					}
-					time.Sleep(50 * time.Millisecond)
-					return allowOnce(p)
-				})
-				end := agent.openWith(h, editor).prompt("edit").end(turnLimit)
-				require.Nil(t, end.Err)
-				data, err := os.ReadFile(path)
-				require.NoError(t, err)
-				tools := end.tools()
-				require.Equal(t, "completed", tools[len(tools)-1], "%q: %s", data, seenByModel(model, "edit", len(steps)-1))
-				require.Equal(t, "typed\n"+want, string(data))
-				require.False(t, editor.Dirty(path))
-				_, _, listed := editor.Review(path)
-				require.True(t, listed, "it is in the list of changes")
+						var steps []modelserver.Step
+						if c.read {
+							steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toRead(path)}})
+						}
+						call := toEdit(path, "two", "2")
+						if c.patch {
+							call = h.applyPatch("txt", "*** Update File: "+path+"\n@@\n one\n-two\n+2\n three\n")
+						}
+						steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{call}}, modelserver.Step{Text: "Edited."})
+						prompt := "edit " + c.name
+						model.On(prompt, steps...)
+						agent.onPermission(func(p permission) string {
+							time.Sleep(50 * time.Millisecond)
+							if c.disk {
+								data, _ := os.ReadFile(path)
+								if err := os.WriteFile(path, append([]byte("typed\n"), data...), 0o644); err != nil {
+									t.Error(err)
+								}
+								return allowOnce(p)
+							}
+							if err := editor.Type(path, func(text string) string { return "typed\n" + text }); err != nil {
+								t.Error(err)
+							}
+							if c.save {
+								if err := editor.Save(path); err != nil {
+									t.Error(err)
+								}
+							}
+							time.Sleep(50 * time.Millisecond)
+							return allowOnce(p)
+						})
+						end := s.prompt(prompt).end(turnLimit)
+						require.Nil(t, end.Err)
+						data, err := os.ReadFile(path)
+						require.NoError(t, err)
+						tools := end.tools()
+						require.Equal(t, "completed", tools[len(tools)-1], "%q: %s", data, seenByModel(model, prompt, len(steps)-1))
+						require.Equal(t, "typed\n"+want, string(data))
+						require.False(t, editor.Dirty(path))
+						_, _, listed := editor.Review(path)
+						require.True(t, listed, "it is in the list of changes")
+					})
+				}
 			})
 		})
 	}

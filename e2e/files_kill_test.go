@@ -84,7 +84,7 @@ func killedWhileEditing(t *testing.T, version, victim string, seed uint64) {
 	countIn(t, path)
 	editor.Close()
 
-	next := startAgent(t, h)
+	next := startAgent(t, h, "--droid", "/nonexistent/droid") // it needs none to restore the file
 	next.openWith(h, lateEditor(t, h, 0))
 	n, told := countIn(t, path), h.successes(t)
 	require.GreaterOrEqual(t, n, told, "droid was told of success")

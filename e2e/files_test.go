@@ -162,13 +162,20 @@ func TestEditsAreTheAgents(t *testing.T) {
 		{name: "new.txt", old: "", after: "new\ntext\n"},
 		{name: "dir/deep/new.txt", old: "", after: "new\n"},
 	}
-	for _, way := range []string{"asked", "allowed"} {
-		t.Run(way, func(t *testing.T) {
-			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-				editor := lateEditor(t, h, 250*time.Millisecond)
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		editor := lateEditor(t, h, 250*time.Millisecond)
+		c := startAgent(t, h).onPermission(allowOnce)
+		s := c.openWith(h, editor)
+		for _, way := range []string{"asked", "allowed"} {
+			t.Run(way, func(t *testing.T) {
+				if way == "allowed" {
+					c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"}, nil)
+				}
+				pathOf := func(f file) string { return filepath.Join(h.work, way, f.name) }
+				require.NoError(t, os.Mkdir(filepath.Join(h.work, way), 0o755))
 				var steps []modelserver.Step
 				for _, f := range files {
-					path := filepath.Join(h.work, f.name)
+					path := pathOf(f)
 					if f.before == "" {
 						steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toCreate(path, f.after)}})
 						continue
@@ -184,19 +191,15 @@ func TestEditsAreTheAgents(t *testing.T) {
 					}
 					steps = append(steps, modelserver.Step{Tools: []modelserver.ToolCall{toEdit(path, f.old, f.replaced)}})
 				}
-				model.On("edit", append(steps, modelserver.Step{Text: "Edited."})...)
-				c := startAgent(t, h).onPermission(allowOnce)
-				s := c.openWith(h, editor)
-				if way == "allowed" {
-					c.mustCall("session/set_mode", map[string]any{"sessionId": s.id, "modeId": "auto-low"}, nil)
-				}
-				end := s.prompt("edit").end(turnLimit)
+				model.On(way, append(steps, modelserver.Step{Text: "Edited."})...)
+				asked := len(c.asked())
+				end := s.prompt(way).end(turnLimit)
 				require.Nil(t, end.Err)
 				for i, status := range end.tools() {
 					require.Equal(t, "completed", status, files[i].name)
 				}
 				for _, f := range files {
-					path := filepath.Join(h.work, f.name)
+					path := pathOf(f)
 					data, err := os.ReadFile(path)
 					require.NoError(t, err)
 					require.Equal(t, f.after, string(data), f.name)
@@ -221,11 +224,11 @@ func TestEditsAreTheAgents(t *testing.T) {
 					require.Equal(t, os.FileMode(0o640), info.Mode().Perm(), f.name)
 				}
 				if way == "asked" {
-					require.Len(t, c.asked(), len(files))
+					require.Len(t, c.asked(), asked+len(files))
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 // A refused edit touches nothing.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -206,9 +207,13 @@ func TestKilledUnderASession(t *testing.T) {
 		return "", nil
 	}
 	ends := map[string]string{"droid": "droid was ended by signal", "agent": "The agent of this session has ended", "server": "The server that keeps this session has ended"}
+	short := []string{"droid/prompt", "droid/background", "agent/steered", "agent/question", "server/resting", "server/prompt"} // of testing.Short
 	for victim, why := range ends {
 		for _, state := range []string{"resting", "prompt", "steered", "background", "question"} {
 			t.Run(victim+"/"+state, func(t *testing.T) {
+				if testing.Short() && !slices.Contains(short, victim+"/"+state) {
+					t.Skip("not in a short run: the others have this victim and this state")
+				}
 				t.Parallel()
 				model := newModel(t)
 				long(model)

@@ -18,7 +18,7 @@ import (
 // long to start.
 var oldToo = []string{
 	// It asks first, and does what was allowed and no more.
-	"TestPermissionRefused", "TestPermissionFailsClosed", "TestPermissionAllowed", "TestPermissionOfABatch", "TestTwoEditsInOneRequest",
+	"TestPermissions", "TestTwoEditsInOneRequest",
 	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithWords",
 	// What a repository or a command brings is not believed.
 	"TestHostileRepository", "TestGitProgramsNeedAYes", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",

@@ -37,68 +37,64 @@ func TestTextStreams(t *testing.T) {
 	})
 }
 
-// TestPermissionRefused: a turn in which the user refused something ends as any other (quirk 4).
-func TestPermissionRefused(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
-		c := startAgent(t, h)
-		s := c.open(h)
-		end := s.prompt("touch it").done()
-		require.Len(t, c.asked(), 1)
-		require.Contains(t, string(c.asked()[0].ToolCall), "touch refused")
-		require.Equal(t, []string{"failed"}, end.tools())
-		require.NoFileExists(t, filepath.Join(h.work, "refused"))
-	})
-}
-
-// What is no clear yes is a no: droid does not run the tool.
-func TestPermissionFailsClosed(t *testing.T) {
+// TestPermissions: what a session does with each answer to a question. A turn in which the user refused something ends as
+// any other (quirk 4).
+func TestPermissions(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		c := startAgent(t, h)
 		s := c.open(h)
-		answers := map[string]func(permission) string{
+		asks := func(permit func(permission) string) (asked func() []permission) {
+			before := len(c.onPermission(permit).asked())
+			return func() []permission { return c.asked()[before:] }
+		}
+		t.Run("refused", func(t *testing.T) {
+			model.On("touch refused", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("r", "touch refused")}})
+			asked := asks(rejectOnce)
+			end := s.prompt("touch refused").done()
+			require.Len(t, asked(), 1)
+			require.Contains(t, string(asked()[0].ToolCall), "touch refused")
+			require.Equal(t, []string{"failed"}, end.tools())
+			require.NoFileExists(t, filepath.Join(h.work, "refused"))
+		})
+		for name, answer := range map[string]func(permission) string{ // what is no clear yes is a no: droid does not run the tool
 			"unknown":   func(permission) string { return "no-such-option" },
 			"failing":   failure,
 			"cancelled": func(permission) string { return "" },
+		} {
+			t.Run(name, func(t *testing.T) {
+				model.On(name, modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute(name, "touch "+name)}})
+				asked := asks(answer)
+				end := s.prompt(name).end(turnLimit)
+				t.Logf("%s %v", end.Stop, end.Err)
+				require.Len(t, asked(), 1)
+				require.Equal(t, []string{"failed"}, end.tools())
+				require.NoFileExists(t, filepath.Join(h.work, name))
+			})
 		}
-		for name, answer := range answers {
-			model.On(name, modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute(name, "touch "+name)}})
-			c.onPermission(answer)
-			end := s.prompt(name).end(turnLimit)
-			t.Logf("%s: %s %v", name, end.Stop, end.Err)
-			require.Equal(t, []string{"failed"}, end.tools(), name)
-			require.NoFileExists(t, filepath.Join(h.work, name))
-		}
-		require.Len(t, c.asked(), 3)
-	})
-}
-
-func TestPermissionAllowed(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("touch", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
-			modelserver.Step{Text: "It is there."})
-		end := startAgent(t, h).onPermission(allowOnce).open(h).prompt("touch it").done()
-		require.Equal(t, "I touch it. \n\nIt is there.", end.text())
-		require.Equal(t, []string{"completed"}, end.tools())
-		require.FileExists(t, filepath.Join(h.work, "allowed"))
-	})
-}
-
-func TestPermissionOfABatch(t *testing.T) {
-	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-		model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("a", "touch one"), execute("b", "touch two")}},
-			modelserver.Step{Text: "Both are there."})
-		c := startAgent(t, h).onPermission(allowOnce)
-		end := c.open(h).prompt("both of them").done()
-		require.Len(t, c.asked(), 1, "droid asks once for both")
-		require.Contains(t, string(c.asked()[0].ToolCall), "touch one")
-		require.Contains(t, string(c.asked()[0].ToolCall), "touch two")
-		require.GreaterOrEqual(t, len(end.tools()), 2)
-		for _, status := range end.tools() {
-			require.Equal(t, "completed", status)
-		}
-		require.FileExists(t, filepath.Join(h.work, "one"))
-		require.FileExists(t, filepath.Join(h.work, "two"))
+		t.Run("allowed", func(t *testing.T) {
+			model.On("touch allowed", modelserver.Step{Text: "I touch it. ", Tools: []modelserver.ToolCall{execute("a", "touch allowed")}},
+				modelserver.Step{Text: "It is there."})
+			asks(allowOnce)
+			end := s.prompt("touch allowed").done()
+			require.Equal(t, "I touch it. \n\nIt is there.", end.text())
+			require.Equal(t, []string{"completed"}, end.tools())
+			require.FileExists(t, filepath.Join(h.work, "allowed"))
+		})
+		t.Run("of a batch", func(t *testing.T) {
+			model.On("both", modelserver.Step{Text: "Two files. ", Tools: []modelserver.ToolCall{execute("b1", "touch one"), execute("b2", "touch two")}},
+				modelserver.Step{Text: "Both are there."})
+			asked := asks(allowOnce)
+			end := s.prompt("both of them").done()
+			require.Len(t, asked(), 1, "droid asks once for both")
+			require.Contains(t, string(asked()[0].ToolCall), "touch one")
+			require.Contains(t, string(asked()[0].ToolCall), "touch two")
+			require.GreaterOrEqual(t, len(end.tools()), 2)
+			for _, status := range end.tools() {
+				require.Equal(t, "completed", status)
+			}
+			require.FileExists(t, filepath.Join(h.work, "one"))
+			require.FileExists(t, filepath.Join(h.work, "two"))
+		})
 	})
 }
 

@@ -81,6 +81,7 @@ func TestServingSurvivesStrangeVariables(t *testing.T) {
 
 // Flags may stand before the command and behind the prompt.
 func TestFlagsBehindThePrompt(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"smoke hello --demo --permissions allow", "smoke --demo --permissions=allow -- hello", "--mode spec smoke --demo --permissions allow hello"} {
 		got := command("", strings.Fields(args)...)
 		require.Equal(t, exitOK, got.code, got.stderr)

@@ -43,6 +43,7 @@ func TestDoctorIsEnded(t *testing.T) {
 
 // What a doctor leaves that is killed, the next one removes.
 func TestDoctorIsKilled(t *testing.T) {
+	t.Parallel()
 	const mute = `[ "$1" = --version ] && { echo 0.225.2; exit; }; echo up > up; wait; sleep 900`
 	tmp := t.TempDir()
 	for _, tc := range []struct {

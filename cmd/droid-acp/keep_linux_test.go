@@ -144,6 +144,7 @@ func startKeptDroid(t *testing.T, before string, args ...string) (*agentProcess,
 // A conversation over a server: it is shown, joined in a terminal, where its question is answered,
 // goes on without its editor, and ends with the server.
 func TestKeptConversation(t *testing.T) {
+	t.Parallel()
 	a, k := startKept(t)
 	a.begin()
 	a.prompt("Add a greeting")
@@ -162,7 +163,11 @@ func TestKeptConversation(t *testing.T) {
 			if err != nil {
 				return
 			}
-			read <- string(buf[:n])
+			select {
+			case read <- string(buf[:n]):
+			case <-t.Context().Done():
+				return
+			}
 		}
 	}()
 	screen := "" // behind what was waited for
@@ -241,6 +246,7 @@ func (k keptHome) status() (s serve.Status) {
 
 // The editor's flags reach its agent, and --keep does not.
 func TestKeptAgentHasTheFlags(t *testing.T) {
+	t.Parallel()
 	a, k := startKept(t, "--trust", "never", "--keep=true")
 	a.begin()
 	require.Equal(t, 1, k.status().Clients)
@@ -262,6 +268,7 @@ func TestKeptAgentHasTheFlags(t *testing.T) {
 
 // When the server is killed, the prompt that runs is answered, and the next front starts another.
 func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
 	a, k := startKept(t)
 	a.begin()
 	a.prompt("Add a greeting")
@@ -311,8 +318,21 @@ func (s serving) address(t *testing.T) string {
 	return ""
 }
 
+// stop has the command stop end the server. It reads and waits meanwhile: the command returns when the process has been
+// waited for.
+func (s serving) stop(k keptHome) {
+	k.t.Helper()
+	stopped := make(chan result)
+	go func() { stopped <- k.run("stop") }()
+	for s.stderr.Scan() {
+	}
+	require.NoError(k.t, s.cmd.Wait())
+	require.Equal(k.t, result{code: exitOK}, <-stopped)
+}
+
 // With a certificate the clients over TCP speak TLS.
 func TestServeOverTLS(t *testing.T) {
+	t.Parallel()
 	example := httptest.NewTLSServer(nil) // for its certificate
 	defer example.Close()
 	k := byHand(t)
@@ -326,10 +346,7 @@ func TestServeOverTLS(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 	require.Equal(t, version(), k.status().Version)
-	require.Equal(t, result{code: exitOK}, k.run("stop"))
-	for s.stderr.Scan() {
-	}
-	require.NoError(t, s.cmd.Wait())
+	s.stop(k)
 }
 
 func writePair(t *testing.T, pair tls.Certificate, certFile, keyFile string) {
@@ -354,6 +371,7 @@ func newPair(t *testing.T, name string) tls.Certificate {
 // SIGHUP has the token and the certificate read again, and ends nothing: neither the server nor a connection. Where they
 // cannot be used, the old ones stay.
 func TestHangupReloads(t *testing.T) {
+	t.Parallel()
 	k := byHand(t)
 	certFile, keyFile, token := filepath.Join(k.dir, "cert"), filepath.Join(k.dir, "key"), filepath.Join(k.dir, "token")
 	writePair(t, newPair(t, "one"), certFile, keyFile)
@@ -409,14 +427,12 @@ func TestHangupReloads(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"loadSession":true`)
 	require.NoError(t, conn.Close())
-	require.Equal(t, result{code: exitOK}, k.run("stop"))
-	for s.stderr.Scan() {
-	}
-	require.NoError(t, s.cmd.Wait())
+	s.stop(k)
 }
 
 // A server that listens on the socket alone has nothing to read again.
 func TestHangupEndsNothing(t *testing.T) {
+	t.Parallel()
 	a, k := startKept(t)
 	a.begin()
 	require.NoError(t, syscall.Kill(k.status().Process, syscall.SIGHUP))
@@ -432,6 +448,7 @@ func byHand(t *testing.T) keptHome {
 
 // Clients over TCP need the token.
 func TestServeOverTCP(t *testing.T) {
+	t.Parallel()
 	k := byHand(t)
 	k.env = append(k.env, "DROID_ACP_KEEP=1") // which is not for its agents
 	file := filepath.Join(k.dir, "token")
@@ -471,6 +488,7 @@ func TestServeOverTCP(t *testing.T) {
 
 // A server that nobody needs ends.
 func TestServerEndsWhenIdle(t *testing.T) {
+	t.Parallel()
 	k := byHand(t)
 	began := time.Now()
 	s := k.serve("--idle", "100ms")
@@ -483,6 +501,7 @@ func TestServerEndsWhenIdle(t *testing.T) {
 
 // One that a container or a service manager keeps does not: its --idle is 0.
 func TestServerStaysWithoutIdle(t *testing.T) {
+	t.Parallel()
 	k := byHand(t)
 	s := k.serve("--idle", "0", "--listen", "127.0.0.1:0", "--token-file", filepath.Join(k.dir, "token"))
 	s.address(t)

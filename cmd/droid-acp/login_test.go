@@ -20,8 +20,19 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// loginDroid is a droid that logs in by the script, and PATH has a browser.
+// loginDroid is a droid that logs in by the script. The environment has it, and a browser in its PATH.
 func loginDroid(t *testing.T, script string) (path string) {
+	t.Helper()
+	path, env := loginEnv(t, script)
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	return path
+}
+
+// loginEnv is loginDroid for a process that gets the environment.
+func loginEnv(t *testing.T, script string) (path string, env []string) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -29,10 +40,7 @@ func loginDroid(t *testing.T, script string) (path string) {
 	for name, text := range map[string]string{"droid": "exec " + self + ` "$@"`, "xdg-open": "exit 0"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	}
-	t.Setenv("HOME", dir)
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	t.Setenv(envLogin, script)
-	return filepath.Join(dir, "droid")
+	return filepath.Join(dir, "droid"), []string{"HOME=" + dir, "PATH=" + dir + ":" + os.Getenv("PATH"), envLogin + "=" + script}
 }
 
 func TestLogin(t *testing.T) {
@@ -93,12 +101,11 @@ func TestLoginWithoutDroid(t *testing.T) {
 }
 
 // pendingLogin is the program, which waits for a user to log in. end ends it by a signal.
-func pendingLogin(t *testing.T, path string) (cmd *exec.Cmd, stderr *strings.Builder, end func(os.Signal)) {
+func pendingLogin(t *testing.T, path string, env ...string) (cmd *exec.Cmd, stderr *strings.Builder, end func(os.Signal)) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	t.Setenv(envProgram, "1")
 	cmd, stderr = exec.Command(self, "login", "--droid", path), new(strings.Builder)
-	cmd.Stderr = stderr
+	cmd.Env, cmd.Stderr = append(env, envProgram+"=1", "GORACE=atexit_sleep_ms=0"), stderr
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -116,16 +123,18 @@ func pendingLogin(t *testing.T, path string) (cmd *exec.Cmd, stderr *strings.Bui
 
 // A login that is killed leaves no directory.
 func TestLoginIsKilled(t *testing.T) {
-	path, tmp := loginDroid(t, "pending"), t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+	t.Parallel()
+	path, env := loginEnv(t, "pending")
+	tmp := t.TempDir()
+	env = append(env, "TMPDIR="+tmp)
 	directories := func() int {
 		left, err := filepath.Glob(filepath.Join(tmp, "*"))
 		require.NoError(t, err)
 		return len(left)
 	}
-	_, _, endFirst := pendingLogin(t, path)
+	_, _, endFirst := pendingLogin(t, path, env...)
 	require.Equal(t, 2, directories(), "for its links, and the one that droid is in")
-	_, _, endSecond := pendingLogin(t, path)
+	_, _, endSecond := pendingLogin(t, path, env...)
 	require.Equal(t, 4, directories(), "the first goes on")
 	endFirst(os.Kill)
 	require.Eventually(t, func() bool { return directories() == 2 }, patience, 10*time.Millisecond)
@@ -135,7 +144,9 @@ func TestLoginIsKilled(t *testing.T) {
 
 // Ctrl-C ends a login that waits for the user, and droid with it.
 func TestLoginIsInterrupted(t *testing.T) {
-	cmd, stderr, end := pendingLogin(t, loginDroid(t, "pending"))
+	t.Parallel()
+	path, env := loginEnv(t, "pending")
+	cmd, stderr, end := pendingLogin(t, path, env...)
 	end(os.Interrupt)
 	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
 	require.Contains(t, stderr.String(), "ended before droid had logged in")
@@ -144,8 +155,8 @@ func TestLoginIsInterrupted(t *testing.T) {
 // The command that clients run in a terminal finds the same droid.
 func TestLoginCommand(t *testing.T) {
 	t.Setenv(droid.EnvDroid, "/opt/droid")
-	dir := t.TempDir()
-	t.Chdir(dir)
+	dir, err := os.Getwd() // with t.Chdir Go would cache no result of this package
+	require.NoError(t, err)
 	for given, want := range map[string][]string{
 		"":        {"login"},
 		"mydroid": {"login", "--droid", "mydroid"},

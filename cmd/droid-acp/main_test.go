@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -26,11 +28,11 @@ import (
 // does: signals, blocked streams.
 const envProgram = "DROID_ACP_TEST_PROGRAM"
 
-// TestMain also plays the demo's droid and the program of our hooks: the program
-// starts itself for those, and here the program is this test.
 // envLogin makes this test program, run as droid, a scripted login by its name.
 const envLogin = "DROID_ACP_TEST_LOGIN"
 
+// TestMain also plays the demo's droid and the program of our hooks: the program
+// starts itself for those, and here the program is this test.
 func TestMain(m *testing.M) {
 	if script := fakelogin.Scripts()[os.Getenv(envLogin)]; script != nil && len(os.Args) > 1 && os.Args[1] == "exec" {
 		os.Exit(fakelogin.Run(os.Stdin, os.Stdout, fakelogin.OpenBrowser, script))
@@ -49,6 +51,9 @@ func TestMain(m *testing.M) {
 		if signal.Ignored(s) { // by nohup: what the tests start would inherit that
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
+	}
+	if err := flag.Set("test.parallel", fmt.Sprint(4*runtime.NumCPU())); err != nil { // most of them wait; -parallel wins over it
+		panic(err)
 	}
 	home, err := os.MkdirTemp("", "home") // what the tests start may keep something there
 	if err != nil {
@@ -122,6 +127,7 @@ func TestHelpAndVersion(t *testing.T) {
 }
 
 func TestSmokeDemo(t *testing.T) {
+	t.Parallel()
 	got := command("", "smoke", "--demo", "--permissions", "allow", "Add a greeting")
 	require.Equal(t, exitOK, got.code, got.stderr)
 	require.Empty(t, got.stderr)
@@ -136,6 +142,7 @@ func TestSmokeDemo(t *testing.T) {
 
 // What the mode allows is not asked.
 func TestSmokeDemoInEachMode(t *testing.T) {
+	t.Parallel()
 	for mode, asks := range map[string]int{"spec": 3, "normal": 1, "auto-low": 0, "auto-high": 0} {
 		got := command("", "smoke", "--demo", "--mode", mode, "--permissions", "allow")
 		require.Equal(t, exitOK, got.code, got.stderr)
@@ -145,6 +152,7 @@ func TestSmokeDemoInEachMode(t *testing.T) {
 }
 
 func TestSmokeDemoRefusesByDefault(t *testing.T) {
+	t.Parallel()
 	got := command("", "smoke", "--demo")
 	require.Equal(t, exitOK, got.code, got.stderr)
 	require.Contains(t, got.stdout, "answer  | No, cancel")
@@ -152,6 +160,7 @@ func TestSmokeDemoRefusesByDefault(t *testing.T) {
 }
 
 func TestSmokeJSON(t *testing.T) {
+	t.Parallel()
 	got := command("", "smoke", "--demo", "--json", "--permissions", "allow")
 	require.Equal(t, exitOK, got.code, got.stderr)
 	methods := map[string]int{}
@@ -243,6 +252,7 @@ func TestServeWithoutHome(t *testing.T) {
 
 // TestLogHoldsNoPrompt: not even at the debug level.
 func TestLogHoldsNoPrompt(t *testing.T) {
+	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
 	got := command("", "smoke", "--demo", "--permissions", "allow", "--log-file", log, "--log-level", "debug", "SECRET-PROMPT")
 	require.Equal(t, exitOK, got.code, got.stderr)

@@ -76,6 +76,7 @@ func TestStartedByHand(t *testing.T) {
 
 // The command for a demo shows all of it as it is printed, wherever the program lies.
 func TestDemoAsPrinted(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), "it's here", "droid-acp")
@@ -105,6 +106,7 @@ func fakeNPM(t *testing.T) (env []string, installed string) {
 }
 
 func TestInstallDroidAsks(t *testing.T) {
+	t.Parallel()
 	for typed, code := range map[string]int{"y\n": exitOK, "Yes\n": exitOK, "\n": exitFailed, "n\n": exitFailed, "maybe\n": exitFailed, endOfInput: exitFailed} {
 		env, installed := fakeNPM(t)
 		got := atTerminal(t, env, typed, "install-droid")
@@ -160,7 +162,7 @@ func (*writerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // What could not be written is no success: a script would take an empty file for a report.
 func TestOutputOnAFullDisk(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
+	t.Parallel()
 	for _, args := range [][]string{{"--version"}, {"--help"}, {"help", "doctor"}, {"man"}, {"doctor"}, {"doctor", "--json"}, {"smoke", "--demo"}, {"smoke", "--demo", "--json"}} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)

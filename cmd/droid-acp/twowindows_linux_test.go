@@ -156,9 +156,11 @@ func (w *window) ends() map[string]string {
 // TestSubagentInTwoWindows: both windows see the Task, whose subagent asks, and how its calls end. Who answers takes the question
 // away from the other.
 func TestSubagentInTwoWindows(t *testing.T) {
+	t.Parallel()
 	for word, last := range map[string]string{"delegate": "All found.", "leave": "All reported."} {
 		for _, allows := range []bool{true, false} {
 			t.Run(fmt.Sprint(word, " ", allows), func(t *testing.T) {
+				t.Parallel()
 				one, two := twoWindows(t, nil)
 				option, end := "reject_once", "failed"
 				answers, other := one, two
@@ -198,8 +200,10 @@ func TestSubagentInTwoWindows(t *testing.T) {
 
 // TestWindowJoinsWhileASubagentAsks: it sees what the others saw, has the question, and may answer it.
 func TestWindowJoinsWhileASubagentAsks(t *testing.T) {
+	t.Parallel()
 	for word, last := range map[string]string{"delegate": "All found.", "leave": "All reported."} {
 		t.Run(word, func(t *testing.T) {
+			t.Parallel()
 			one, two, k := twoWindowsAt(t, nil)
 			one.ask(word, "")
 			for _, w := range []*window{one, two} {
@@ -226,6 +230,7 @@ func TestWindowJoinsWhileASubagentAsks(t *testing.T) {
 
 // TestDroidDiesWhileASubagentAsks: the question is taken back in both windows, no call stays open, and who has prompted is told once.
 func TestDroidDiesWhileASubagentAsks(t *testing.T) {
+	t.Parallel()
 	one, two := twoWindows(t, nil)
 	prompted := one.ask("perish", "")
 	for _, w := range []*window{one, two} {
@@ -243,8 +248,10 @@ func TestDroidDiesWhileASubagentAsks(t *testing.T) {
 
 // TestAgentDiesWhileASubagentAsks: the question is taken back in both windows, and who has prompted is told once.
 func TestAgentDiesWhileASubagentAsks(t *testing.T) {
+	t.Parallel()
 	for _, word := range []string{"delegate", "leave"} {
 		t.Run(word, func(t *testing.T) {
+			t.Parallel()
 			one, two, k := twoWindowsAt(t, nil)
 			prompted := one.ask(word, "")
 			if word == "leave" {
@@ -308,6 +315,7 @@ func TestListsInTwoWindows(t *testing.T) {
 
 // TestStructuredOutputInTwoWindows: of two prompts at once each has its own output, and one that wants none has none.
 func TestStructuredOutputInTwoWindows(t *testing.T) {
+	t.Parallel()
 	one, two := twoWindows(t, nil)
 	const format = `,"_meta":{"droid-acp":{"outputFormat":{"type":"json_schema","schema":{"type":"object"}}}}`
 	first, second := one.ask("count 4", format), two.ask("count 5", format)

@@ -1,4 +1,4 @@
-// Package archtest holds what no compiler does of the house that docs/dev/architecture.md draws: which wing may import
-// which, what a pure package may not do, what only some packages may reach, and which calls may hang.
-// TestSabotage breaks each rule once, to see that a test would notice.
+// Package archtest checks what docs/dev/architecture.md says and no compiler checks: which area may import which, that
+// pure packages have no side effects, which packages may use what is restricted, and that calls that may hang are bounded.
+// TestRulesFindViolations and TestHangingCallsAreSeen break each rule once.
 package archtest

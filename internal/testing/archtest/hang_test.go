@@ -10,92 +10,87 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayHang are calls that a disk, another process or a program may let wait for good.
+// mayHang matches calls for which a disk, another process or a program may never return.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
 	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold|HasChildren)` +
+	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
-// bounders are the functions through which a call that may hang goes: it is waited for no
-// longer than a bound, and the first argument that is a text names it.
-var bounders = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|o\.mark|.*\.calls\.AtEnd|.*\.atEnd)$`)
+// withLimit matches the functions that wait for a call no longer than a time. Their first argument that is a string
+// names the call.
+var withLimit = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|o\.mark|.*\.calls\.AtEnd|.*\.atEnd)$`)
 
-// bounded are the packages whose calls go through a bounder.
-var bounded = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
+// limited are the packages whose calls have a limit.
+var limited = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
 
-// unbounded are functions of these packages that make such calls without a bound of their own,
-// and why that holds up nobody.
-var unbounded = map[string]string{
-	// These are called within a bound.
-	"readText":         "by fileReader",
-	"editorFiles.open": "by openFiles", "New": "as Opener.Stat",
-	// These run beside, in goroutines of which none but their own session's work waits.
-	"Agent.authenticate": "beside, for the requests to log in alone",
-	// These wait for a droid that was killed, which is gone, or given up, within some seconds
-	// (droid.Client.Exited).
-	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Opener.lookAgain": "beside", "Session.launch": "beside",
-	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
-	// These ask the kernel for its list of processes.
-	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.droidRests": "in the owner",
-	"Process.NotWatched": "in the owner",
-	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
+// exempt are functions of these packages that make such calls without a limit, each with the reason.
+var exempt = map[string]string{
+	"readText":           "fileReader calls it with a limit",
+	"editorFiles.open":   "openFiles calls it with a limit",
+	"New":                "Opener.Stat is called with a limit",
+	"Agent.authenticate": "it runs in a goroutine for which only requests to log in wait",
+	"Session.afterEnd":   "a session that ends has killed its droid",
+	"startProblem":       "child.Find takes at most 3 s",
 }
 
-// TestCallsThatHang: each call of these packages that may hang goes through a bounder, under a
-// name for which internal/adapter has a test in which it does hang; and no such test is left
-// over.
+// TestCallsThatHang: each call of these packages that may hang has a limit, and a name for which internal/adapter has a
+// test in which it hangs. Each of these tests has such a call.
 func TestCallsThatHang(t *testing.T) {
 	m := readModule(t)
-	named, loose := hangingCalls(m)
-	for where := range unbounded {
-		require.Contains(t, loose, where, "it makes no such call any more")
-		delete(loose, where)
+	named, unlimited := hangingCalls(m)
+	for where := range exempt {
+		require.Contains(t, unlimited, where, "it makes no such call any more")
+		delete(unlimited, where)
 	}
-	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through files.Within")
+	require.Empty(t, unlimited, "calls that may hang, by the function that makes them: call them through files.Within")
 	require.Greater(t, len(named), 20)
 	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/hang_test.go, and the names of these calls")
 }
 
-// hangingCalls are the names of the bounded calls of these packages, and the others that may hang
-// by the function that has them.
-func hangingCalls(m *tree) (named []string, loose map[string][]string) {
-	loose = make(map[string][]string)
-	for _, pkg := range bounded {
+// hangingCalls returns the names of the calls of these packages that have a limit, and the others that may hang by the
+// function that makes them.
+func hangingCalls(m *tree) (named []string, unlimited map[string][]string) {
+	unlimited = make(map[string][]string)
+	for _, pkg := range limited {
 		for _, file := range m.code[pkg] {
 			for _, d := range file.Decls {
 				f, ok := d.(*ast.FuncDecl)
 				if !ok || pkg == "internal/droid/store" && !strings.HasPrefix(nameOf(m, f), "Threads.") {
-					continue // of the store Threads has the bounds; its other callers have theirs
+					continue // of the store Threads has the limits; its other callers have theirs
 				}
-				among := make(map[ast.Node]bool) // what a select waits for beside something else
+				fine := make(map[ast.Node]bool) // waits that end
 				ast.Inspect(f, func(n ast.Node) bool {
 					switch n := n.(type) {
+					case *ast.BlockStmt:
+						for i, s := range n.List {
+							fine[s] = i > 0 && m.text(s) == "<-"+strings.TrimSuffix(m.text(n.List[i-1]), ".Kill()")+".Exited()"
+						}
 					case *ast.SelectStmt:
 						for _, c := range n.Body.List {
-							among[c.(*ast.CommClause).Comm] = len(n.Body.List) > 1
+							fine[c.(*ast.CommClause).Comm] = len(n.Body.List) > 1
 						}
 					case *ast.CallExpr:
-						if name := bounds(m, n); name != "" {
+						if name := limits(m, n); name != "" {
 							named = append(named, name)
 							return false
 						}
 					case *ast.SelectorExpr, *ast.UnaryExpr:
 						if text := m.text(n); mayHang.MatchString(text) {
-							loose[nameOf(m, f)] = append(loose[nameOf(m, f)], text)
+							unlimited[nameOf(m, f)] = append(unlimited[nameOf(m, f)], text)
 						}
 					}
-					return n == nil || !among[n]
+					return n == nil || !fine[n]
 				})
 			}
 		}
 	}
 	slices.Sort(named)
-	return slices.Compact(named), loose
+	return slices.Compact(named), unlimited
 }
 
-// bounds is the name that a call of a bounder gives the call it bounds, "" for all else.
-func bounds(m *tree, call *ast.CallExpr) string {
-	if bounders.MatchString(m.text(call.Fun)) {
+// limits returns the name of the call for which this one waits with a limit, "" if it is another one.
+func limits(m *tree, call *ast.CallExpr) string {
+	if withLimit.MatchString(m.text(call.Fun)) {
 		for _, arg := range call.Args {
 			if lit, ok := arg.(*ast.BasicLit); ok {
 				return strings.Trim(lit.Value, `"`)
@@ -105,7 +100,7 @@ func bounds(m *tree, call *ast.CallExpr) string {
 	return ""
 }
 
-// hangTests are the names in the table of that name.
+// hangTests returns the keys of internal/adapter's table hangTests.
 func hangTests(m *tree) (names []string) {
 	for _, file := range m.tests["internal/adapter"] {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -121,7 +116,7 @@ func hangTests(m *tree) (names []string) {
 	return names
 }
 
-// nameOf is what a function is called, with its receiver's type.
+// nameOf returns a function's name, with its receiver's type.
 func nameOf(m *tree, f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -129,20 +124,22 @@ func nameOf(m *tree, f *ast.FuncDecl) string {
 	return strings.TrimPrefix(m.text(f.Recv.List[0].Type), "*") + "." + f.Name.Name
 }
 
-// TestHangingCallsAreSeen: each way to make such a call is noticed.
+// TestHangingCallsAreSeen: each form of such a call is found.
 func TestHangingCallsAreSeen(t *testing.T) {
 	for text, seen := range map[string]bool{
-		`os.Stat("x")`:          true,
-		`f(os.Stat)`:            true,
-		`a.cfg.Store.Find("x")`: true,
-		`a.opener.Stat("x")`:    true,
-		`<-client.Exited()`:     true,
+		`os.Stat("x")`:                                         true,
+		`f(os.Stat)`:                                           true,
+		`a.cfg.Store.Find("x")`:                                true,
+		`a.opener.Stat("x")`:                                   true,
+		`<-client.Exited()`:                                    true,
+		`other.Kill(); <-client.Exited()`:                      true,
+		`client.Kill(); <-client.Exited()`:                     false,
 		`select { case <-client.Exited(): case <-t.C: }`:       false,
 		`files.Within(ctx, a.calls, "x", path, os.Stat)`:       false,
 		`a.calls.AtEnd("x", limit, func() { os.Remove("x") })`: false,
-		`os.Getenv("x")`: false,
+		`os.Getenv("x")`:                                       false,
 	} {
-		_, loose := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))
-		require.Equal(t, seen, len(loose) > 0, text)
+		_, unlimited := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))
+		require.Equal(t, seen, len(unlimited) > 0, text)
 	}
 }

@@ -23,8 +23,8 @@ import (
 // module is the module's name, which may change (make rename).
 var module = strings.TrimSuffix(reflect.TypeFor[protocol.ClientCapabilities]().PkgPath(), "/internal/acp/protocol")
 
-// A tree is the source of a module, or of an invented one: the files of each package that are no
-// tests, and those that are, by the package's path without the module's name.
+// A tree is the source of a module, or of an example: the files of each package that are no tests, and those that are,
+// by the package's path without the module's name.
 type tree struct {
 	fset        *token.FileSet
 	code, tests map[string][]*ast.File
@@ -63,7 +63,7 @@ func readModule(t *testing.T) *tree {
 	return parse(t, files)
 }
 
-// imports are what a file imports, by the names that it has there.
+// imports returns the paths that a file imports, by their names in the file.
 func imports(file *ast.File) map[string]string {
 	byName := make(map[string]string)
 	for _, spec := range file.Imports {
@@ -77,8 +77,8 @@ func imports(file *ast.File) map[string]string {
 	return byName
 }
 
-// uses are what a node of a file names of other packages ("os.Open"), and what it does by Go's own
-// means: "go", "chan", "select", and "connect" for a call that may reach another machine.
+// uses returns the names of other packages in a node of a file ("os.Open"), "go", "chan" and "select" for these
+// statements and types, and "connect" for a call that may reach another machine.
 func uses(file *ast.File, node ast.Node) map[string]bool {
 	known, found := imports(file), make(map[string]bool)
 	ast.Inspect(node, func(n ast.Node) bool {
@@ -112,7 +112,7 @@ func isSocketFile(arg ast.Expr) bool {
 	return ok && lit.Value == `"unix"`
 }
 
-// all are the imports and uses of a package.
+// all returns the imports and uses of a package.
 func (m *tree) all(pkg string) map[string]bool {
 	found := make(map[string]bool)
 	for _, file := range m.code[pkg] {
@@ -126,7 +126,7 @@ func (m *tree) all(pkg string) map[string]bool {
 	return found
 }
 
-// text is the source of a node.
+// text returns the source of a node.
 func (m *tree) text(n ast.Node) string {
 	var b strings.Builder
 	_ = printer.Fprint(&b, m.fset, n) // a Builder takes all

@@ -3,6 +3,7 @@ package testeditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,13 +22,28 @@ const byteOrderMark = "\ufeff"
 type state struct {
 	info    fs.FileInfo // nil: there is no file
 	content string      // of a small file
+	looks   int         // the number of looks at the file since
 }
+
+// settled is the number of looks after which a file that changes has another time: they take longer than a step of the
+// clock by which the system dates files.
+const settled = 500
 
 func (s state) same(as state) bool {
 	if s.info == nil || as.info == nil {
 		return s.info == nil && as.info == nil
 	}
-	return os.SameFile(s.info, as.info) && s.info.Size() == as.info.Size() && s.info.ModTime().Equal(as.info.ModTime()) && s.content == as.content
+	return sameInfo(s.info, as.info) && s.content == as.content
+}
+
+func sameInfo(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// unchanged reports whether a file is as it was by its time, size and mode.
+func (s state) unchanged(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && s.info != nil && sameInfo(s.info, info) && s.info.Mode() == info.Mode()
 }
 
 // probe looks at a file. What cannot be read counts as absent.
@@ -44,18 +60,19 @@ func probe(path string) state {
 	if info.Size() > smallFile || !info.Mode().IsRegular() {
 		return state{info: info}
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
+	content := make([]byte, info.Size())
+	n, err := io.ReadFull(file, content)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return state{}
 	}
-	return stateOf(info, content)
+	return stateOf(info, content[:n])
 }
 
 func stateOf(info fs.FileInfo, content []byte) state {
 	if len(content) > smallFile {
 		return state{info: info}
 	}
-	return state{info, string(content)}
+	return state{info: info, content: string(content)}
 }
 
 // load reads a file and its state before that.

@@ -26,18 +26,26 @@ func (e *Editor) watch() {
 
 // look compares all open files with what was seen of them last.
 func (e *Editor) look() {
-	saves := make(map[*buffer]int)
+	type before struct {
+		saves int
+		seen  state
+	}
+	open := make(map[*buffer]before)
 	e.mu.Lock()
 	for _, f := range e.files {
 		if b := f.buffer; b != nil && !b.saving {
-			saves[b] = b.saves
+			open[b] = before{b.saves, b.seen}
+			b.seen.looks++
 		}
 	}
 	e.mu.Unlock()
-	for b, n := range saves {
+	for b, was := range open {
+		if was.seen.looks > settled && was.seen.unchanged(b.path) {
+			continue
+		}
 		now := probe(b.path)
 		e.mu.Lock()
-		news := b.saves == n && !b.saving && !now.same(b.seen)
+		news := b.saves == was.saves && !b.saving && !now.same(b.seen)
 		if news {
 			b.seen = now
 		}

@@ -350,6 +350,7 @@ func TestLies(t *testing.T) {
 // TestReloadBehindAWrite: a reload of the old text lands behind the write. A second write makes the
 // edit the agent's again.
 func TestReloadBehindAWrite(t *testing.T) {
+	t.Parallel()
 	again := 0
 	for delay := 5 * time.Millisecond; delay < 30*time.Millisecond; delay += time.Millisecond {
 		var loads atomic.Bool

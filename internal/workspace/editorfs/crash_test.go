@@ -247,6 +247,7 @@ func TestKilledAtEachStep(t *testing.T) {
 
 // TestKilledWhileItMends kills the next agent, too, before each of its steps.
 func TestKilledWhileItMends(t *testing.T) {
+	t.Parallel()
 	for edit := 4; edit <= 9; edit++ {
 		for step := 1; ; step++ {
 			require.Less(t, step, 10)
@@ -263,6 +264,7 @@ func TestKilledWhileItMends(t *testing.T) {
 
 // TestKilledAtRandom kills them 50 times at any moment.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	for range 50 {
 		base, path := crashRoom(t, "slow")
 		wrote, _ := crash(t, base, "slow", 0, 1+time.Duration(rand.Int64N(int64(40*time.Millisecond))))
@@ -273,6 +275,7 @@ func TestKilledAtRandom(t *testing.T) {
 // TestEditorOutlivesTheAgent: the editor does the write when the agent was killed. The next agent
 // does not mend the file under its hands.
 func TestEditorOutlivesTheAgent(t *testing.T) {
+	t.Parallel()
 	base, path := crashRoom(t, "outlived")
 	wrote, done := crash(t, base, "outlived", 0, 0)
 	require.True(t, wrote && !done)

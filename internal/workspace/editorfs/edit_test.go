@@ -27,6 +27,7 @@ const three, four = "one\ntwo\nthree\n", "one\ndroid\ntwo\nthree\n"
 // TestSlowEditors: the file has droid's text when After returns, and keeps it when late
 // answers come.
 func TestSlowEditors(t *testing.T) {
+	t.Parallel()
 	for _, slow := range []time.Duration{500 * time.Millisecond, 2900 * time.Millisecond, 5 * time.Second, time.Hour} {
 		for _, what := range []string{testeditor.ReadMethod, testeditor.WriteMethod, ""} {
 			for _, answers := range []bool{false, true} { // it works at once and answers late, or the other way round
@@ -184,6 +185,7 @@ func TestUserSavesBeforeALateAnswer(t *testing.T) {
 
 // TestEachRequestFails has the editor fail at its first, second, ... request.
 func TestEachRequestFails(t *testing.T) {
+	t.Parallel()
 	for n := 1; n <= 8; n++ {
 		for _, name := range []string{"a.txt", "new.txt"} {
 			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
@@ -228,6 +230,7 @@ func TestEditorRefusesEverything(t *testing.T) {
 }
 
 func TestFormatOnSave(t *testing.T) {
+	t.Parallel()
 	tabs := func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
 	twice := func(_, text string) string { return strings.ReplaceAll(text, "droid\n", "droid\n\n") } // looks like an edit done twice
 	for name, format := range map[string]func(string, string) string{"tabs": tabs, "more": twice} {
@@ -255,6 +258,7 @@ func TestFormatOnSave(t *testing.T) {
 
 // TestPanicAtEachStep: a panic leaves droid's text on disk.
 func TestPanicAtEachStep(t *testing.T) {
+	t.Parallel()
 	for _, refuse := range []bool{false, true} {
 		for _, step := range []stepName{stepSave, stepJournal, stepNoted, stepOld, stepLink, stepRename, stepRead, stepWrite, stepLook, stepPut, stepTimes, stepForget, stepDone} {
 			t.Run(fmt.Sprint(step, refuse), func(t *testing.T) {
@@ -321,6 +325,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 // TestFullDisk: an operation fails some times. What droid wrote is there in the end, or
 // kept until it can be written.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, op := range []string{"look", "journal", "put", "rename"} {
 		for from := 1; from <= 6; from++ {
 			for times := 1; times <= 9; times += 2 {
@@ -390,6 +395,7 @@ func TestFullJournal(t *testing.T) {
 
 // TestTwoSessions edit one file at the same time, through one agent or two.
 func TestTwoSessions(t *testing.T) {
+	t.Parallel()
 	for _, agents := range []int{1, 2} {
 		for name, delay := range delays() {
 			t.Run(fmt.Sprint(agents, name), func(t *testing.T) {
@@ -429,6 +435,7 @@ func TestTwoSessions(t *testing.T) {
 // TestEditBesideAnother: an edit that could not wait any longer is written while another one is on its way to the editor. Both
 // are on the disk where they do not meet; else one of them gives way, and that is told.
 func TestEditBesideAnother(t *testing.T) {
+	t.Parallel()
 	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {
 		for _, step := range []stepName{stepRead, stepWrite, stepLook} {
 			for _, mute := range []bool{false, true} {
@@ -661,6 +668,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 // TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
 // Both changes are made where they do not meet; else the user's stays, and both are told.
 func TestUserSavesDuringAnEdit(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ droid, disk, note string }{
 		"apart": {four, "user\n" + four, "Somebody else has changed PATH meanwhile, and your change was made in that: 1 line differs from what you wrote."},
 		"met":   {"droid\n" + three, "user\n" + three, "PATH could not be written: somebody has changed the same lines and saved it. Your change may be missing from it."},
@@ -724,6 +732,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 // TestUserSavesBehindAWrite: what the user types and saves when the editor was told to write droid's text, and has not answered
 // or refuses, stays, with droid's edit where the two do not meet. Nothing goes untold.
 func TestUserSavesBehindAWrite(t *testing.T) {
+	t.Parallel()
 	for _, refuses := range []bool{false, true} {
 		for _, takes := range []time.Duration{2 * time.Second, 6 * time.Second} {
 			for _, at := range []time.Duration{time.Second, 1900 * time.Millisecond, 4 * time.Second, 5900 * time.Millisecond} {
@@ -1007,6 +1016,7 @@ func reloading(o *testeditor.Options, seed uint64, delay, load time.Duration) {
 // TestReloadsOnTheirWay: reloads take their time between the disk and the buffer, so they
 // land at any moment of an edit. The disk has droid's text behind each edit all the same.
 func TestReloadsOnTheirWay(t *testing.T) {
+	t.Parallel()
 	listed, edits := 0, 0
 	for _, seed := range seeds(60) {
 		for _, tabs := range []bool{false, true} {
@@ -1045,6 +1055,7 @@ func TestReloadsOnTheirWay(t *testing.T) {
 // TestReloadOfATextBeforeTheOldOne: edits come so soon that a reload from before the last one lands in the write of the next,
 // which the editor then makes in the older text. No line of that is left. Some of these seeds were red.
 func TestReloadOfATextBeforeTheOldOne(t *testing.T) {
+	t.Parallel()
 	for _, seed := range []uint64{1, 52, 76, 92, 103, 133, 146, 164, 283, 303, 360, 396} {
 		bubble(t, func(o *testeditor.Options) { reloading(o, seed, 60*time.Millisecond, 120*time.Millisecond) }, func(r *room) {
 			r.inPlace = seed%2 == 0
@@ -1083,6 +1094,7 @@ func TestSlowFormatterSoonAfter(t *testing.T) {
 // TestOneWriteLongAfter: an edit long after another one needs no second write, also where the file's time was put back
 // for droid just now.
 func TestOneWriteLongAfter(t *testing.T) {
+	t.Parallel()
 	var writes atomic.Int32
 	bubble(t, func(o *testeditor.Options) {
 		o.Format = func(_, text string) string { return strings.ReplaceAll(text, "  ", "\t") }
@@ -1102,7 +1114,7 @@ func TestOneWriteLongAfter(t *testing.T) {
 			r.droidWrites(path, fmt.Sprintf("one\n  %d\n", i))
 			r.overlay.After(ctx, call)
 			require.Equal(r, fmt.Sprintf("one\n\t%d\n", i), r.disk(path))
-			time.Sleep(time.Hour)
+			time.Sleep(2 * time.Minute) // more than any time of this package
 		}
 		require.EqualValues(r, 2, writes.Load())
 	})

@@ -32,6 +32,7 @@ func (s *scripted) WriteTextFile(ctx context.Context, path, text string) error {
 // TestWhatTheEditorSaves: a text that could be the edit done twice, or not at all, is not taken
 // for a formatted one without a second look.
 func TestWhatTheEditorSaves(t *testing.T) {
+	t.Parallel()
 	const before, written, doubled, formatted = "one\ntwo\n", "one\n2,\n", "one\n2,\n2,\n", "one\n2,,\n"
 	for name, tc := range map[string]struct {
 		saves  []string
@@ -131,6 +132,7 @@ func TestOwnPartOfATextIsNotTold(t *testing.T) {
 // TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
 // do not meet; else both are told.
 func TestSomebodySavesBehindDroid(t *testing.T) {
+	t.Parallel()
 	for saved, want := range map[string]string{"somebody\n": "somebody\n", three + "somebody\n": four + "somebody\n", four + "somebody\n": four + "somebody\n"} {
 		for _, step := range []stepName{stepNoted, stepOld, stepLink, stepRename} {
 			for _, isNew := range []bool{false, true} {
@@ -164,6 +166,7 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 
 // TestDirectoryVanishes: the file's directory is removed in the middle of an edit.
 func TestDirectoryVanishes(t *testing.T) {
+	t.Parallel()
 	for _, step := range []stepName{stepJournal, stepOld, stepLink, stepRename, stepRead, stepWrite, stepLook, stepTimes, stepForget} {
 		t.Run(string(step), func(t *testing.T) {
 			bubble(t, nil, func(r *room) {

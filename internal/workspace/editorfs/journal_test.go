@@ -133,6 +133,7 @@ func TestMendingLeavesOtherFilesAlone(t *testing.T) {
 
 // TestMendedOnce: agents that start at the same time do not get in each other's way.
 func TestMendedOnce(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		path := filepath.Join(t.TempDir(), "a.txt")
 		journal, _ := left(t, path, "new\n", false)
@@ -230,6 +231,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func TestMendWithoutAnEditor(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.txt")
 	journal, _ := left(t, path, "new\n", false)
 	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
@@ -242,6 +244,7 @@ func TestMendWithoutAnEditor(t *testing.T) {
 
 // TestMendingWaits: the editor of an agent that was just killed may still do the write.
 func TestMendingWaits(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.txt")
 	journal, at := left(t, path, "new\n", false)
 	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
@@ -261,6 +264,7 @@ func TestMendingWaits(t *testing.T) {
 
 // TestJournalThatIsRemoved: agents that end remove the directory while another begins its edit.
 func TestJournalThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	journal := filepath.Join(t.TempDir(), "droid-acp", "edits")
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {

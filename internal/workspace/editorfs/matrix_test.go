@@ -119,6 +119,7 @@ func matrix() []matrixCase {
 // TestMatrix: whenever the editor looks at the disk, the edit is the agent's and can be
 // rejected.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	for delay, late := range delays() {
 		for _, tc := range matrix() {
 			if strings.Contains(tc.name, " MB") && strings.HasPrefix(delay, "random") && delay != "random1" {

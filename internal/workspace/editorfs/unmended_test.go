@@ -92,6 +92,7 @@ func obstacles() []obstacle {
 // TestKept: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
 // of it until then. The user is told once.
 func TestKept(t *testing.T) {
+	t.Parallel()
 	for _, o := range obstacles() {
 		for _, again := range []string{"the next start", "a read", "an edit", "the end"} {
 			t.Run(o.name+"/"+again, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { keeps(t, o, again) }) })
