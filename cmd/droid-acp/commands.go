@@ -45,7 +45,6 @@ func commands() []subcommand {
 		psCommand(),
 		attachCommand(),
 		stopCommand(),
-		installDroidCommand(),
 		manCommand(),
 		versionCommand(),
 	}

@@ -92,53 +92,6 @@ func TestDemoAsPrinted(t *testing.T) {
 	require.Contains(t, string(out), "This was a demo", "how the demo ends")
 }
 
-// fakeNPM is a PATH whose npm puts a droid there, and where that droid is.
-func fakeNPM(t *testing.T) (env []string, installed string) {
-	t.Helper()
-	bin := t.TempDir()
-	for _, name := range []string{"sh", "chmod"} {
-		require.NoError(t, os.Symlink(filepath.Join("/bin", name), filepath.Join(bin, name)))
-	}
-	installed = filepath.Join(bin, "droid")
-	npm := "#!/bin/sh\n[ \"$1\" = prefix ] && exit\nprintf '#!/bin/sh\\necho 9.8.7\\n' > " + installed + "\nchmod +x " + installed + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "npm"), []byte(npm), 0o700))
-	return []string{"PATH=" + bin}, installed
-}
-
-func TestInstallDroidAsks(t *testing.T) {
-	t.Parallel()
-	for typed, code := range map[string]int{"y\n": exitOK, "Yes\n": exitOK, "\n": exitFailed, "n\n": exitFailed, "maybe\n": exitFailed, endOfInput: exitFailed} {
-		env, installed := fakeNPM(t)
-		got := atTerminal(t, env, typed, "install-droid")
-		require.Equal(t, code, got.code, "%q %s", typed, got.stderr)
-		require.Contains(t, got.stdout, "`npm install -g droid`")
-		require.Contains(t, got.stdout, "Go on? [y/N] ")
-		if code == exitOK {
-			require.Contains(t, got.stdout, "droid is installed: "+installed+", version 9.8.7.")
-		} else {
-			require.NoFileExists(t, installed)
-			require.Contains(t, got.stderr, "droid was not installed, as you wished.")
-		}
-	}
-}
-
-func TestInstallDroidWithoutATerminal(t *testing.T) {
-	env, installed := fakeNPM(t)
-	for _, v := range env {
-		name, value, _ := strings.Cut(v, "=")
-		t.Setenv(name, value)
-	}
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("DROID_ACP_DROID", "")
-	got := command("y\n", "install-droid")
-	require.Equal(t, exitUsage, got.code)
-	require.Contains(t, got.stderr, "--yes agrees")
-	require.NoFileExists(t, installed)
-	got = command("", "install-droid", "--yes")
-	require.Equal(t, exitOK, got.code, got.stderr)
-	require.FileExists(t, installed)
-}
-
 func TestColoursOnATerminalAlone(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/files"
 )
@@ -32,26 +33,14 @@ func (p place) is(q place) bool {
 	return same && p.path == q.path && p.read == q.read
 }
 
-// settingsFiles are what droid reads of a directory named .factory when it starts (0.99
-// to 0.225), beside what layer.TextStamp is of. The user's own directory
-// has more files, which droid writes all the time.
-var settingsFiles = [...]string{"settings.json", "settings.local.json", "config.json", "hooks.json", "mcp.json", "hooks/hooks.json"}
-
 // projectStamp is a number that changes when a file comes, goes or is written that a
 // droid reads when it starts in cwd: those of the project and the user's own. It does
-// not read their text.
+// not read their text. The user's .factory has more files, which droid writes all the time.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
 	stampFile(h, filepath.Join(cwd, layer.Bunfig))
-	for _, dir := range append(layer.ProjectDirs(cwd), home) {
-		if dir == "" {
-			continue
-		}
-		factory := filepath.Join(dir, ".factory")
-		stampFile(h, filepath.Join(dir, ".mcp.json"))
-		for _, name := range settingsFiles {
-			stampFile(h, filepath.Join(factory, filepath.FromSlash(name)))
-		}
+	for _, f := range append(config.OfProject(cwd, home, config.Names...), config.OfUser(home, config.Names...)...) {
+		stampFile(h, f.Path)
 	}
 	_ = binary.Write(h, binary.LittleEndian, layer.TextStamp(cwd, home)) // it never fails
 	return h.Sum64()

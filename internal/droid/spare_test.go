@@ -231,6 +231,7 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 		"another part":           {"repo/other/.factory/mcp.json", true},
 		"what droid writes":      {"home/.factory/host.json", true},
 		"a file of the project":  {"repo/part/a.go", true},
+		"another program's":      {"repo/part/.mcp.json", true}, // droid 0.99.0 to 0.225.2 opens none
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -1,16 +1,14 @@
 package droid
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/sys/files"
+	"droid-acp/internal/droid/config"
 )
 
 // userHooks returns the user's own hooks for these events in a session in the directory
@@ -26,97 +24,47 @@ func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(cwd) || !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the session's directory %q or the user's %q is not known", cwd, home)
 	}
-	cwd, err := filepath.EvalSymlinks(cwd) // as droid does, whatever the links lead through
-	if err != nil {
+	if _, err := filepath.EvalSymlinks(cwd); err != nil {
 		return nil, err
 	}
-	return firstHooks(append(layer.ProjectDirs(cwd), home), events)
+	return firstHooks(append(config.OfProject(cwd, home, hookFiles...), config.OfUser(home, hookFiles...)...), events)
 }
+
+// hookFiles are those of a directory in the order in which droid 0.99 takes them.
+var hookFiles = []string{config.NestedHooks, config.Settings}
 
 // homeHooks are those that stand in the user's own directory.
 func homeHooks(home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the user's directory %q is not known", home)
 	}
-	return firstHooks([]string{home}, events)
+	return firstHooks(config.OfUser(home, hookFiles...), events)
 }
 
-// firstHooks returns for each event the first list that one of the directories has.
-func firstHooks(dirs, events []string) (hooksByEvent, error) {
+// firstHooks returns for each event the first list that one of the files has.
+func firstHooks(of []config.File, events []string) (hooksByEvent, error) {
 	found := make(hooksByEvent)
-	for _, dir := range dirs {
-		for _, name := range []string{filepath.Join("hooks", "hooks.json"), "settings.json"} {
-			hooks, err := readHooks(filepath.Join(dir, ".factory", name), events)
-			if err != nil {
-				return nil, err
+	for _, f := range of {
+		byEvent, err := f.Hooks()
+		for _, event := range events {
+			var list []json.RawMessage
+			if err == nil && byEvent[event] != nil {
+				list, err = entries(byEvent[event])
 			}
-			for event, list := range hooks {
-				if len(found[event]) == 0 {
-					found[event] = list
-				}
+			if len(found[event]) == 0 {
+				found[event] = list
 			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
 	return found, nil
 }
 
-// readHooks returns the hooks for these events in a settings file, none if there is no
-// such file.
-func readHooks(path string, events []string) (hooksByEvent, error) {
-	data, err := files.Read(path, layer.MaxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	hooks, err := parseHooks(data, events, filepath.Base(path) == "hooks.json")
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return hooks, nil
-}
-
-// parseHooks returns the hooks for these events in the text of a settings file, or of one
-// that has them alone.
-func parseHooks(data []byte, events []string, alone bool) (hooksByEvent, error) {
-	var settings, byEvent map[string]json.RawMessage // of a key that is there twice the last counts, as for droid
-	if err := json.Unmarshal(layer.WithoutComments(data), &settings); err != nil {
-		return nil, err
-	}
-	switch {
-	case alone:
-		byEvent = settings
-	case settings["hooks"] == nil:
-		return nil, nil
-	default:
-		if err := json.Unmarshal(settings["hooks"], &byEvent); err != nil {
-			return nil, fmt.Errorf("hooks: %w", err)
-		}
-	}
-	hooks := make(hooksByEvent)
-	for _, event := range events {
-		if byEvent[event] == nil {
-			continue
-		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(byEvent[event], &list); err != nil {
-			return nil, fmt.Errorf("hooks.%s: %w", event, err)
-		}
-		for i, entry := range list {
-			if err := checkEntry(entry); err != nil {
-				return nil, fmt.Errorf("hooks.%s[%d]: %w", event, i, err)
-			}
-		}
-		hooks[event] = list
-	}
-	return hooks, nil
-}
-
-// checkEntry reports what makes an element of the list for an event one that droid does
-// not take. One such element costs droid all hooks of the event.
-func checkEntry(entry json.RawMessage) error {
-	var e struct {
+// entries returns the elements of the list for an event. One that droid does not take costs it all hooks of the event.
+func entries(list json.RawMessage) (all []json.RawMessage, err error) {
+	var known []struct {
 		Matcher string `json:"matcher"`
 		Hooks   []struct {
 			Type    string  `json:"type"`
@@ -124,7 +72,7 @@ func checkEntry(entry json.RawMessage) error {
 			Timeout float64 `json:"timeout"`
 		} `json:"hooks"`
 	}
-	return json.Unmarshal(entry, &e)
+	return all, cmp.Or(json.Unmarshal(list, &all), json.Unmarshal(list, &known))
 }
 
 // Home is the user's directory for a droid with this environment, "" when it is not

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"droid-acp/internal/droid/layer"
 )
 
 // hooksOf is a list with one command.
@@ -110,6 +108,29 @@ func writeSettings(t *testing.T, dir, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "settings.json"), []byte(text), 0o600))
 }
 
+// A repository may have the user's directory in it: its hooks come before the user's (seen on 0.99).
+func TestUserHooksBelowARepository(t *testing.T) {
+	root := realDir(t)
+	home := filepath.Join(root, "home")
+	cwd := filepath.Join(home, "work")
+	require.NoError(t, os.MkdirAll(cwd, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, ".git"), nil, 0o644))
+	writeSettings(t, root, `{"hooks":{"PreToolUse":`+hooksOf("root")+`}}`)
+	writeSettings(t, home, `{"hooks":{"PreToolUse":`+hooksOf("user")+`}}`)
+	hooks, err := userHooks(cwd, home, []string{"PreToolUse"})
+	require.NoError(t, err)
+	require.JSONEq(t, hooksOf("root"), listOf(t, hooks["PreToolUse"]))
+}
+
+// A file in the place of a .factory has no hooks.
+func TestUserHooksWithoutADirectory(t *testing.T) {
+	home := realDir(t)
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".factory"), []byte("x"), 0o600))
+	hooks, err := userHooks(home, home, []string{"PreToolUse"})
+	require.NoError(t, err)
+	require.Empty(t, hooks["PreToolUse"])
+}
+
 // Whatever may mean something else to droid is an error.
 func TestUserHooksThatAreNotUnderstood(t *testing.T) {
 	for name, text := range map[string]string{
@@ -149,38 +170,4 @@ func TestHomeOf(t *testing.T) {
 	require.Equal(t, "", Home([]string{"PATH=/bin"}))
 	require.Equal(t, "/over", Home([]string{envHome + "=/over", "PATH=/bin"}))
 	require.Equal(t, "/two", Home([]string{envHome + "=/one", envHome + "=/two"}))
-}
-
-func TestWithoutComments(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a":"//b /* c */"} // d`: `{"a":"//b /* c */"}     `,
-		`{"a\"//":1}//`:            `{"a\"//":1}  `,
-		"// a\r\n1":                "    \r\n1",
-		"1 /* a\n* / **/ 2":        "1     \n        2",
-		`1 /* a`:                   `1 /* a`,
-		`"no end // `:              `"no end // `,
-		`/`:                        `/`,
-		`"\`:                       `"\`,
-		`/*/ 1`:                    `/*/ 1`,
-	} {
-		require.Equal(t, want, string(layer.WithoutComments([]byte(in))), in)
-	}
-}
-
-// FuzzWithoutComments: JSON stays as it is, what is left has the length it had, and
-// comments at its ends change nothing.
-func FuzzWithoutComments(f *testing.F) {
-	for _, seed := range []string{`{"a":"//b"}`, `/* x */ {"a":"/*"} // y`, `"\"//"`, `[1,/**/2]`, `/*`, `"\`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		out := layer.WithoutComments(data)
-		require.Len(t, out, len(data))
-		require.Equal(t, out, layer.WithoutComments(out), "there is no comment left")
-		if json.Valid(data) {
-			require.Equal(t, data, out)
-			around := append(append([]byte("/* // \" */"), data...), "// \" /* x"...)
-			require.True(t, json.Valid(layer.WithoutComments(around)))
-		}
-	})
 }

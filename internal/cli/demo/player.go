@@ -1,15 +1,19 @@
-// Package demo plays the droid of "smoke --demo" on stdin and stdout: it tells a
-// conversation that stands in conversation.go the way droid 0.225 tells its own, asks
+// Package demo plays the droid of "smoke --demo" on stdin and stdout: it plays the
+// conversation in conversation.jsonl, in the form of droid 0.225, asks
 // where droid would, and runs and writes nothing.
 package demo
 
 import (
 	"bufio"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +26,12 @@ const Pace = 15 * time.Millisecond
 // fields is an object of JSON.
 type fields = map[string]any
 
+// conversation is one turn, without the envelopes of its lines: how it begins, what comes in spec mode alone, what comes in
+// each mode, and how it ends.
+//
+//go:embed conversation.jsonl
+var conversation string
+
 // Levels of autonomy. No session has the last, so that what needs it is always asked.
 const (
 	off = iota
@@ -33,6 +43,9 @@ const (
 
 // modes are the modes of a session with their levels.
 var modes = map[string]int{"spec": off, "normal": off, "auto-low": low, "auto-medium": medium, "auto-high": high}
+
+// needs has the level that makes a request for permission needless, by the kind of the request.
+var needs = map[string]int{"create": low, "exec": medium, "exit_spec_mode": always}
 
 // What ends a turn before the conversation does.
 var (
@@ -64,17 +77,11 @@ type player struct {
 	session, dir, mode, model string
 	prompts                   []line
 	playing                   bool
-	running                   *call
-	ids                       int
+	running                   string // the id of the call that is asked about, or that seems to run; "" for none
+	asked                     string // the id of the request for permission, "" if none is open
+	answered                  string // the option that was chosen
+	turns                     int
 	spoken, before            int // calls of the model so far; of these, in turns that have ended
-}
-
-// call is a tool that is asked about, or that seems to run.
-type call struct {
-	*tool
-	id     string
-	asked  string // the id of the request, "" where none is open
-	answer string // the option that was chosen
 }
 
 // Play plays until in ends. An error says that out took no more.
@@ -144,8 +151,8 @@ func (p *player) pause() error {
 func (p *player) answer(l line) {
 	switch l.Method {
 	case "":
-		if p.running != nil && p.running.asked == l.ID {
-			p.running.answer = cmp.Or(l.Result.SelectedOption, "cancel") // no answer is a refusal
+		if p.asked != "" && p.asked == l.ID {
+			p.answered = cmp.Or(l.Result.SelectedOption, "cancel") // no answer is a refusal
 		}
 	case "droid.initialize_session":
 		p.dir = l.Params.CWD
@@ -157,7 +164,7 @@ func (p *player) answer(l line) {
 		})
 	case "droid.update_session_settings":
 		p.set(l)
-		p.tell("settings_updated", fields{"settings": p.settings(), "requestId": l.ID})
+		p.tell(fields{"type": "settings_updated", "settings": p.settings(), "requestId": l.ID})
 		p.respond(l.ID, fields{})
 	case "droid.add_user_message":
 		p.prompts = append(p.prompts, l)
@@ -185,149 +192,155 @@ func (p *player) settings() fields {
 		"autonomyLevel": []string{"off", "low", "medium", "high"}[modes[p.mode]]}
 }
 
-// turn answers the first prompt that waits.
+// turn plays the conversation to the first prompt that waits.
 func (p *player) turn() error {
 	prompt := p.prompts[0]
 	p.prompts, p.playing = p.prompts[1:], true
-	id, reason := p.newID(), "completed"
-	p.state("streaming_assistant_message")
-	p.tell("create_message", fields{"requestId": prompt.ID, "message": fields{"id": id, "role": "user", "content": []fields{{"type": "text", "text": prompt.Params.Text}}}})
-	switch err := p.converse(prompt.Params.Text); {
+	steps := p.recorded(prompt)
+	start, plan, write, end := steps[0], steps[1], steps[2], steps[3]
+	if p.mode != "spec" {
+		plan = nil
+	}
+	reason := "completed"
+	switch err := p.play(slices.Concat(start, plan, write)); {
 	case errors.Is(err, errInterrupted):
 		reason = "cancelled"
-		if p.running != nil {
-			p.ended("Error: Tool execution cancelled by user", true)
-		}
 	case err != nil && !errors.Is(err, errRefused):
 		return err
 	}
-	p.tell("agent_turn_completed", fields{"reason": reason, "turnId": id, "tokenUsage": tokens(p.spoken - p.before), "cumulativeTokenUsage": tokens(p.spoken)})
-	p.state("idle")
+	end[0]["reason"], end[0]["tokenUsage"], end[0]["cumulativeTokenUsage"] = reason, tokens(p.spoken-p.before), tokens(p.spoken)
 	p.playing, p.before = false, p.spoken
+	return p.play(end)
+}
+
+// recorded returns the four parts of the conversation, with what is another in each turn.
+func (p *player) recorded(prompt line) (parts [4][]fields) {
+	path := filepath.Join(p.dir, "greet.go")
+	var values []string
+	for name, value := range map[string]string{
+		"$TURN": fmt.Sprintf("%04x", p.turns), "$ID": prompt.ID, "$FILE": path, "$QUOTEDFILE": strconv.Quote(path),
+		"$PROMPT": prompt.Params.Text, "$QUOTEDPROMPT": strconv.Quote(prompt.Params.Text),
+	} {
+		text, _ := json.Marshal(value) // a text
+		values = append(values, name, string(text[1:len(text)-1]))
+	}
+	p.turns++
+	for i, part := range strings.Split(conversation, "\n\n") {
+		steps := json.NewDecoder(strings.NewReader(strings.NewReplacer(values...).Replace(part)))
+		for steps.More() {
+			var step fields
+			_ = steps.Decode(&step) // it is built in
+			parts[i] = append(parts[i], step)
+		}
+	}
+	return parts
+}
+
+// play plays steps, unless the user refuses or interrupts: then the call that runs fails, and the others are left out.
+func (p *player) play(steps []fields) error {
+	for i, s := range steps {
+		err := p.step(s)
+		if err == nil {
+			continue
+		}
+		if p.asked != "" {
+			p.resolved("cancel")
+		}
+		if p.running != "" {
+			result := steps[i+slices.IndexFunc(steps[i:], func(s fields) bool { return s["type"] == "tool_result" })]
+			result["content"], result["isError"], p.running = "Error: Tool execution cancelled by user", true, ""
+			p.tell(result)
+		}
+		return err
+	}
 	return nil
 }
 
-func (p *player) converse(prompt string) error {
-	planning := p.mode == "spec"
-	for _, m := range conversation(prompt, p.dir) {
-		if m.planning && !planning {
-			continue
-		}
-		if err := p.say(m); err != nil {
+// step plays one line.
+func (p *player) step(s fields) error {
+	switch s["type"] {
+	case nil:
+		return p.ask(s)
+	case "create_message":
+		if err := p.speak(s["message"].(fields)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// say streams a message of the model, and plays its tool.
-func (p *player) say(m message) error {
-	id, content := p.newID(), []fields{}
-	for _, part := range []struct{ kind, field, text string }{{"thinking", "thinking", m.thinking}, {"assistant", "text", m.text}} {
-		if part.text == "" {
-			continue
-		}
-		for _, word := range strings.SplitAfter(part.text, " ") {
-			if err := p.pause(); err != nil {
-				return err
-			}
-			p.tell(part.kind+"_text_delta", fields{"messageId": id, "blockIndex": len(content), "textDelta": word})
-		}
-		p.tell(part.kind+"_text_complete", fields{"messageId": id, "blockIndex": len(content)})
-		content = append(content, fields{"type": part.field, part.field: part.text})
-	}
-	if m.tool != nil {
-		p.running = &call{tool: m.tool, id: "call_" + p.newID()[24:]}
-		p.tell("tool_call", fields{"toolUse": p.running.use()})
-		content = append(content, p.running.use())
-	}
-	p.tell("create_message", fields{"message": fields{"id": id, "role": "assistant", "content": content}})
-	p.spoken++
-	if m.tool == nil {
-		return nil
-	}
-	return p.run()
-}
-
-// run plays a call: the request for permission where the mode needs one, the output, the result.
-func (p *player) run() error {
-	c := p.running
-	if c.needs > modes[p.mode] {
-		if err := p.ask(c); err != nil {
-			return err
-		}
-	}
-	p.tell("tool_execution_phase_changed", fields{"toolUseId": c.id, "toolName": c.name, "phase": "executing"})
-	for _, soFar := range c.output {
+	case "settings_updated": // the plan is approved
+		p.mode = "normal"
+		s["settings"] = p.settings()
+	case "tool_progress_update":
 		if err := p.pause(); err != nil {
 			return err
 		}
-		p.tell("tool_progress_update", fields{"toolUseId": c.id, "toolName": c.name, "update": fields{"type": "status", "fullOutput": soFar}})
+	case "tool_result":
+		if err := p.pause(); err != nil {
+			return err
+		}
+		p.running = ""
 	}
-	if err := p.pause(); err != nil {
-		return err
-	}
-	p.ended(c.result, false)
+	p.tell(s)
 	return nil
 }
 
-// ask asks for permission. Only an option that proceeds is one.
-func (p *player) ask(c *call) error {
-	c.asked = p.newID()
-	p.send(fields{"type": "request", "id": c.asked, "method": "droid.request_permission", "params": fields{
-		"options": c.options, "toolUses": []fields{{"toolUse": c.use(), "confirmationType": c.asks["type"], "details": c.asks}},
-	}})
-	if err := p.wait(nil, func() bool { return c.answer != "" }); err != nil {
+// speak streams a message of the model, word by word, before the whole of it.
+func (p *player) speak(message fields) error {
+	if message["role"] == "user" {
+		return nil
+	}
+	for i, c := range message["content"].([]any) {
+		block := c.(fields)
+		if block["type"] == "tool_use" {
+			p.running = block["id"].(string)
+			p.tell(fields{"type": "tool_call", "toolUse": block})
+			continue
+		}
+		kind := map[any]string{"thinking": "thinking", "text": "assistant"}[block["type"]]
+		for _, word := range strings.SplitAfter(block[block["type"].(string)].(string), " ") {
+			if err := p.pause(); err != nil {
+				return err
+			}
+			p.tell(fields{"type": kind + "_text_delta", "messageId": message["id"], "blockIndex": i, "textDelta": word})
+		}
+		p.tell(fields{"type": kind + "_text_complete", "messageId": message["id"], "blockIndex": i})
+	}
+	p.spoken++
+	return nil
+}
+
+// ask asks for permission, unless the mode needs none. Only an option that proceeds is one.
+func (p *player) ask(request fields) error {
+	kind := request["params"].(fields)["toolUses"].([]any)[0].(fields)["confirmationType"].(string)
+	if needs[kind] <= modes[p.mode] {
+		return nil
+	}
+	p.asked, p.answered = request["id"].(string), ""
+	request["type"] = "request"
+	p.send(request)
+	if err := p.wait(nil, func() bool { return p.answered != "" }); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(c.answer, "proceed_") {
-		p.ended(c.refused, true)
+	if !strings.HasPrefix(p.answered, "proceed_") {
 		return errRefused
 	}
-	p.resolved(c.answer, c.id)
-	if c.name == "ExitSpecMode" {
-		p.mode = "normal"
-		p.tell("settings_updated", fields{"settings": p.settings()})
-	}
+	p.resolved(p.answered, p.running)
 	return nil
 }
 
 // resolved says what became of the request that is open, and which calls go on.
 func (p *player) resolved(option string, calls ...string) {
-	p.tell("permission_resolved", fields{"requestId": p.running.asked, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
-	p.running.asked = ""
-}
-
-// ended says the result of the call that runs.
-func (p *player) ended(result string, failed bool) {
-	if p.running.asked != "" {
-		p.resolved("cancel")
-	}
-	p.tell("tool_result", fields{"toolUseId": p.running.id, "messageId": p.newID(), "content": result, "isError": failed})
-	p.running = nil
-}
-
-func (c *call) use() fields {
-	return fields{"type": "tool_use", "id": c.id, "name": c.name, "input": c.input}
+	p.tell(fields{"type": "permission_resolved", "requestId": p.asked, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
+	p.asked = ""
 }
 
 // tokens are what some calls of the model would have taken.
 func tokens(calls int) fields { return fields{"inputTokens": 100 * calls, "outputTokens": 10 * calls} }
 
-func (p *player) newID() string {
-	p.ids++
-	return fmt.Sprintf("fa4ed801-0000-4000-8000-%012x", p.ids)
-}
-
-func (p *player) state(s string) { p.tell("droid_working_state_changed", fields{"newState": s}) }
-
 func (p *player) respond(id string, result fields) {
 	p.send(fields{"type": "response", "id": id, "result": result})
 }
 
-func (p *player) tell(kind string, f fields) {
-	f["type"] = kind
-	p.send(fields{"type": "notification", "method": "droid.session_notification", "params": fields{"sessionId": p.session, "notification": f}})
+func (p *player) tell(notification fields) {
+	p.send(fields{"type": "notification", "method": "droid.session_notification", "params": fields{"sessionId": p.session, "notification": notification}})
 }
 
 // send writes a line as droid does.

@@ -73,10 +73,6 @@ func newApart(copies map[string][]byte) (*apart, error) {
 	return a, nil
 }
 
-// settingsFiles may have the user's own models, and the one that sessions start with (0.99
-// to 0.225; the last is of old versions).
-var settingsFiles = []string{"settings.json", "settings.local.json", "config.json"}
-
 // copied are the keys of settings that a droid apart gets.
 var copied = []string{"customModels", "custom_models", "model", "modelPolicy", "sessionDefaultSettings"}
 

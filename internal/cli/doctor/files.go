@@ -12,49 +12,60 @@ import (
 	"slices"
 	"strings"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/diagnosis"
-	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/child"
 )
 
 // ownModel is an entry of "customModels". Its key is never told.
 type ownModel struct {
 	Model, DisplayName, Provider string
+	OldName                      string `json:"model_display_name"` // in config.json
 }
 
 // lookAtSettings reads the files that decide which models there are. Those that it may not
 // read are a matter of the check of own files.
 func lookAtSettings(p *inspection, _ context.Context) Check {
-	file := filepath.Join(p.factory, settingsFiles[0])
-	var settings struct {
-		CustomModels []ownModel `json:"customModels"`
-	}
-	if err := layer.ReadConfig(file, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return p.unread(file, err)
-	}
+	var own, old []ownModel
+	var read []string
 	copies := map[string][]byte{}
-	for _, name := range settingsFiles {
+	for _, f := range config.OfUser(filepath.Dir(p.factory), config.Settings, config.LocalSettings, config.OldModels) {
 		var values map[string]any
-		err := layer.ReadConfig(filepath.Join(p.factory, name), &values)
-		if err == nil {
-			copies[name], err = withoutSecrets(values)
+		var models struct {
+			Own []ownModel `json:"customModels"`
+			Old []ownModel `json:"custom_models"`
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return p.unread(filepath.Join(p.factory, name), err)
+		found, err := f.Decode(&models)
+		if found && err == nil {
+			_, err = f.Decode(&values)
 		}
+		if found && err == nil {
+			copies[f.Name], err = withoutSecrets(values)
+		}
+		switch {
+		case err != nil:
+			return p.unread(f.Path, err)
+		case !found:
+			continue
+		case f.Name == config.OldModels:
+			old = models.Old
+		case models.Own != nil: // droid takes the last ones (0.99 to 0.225)
+			own = models.Own
+		}
+		read = append(read, f.Path)
 	}
 	names, facts := []string{}, []any{}
-	for _, m := range settings.CustomModels {
-		name := cmp.Or(m.DisplayName, m.Model)
+	for _, m := range append(own, old...) {
+		name := cmp.Or(m.DisplayName, m.OldName, m.Model)
 		facts = append(facts, map[string]any{"name": name, "provider": m.Provider})
 		names = append(names, fmt.Sprintf("%s (%s)", name, m.Provider))
 	}
-	found := file + " can be read; you have no models of your own."
+	found := list(read) + " can be read; you have no models of your own."
 	switch {
 	case len(names) > 0:
-		found = file + " can be read; your own: " + some(names, "model") + "."
-	case copies[settingsFiles[0]] == nil:
-		found = "There is no " + file + ": droid's defaults hold, and you have no models of your own."
+		found = list(read) + " can be read; your own: " + some(names, "model") + "."
+	case read == nil:
+		found = "There is no " + filepath.Join(p.factory, config.Settings) + ": droid's defaults hold, and you have no models of your own."
 	}
 	return Check{Result: OK, Found: found, Facts: map[string]any{"models": facts}, tells: func(p *inspection) {
 		p.copies, p.models = copies, len(names)
@@ -78,17 +89,15 @@ func plainly(err error) string {
 	return diagnosis.Sentence(err)
 }
 
-// dirs are those that may have a directory .factory: the user's own, and the project's.
-func (p *inspection) dirs() []string {
+// all are the files with these names: the user's own, and the project's.
+func (p *inspection) all(names ...string) []config.File {
 	home := filepath.Dir(p.factory)
-	project := slices.DeleteFunc(layer.ProjectDirs(p.Dir), func(dir string) bool { return dir == home })
-	return append([]string{home}, project...)
+	return append(config.OfUser(home, names...), config.OfProject(p.Dir, home, names...)...)
 }
 
 // told: another check tells of this error of reading a file.
-func (p *inspection) told(file string, err error) bool {
-	own := filepath.Dir(file) == p.factory
-	return own && (errors.Is(err, fs.ErrPermission) || err != nil && file == filepath.Join(p.factory, settingsFiles[0]))
+func (p *inspection) told(f config.File, err error) bool {
+	return f.Dir == filepath.Dir(p.factory) && (errors.Is(err, fs.ErrPermission) || err != nil && f.Name == config.Settings)
 }
 
 // mcpServer is an entry of "mcpServers". What it gets as environment or headers is not
@@ -102,28 +111,27 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := []any{}
 	defer p.leftOut(&check, &words)
-	for _, dir := range p.dirs() {
-		file := filepath.Join(dir, ".factory", "mcp.json")
-		var config struct {
+	for _, f := range p.all(config.MCP) {
+		var values struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
-		err := layer.ReadConfig(file, &config)
-		if errors.Is(err, fs.ErrNotExist) || p.told(file, err) {
+		found, err := f.Decode(&values)
+		if err == nil && !found || p.told(f, err) {
 			continue
 		}
 		if err != nil {
-			faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct it there; droid passes over the file.")
+			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; droid passes over the file.")
 			continue
 		}
-		names := slices.Sorted(maps.Keys(config.MCPServers))
-		words = append(words, fmt.Sprintf("%s in %s: %s", counted(len(names), "server"), file, some(names, "server")))
+		names := slices.Sorted(maps.Keys(values.MCPServers))
+		words = append(words, fmt.Sprintf("%s in %s: %s", counted(len(names), "server"), f.Path, some(names, "server")))
 		for _, name := range names {
-			server := config.MCPServers[name]
-			facts = append(facts, map[string]any{"name": name, "file": file, "disabled": server.Disabled})
-			if server.Command != "" && !server.Disabled && !runs(server.Command, dir) {
+			server := values.MCPServers[name]
+			facts = append(facts, map[string]any{"name": name, "file": f.Path, "disabled": server.Disabled})
+			if server.Command != "" && !server.Disabled && !runs(server.Command, f.Dir) {
 				faults = append(faults, fmt.Sprintf("The command %q of the server %q is not there.", withoutArguments(server.Command), name))
 				if len(todo) < maxNames {
-					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), file))
+					todo = append(todo, fmt.Sprintf("Install %s, or correct it in %s.", withoutArguments(server.Command), f.Path))
 				}
 			}
 		}
@@ -189,31 +197,33 @@ func runs(command, dir string) bool {
 	return err == nil
 }
 
-// hookFiles may have hooks, under "hooks" (0.99 to 0.225; the second not before 0.215).
-var hookFiles = []string{"settings.json", "hooks.json"}
-
 func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := map[string]any{}
 	defer p.leftOut(&check, &words)
-	for _, dir := range p.dirs() {
-		for _, name := range hookFiles {
-			file := filepath.Join(dir, ".factory", name)
-			var config struct {
-				Hooks map[string][]json.RawMessage `json:"hooks"`
+	for _, f := range p.all(config.Settings, config.Hooks, config.NestedHooks) {
+		byEvent, err := f.Hooks()
+		var events []string
+		for _, event := range slices.Sorted(maps.Keys(byEvent)) {
+			var value any
+			_ = json.Unmarshal(byEvent[event], &value) // it was decoded before
+			switch value.(type) {
+			case []any:
+				events = append(events, event)
+			case nil, bool: // hooksDisabled, showHookOutput
+			default:
+				err = fmt.Errorf("%q is no list", event)
 			}
-			err := layer.ReadConfig(file, &config)
-			switch {
-			case errors.Is(err, fs.ErrNotExist), err == nil && len(config.Hooks) == 0, p.told(file, err):
-				continue
-			case err != nil:
-				faults, todo = append(faults, file+" cannot be read: "+plainly(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
-				continue
-			}
-			events := slices.Sorted(maps.Keys(config.Hooks))
-			facts[file] = events
-			words = append(words, "for "+some(events, "event")+" in "+file)
 		}
+		switch {
+		case err == nil && events == nil, p.told(f, err):
+			continue
+		case err != nil:
+			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
+			continue
+		}
+		facts[f.Path] = events
+		words = append(words, "for "+some(events, "event")+" in "+f.Path)
 	}
 	if words == nil && faults == nil {
 		return Check{Result: OK, Found: "You have none.", Facts: facts}

@@ -43,6 +43,16 @@ func TestSettings(t *testing.T) {
 	require.Contains(t, h.look("settings").Found, "no regular file")
 }
 
+// droid takes the models of settings.local.json in place of those of settings.json, and those of config.json beside them
+// (0.99.0, 0.215.0, 0.225.2).
+func TestOwnModels(t *testing.T) {
+	h := newHouse(t, "")
+	h.write(".factory/settings.json", `{"customModels": [{"model": "a"}, {"model": "b"}]}`)
+	h.write(".factory/settings.local.json", `{"customModels": [{"model": "c", "provider": "openai"}]}`)
+	h.write(".factory/config.json", `{"custom_models": [{"model": "d", "model_display_name": "D", "provider": "openai"}]}`)
+	require.Contains(t, h.look("settings").Found, "config.json can be read; your own: c (openai) and D (openai).")
+}
+
 func TestMCP(t *testing.T) {
 	h := newHouse(t, "")
 	require.Equal(t, OK, h.look("mcp").Result)
@@ -68,10 +78,41 @@ func TestHooks(t *testing.T) {
 	h := newHouse(t, "")
 	require.Equal(t, "You have none.", h.look("hooks").Found)
 	file := h.write(".factory/settings.json", `{"hooks": {"PostToolUse": [{"hooks": []}], "Stop": []}}`)
-	h.write("work/.factory/hooks.json", `{"hooks": 3}`)
+	h.write("work/.factory/hooks.json", `{"Stop": 3}`)
 	got := h.look("hooks")
 	require.Equal(t, Warning, got.Result)
 	require.Contains(t, got.Found, "for PostToolUse and Stop in "+file)
+	require.Contains(t, got.Found, `"Stop" is no list`)
+}
+
+// What each file has to look like was seen on droid 0.99.0, 0.215.0 and 0.225.2.
+func TestHooksOfEachFile(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, found string }{
+		"a file of hooks":             {"hooks.json", `{"Stop": []}`, "for Stop in "},
+		"one in a directory":          {"hooks/hooks.json", `{"Stop": []}`, "for Stop in "},
+		"one in the form of settings": {"hooks.json", `{"hooks": {"Stop": []}}`, `"hooks" is no list`},
+		"a switch":                    {"settings.json", `{"hooks": {"hooksDisabled": true}}`, "You have none."},
+		"local settings":              {"settings.local.json", `{"hooks": {"Stop": []}}`, "You have none."},
+	} {
+		h := newHouse(t, "")
+		h.write(".factory/"+c.file, c.text)
+		require.Contains(t, h.look("hooks").Found, c.found, name)
+	}
+}
+
+// The project is that of the directory to which a link leads, and a file in the place of a .factory brings nothing.
+func TestProjectBehindALink(t *testing.T) {
+	h := newHouse(t, "")
+	h.write("repository/.git/HEAD", "ref: x")
+	h.write("repository/sub/.factory", "x")
+	h.write("repository/.factory/mcp.json", `{"mcpServers": {"one": {"url": "http://x"}}}`)
+	if err := os.Symlink(filepath.Join(h.home, "repository", "sub"), filepath.Join(h.home, "link")); err != nil {
+		t.Skip("links cannot be made here")
+	}
+	h.config.Dir = filepath.Join(h.home, "link")
+	got := h.look("mcp")
+	require.Equal(t, OK, got.Result, got.Found)
+	require.Contains(t, got.Found, "1 server in "+filepath.Join(h.home, "repository", ".factory", "mcp.json"))
 }
 
 func TestState(t *testing.T) {

@@ -80,7 +80,7 @@ func playDroid(fake string) int {
 	case fake == "spy":
 		spy()
 	}
-	return fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.Demo(), fakedroid.WithVersion(version),
+	return fakedroid.ExitCode(fakedroid.Run(os.Stdin, os.Stdout, fakedroid.EachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error { return d.Say("", "Done.") }), fakedroid.WithVersion(version),
 		fakedroid.WithAnswer("droid.initialize_session", func(params map[string]any) (any, string) { return openSession(fake, params) })))
 }
 

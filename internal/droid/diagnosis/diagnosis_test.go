@@ -46,7 +46,7 @@ func TestMissing(t *testing.T) {
 	got := find("")
 	require.Equal(t, NotFound, got.Kind)
 	require.Contains(t, got.Cause, "droid not found: ")
-	require.Contains(t, got.Remedy, "`npm install -g droid`; "+Command("install-droid")+" runs that for you.")
+	require.Contains(t, got.Remedy, "`npm install -g droid`. If it is installed, ")
 	require.Contains(t, got.Remedy, "set "+droid.EnvDroid+" to its path and start the agent again")
 	path(t)
 	got = find("")

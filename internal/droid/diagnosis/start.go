@@ -62,26 +62,16 @@ func missing(err *droid.NotFoundError) *Trouble {
 		" to its path and start the agent again: an editor that was started from the desktop may not have the PATH of your terminal."}
 }
 
-// InstallWords say how droid is installed on this system.
+// InstallWords say how droid is installed on this system: by npm if that is there, else by Factory's own installer
+// (docs.factory.ai).
 func InstallWords() string {
-	command, byNPM := InstallCommand()
-	words := "Install Factory's droid with `" + command + "`"
-	if byNPM {
-		return words + "; " + Command("install-droid") + " runs that for you."
-	}
-	return words + "."
-}
-
-// InstallCommand is the command that installs droid on this system: by npm where it is
-// there, else Factory's own installer (docs.factory.ai).
-func InstallCommand() (command string, byNPM bool) {
+	command := "curl -fsSL https://app.factory.ai/cli | sh"
 	if _, err := child.Find("npm"); err == nil {
-		return "npm install -g droid", true
+		command = "npm install -g droid"
+	} else if runtime.GOOS == "windows" {
+		command = "irm https://app.factory.ai/cli/windows | iex"
 	}
-	if runtime.GOOS == "windows" {
-		return "irm https://app.factory.ai/cli/windows | iex", false
-	}
-	return "curl -fsSL https://app.factory.ai/cli | sh", false
+	return "Install Factory's droid with `" + command + "`."
 }
 
 // unfit explains why the system does not run a program that is there, nil if its file does

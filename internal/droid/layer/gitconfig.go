@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/sys/files"
 )
 
@@ -36,9 +37,9 @@ func readGitConfig(path, home string, depth int) (all []gitSetting, file string,
 	if depth > mostIncludes {
 		return nil, path, errors.New("its files include each other too deeply")
 	}
-	data, err := files.Read(path, MaxFile)
+	data, err := files.Read(path, config.MaxFile)
 	if err != nil {
-		if isAbsent(err) {
+		if config.IsAbsent(err) {
 			err = nil
 		}
 		return nil, path, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/sys/files"
 )
 
@@ -83,7 +84,7 @@ func (r *reader) git(cwd, home string) {
 			g.workTree(dir)
 			g.bare(dir)
 		}
-		if isRepository(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
+		if config.IsRepository(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
 			return
 		}
 	}
@@ -98,7 +99,7 @@ func (g *gitReader) workTree(dir string) {
 	case info.IsDir():
 		g.repository(own, dir)
 	default:
-		data, err := files.Read(own, MaxFile)
+		data, err := files.Read(own, config.MaxFile)
 		if err != nil {
 			g.unread(Unread, own, err)
 			return
@@ -140,9 +141,9 @@ func (g *gitReader) repository(repository, dir string) {
 		return
 	}
 	common := repository
-	if data, err := files.Read(repository+"/commondir", MaxFile); err == nil {
+	if data, err := files.Read(repository+"/commondir", config.MaxFile); err == nil {
 		common = below(repository, strings.TrimRight(string(data), "\r\n"))
-	} else if !isAbsent(err) {
+	} else if !config.IsAbsent(err) {
 		g.unread(Unread, repository+"/commondir", err)
 	}
 	var settings []gitSetting
@@ -239,7 +240,7 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 	}
 	for _, index := range indexes {
 		data, err := files.Read(index, mostIndex)
-		if isAbsent(err) {
+		if config.IsAbsent(err) {
 			continue
 		}
 		var links []string

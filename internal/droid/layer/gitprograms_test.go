@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/config"
 )
 
 const lazily = "[remote \"origin\"]\n promisor = true\n"
@@ -45,7 +47,7 @@ func TestGitPrograms(t *testing.T) {
 		"another user's": {map[string]string{".git/config": "[include]\n path = ~root/x\n"}, []string{"unread config: cannot be read: it includes a file whose place only git knows"}},
 		"a loop":         {map[string]string{".git/config": "[include]\n path = config\n"}, []string{"unread config: cannot be read: its files include each other too deeply"}},
 		"broken":         {map[string]string{".git/config": "x\n[core\n"}, []string{"unread config: cannot be read: line 2 is none of git's configuration"}},
-		"too large":      {map[string]string{".git/config": strings.Repeat("#\n", MaxFile)}, []string{"unread config: cannot be read: ROOT/.git/config has more than 4194304 bytes"}},
+		"too large":      {map[string]string{".git/config": strings.Repeat("#\n", config.MaxFile)}, []string{"unread config: cannot be read: ROOT/.git/config has more than 4194304 bytes"}},
 		"a fetch": {map[string]string{".git/config": lazily + " uploadpack = x\n[core]\nsshCommand = y\n[credential]\nhelper = !z\n[credential \"u\"]\nhelper = store\n[protocol \"ext\"]\nallow = always\n"},
 			[]string{"git program remote.origin.uploadpack: x", "git program core.sshcommand: y", "git program credential.helper: !z", "git program credential.u.helper: store", "git program protocol.ext.allow: always"}},
 		"an ordinary partial clone": {map[string]string{".git/config": lazily + " partialclonefilter = blob:none\n url = https://host.test/x\n[credential]\nhelper = store\n"}, nil},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/sys/files"
 )
 
@@ -69,7 +70,7 @@ func (r *reader) entry(sum hash.Hash, path string) error {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err != nil && isAbsent(err): // a link that leads nowhere
+	case err != nil && config.IsAbsent(err): // a link that leads nowhere
 		target, err := os.Readlink(path)
 		fmt.Fprintf(sum, "%q -> %q\n", path, target)
 		return err

@@ -1,3 +1,5 @@
+// Package layer reads what the files of a project bring that is not known to be harmless, and what the user's own files say
+// of that. It starts nothing and changes nothing.
 package layer
 
 import (

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/droid/config"
 )
 
 // write makes files below dir, by their names.
@@ -262,52 +263,14 @@ func TestProjectDirs(t *testing.T) {
 	} {
 		git := filepath.Join(sub, ".git")
 		require.NoError(t, make(git), name)
-		require.Equal(t, []string{deep, sub, root}, ProjectDirs(deep), name)
+		require.Equal(t, []string{deep, sub, root}, config.ProjectDirs(deep), name)
 		require.Len(t, Project(deep, "/home/me").Items, 1, name)
 		require.NoError(t, os.RemoveAll(git))
 	}
 	write(t, sub, map[string]string{".git/HEAD": "ref: x"})
-	require.Equal(t, []string{deep, sub}, ProjectDirs(deep))
+	require.Equal(t, []string{deep, sub}, config.ProjectDirs(deep))
 	alone := t.TempDir()
-	require.Equal(t, []string{alone}, ProjectDirs(alone))
-}
-
-// A worktree shares its repository's directory, and a submodule has its own; a directory
-// that only says so stands for itself.
-func TestCommonGitDir(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	at := func(name ...string) string { return filepath.Join(append([]string{base}, name...)...) }
-	git := func(dir string, args ...string) {
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always"}, args...)...)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	for _, name := range []string{"main", "module"} {
-		git(base, "init", "-q", name)
-		git(at(name), "commit", "-q", "--allow-empty", "-m", "x")
-	}
-	git(at("main"), "worktree", "add", "-q", at("tree"))
-	git(at("main"), "submodule", "add", "-q", at("module"), "sub")
-	git(base, "clone", "-q", "--bare", at("main"), "bare.git")
-	git(at("bare.git"), "worktree", "add", "-q", at("baretree"))
-	for root, want := range map[string]string{
-		"main": at("main", ".git"), "tree": at("main", ".git"), "baretree": at("bare.git"),
-		"main/sub": at("main", ".git", "modules", "sub"), "nothing": at("nothing", ".git"),
-	} {
-		require.Equal(t, want, CommonGitDir(at(filepath.FromSlash(root))), root)
-	}
-	liar := at("liar")
-	write(t, liar, map[string]string{"own/gitdir": "../.git\n", "own/commondir": at("main", ".git") + "\n", "worktrees/own/gitdir": "../../.git\n", "worktrees/own/commondir": at("main", ".git")})
-	line := func(path string) string {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		return string(data)
-	}
-	for _, claim := range []string{line(at("tree", ".git")), "gitdir: own", "gitdir: worktrees/own", "gitdir: " + at("main", ".git"), "gitdir: " + at("main", ".git", "modules", "sub"), "gitdir: " + at("bare.git")} {
-		require.NoError(t, os.WriteFile(filepath.Join(liar, ".git"), []byte(claim), 0o644))
-		require.Equal(t, filepath.Join(liar, ".git"), CommonGitDir(liar), claim)
-	}
+	require.Equal(t, []string{alone}, config.ProjectDirs(alone))
 }
 
 func TestReadUser(t *testing.T) {
@@ -398,7 +361,7 @@ func TestSumsHoldContents(t *testing.T) {
 	for name, texts := range map[string][2]string{
 		".factory/settings.json": {`{"hooks":1,"hooks":2}`, `{"hooks":1,"hooks":3}`},
 		".factory/mcp.json":      {`{"x":1}{`, `{"x":2}{`},
-		".factory/hooks.json":    {strings.Repeat(" ", MaxFile+1) + "a", strings.Repeat(" ", MaxFile+1) + "b"},
+		".factory/hooks.json":    {strings.Repeat(" ", config.MaxFile+1) + "a", strings.Repeat(" ", config.MaxFile+1) + "b"},
 		".factory/odd.bin":       {"a", "b"},
 		".factory/odd/deep/file": {"a", "b"},
 		"bunfig.toml":            {"a", "b"},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"droid-acp/internal/droid/config"
 )
 
 // mostEntries is how many files of one directory are looked at, with all below it where droid
@@ -26,7 +28,7 @@ func (r *reader) programs(root string) {
 		}
 		seen[real] = true
 		entries, err := os.ReadDir(dirs[0])
-		if err != nil && !isAbsent(err) {
+		if err != nil && !config.IsAbsent(err) {
 			r.unread(Program, dirs[0], err)
 		}
 		for _, e := range entries {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/sys/files"
 )
 
@@ -18,7 +18,7 @@ import (
 // project's. A file that cannot be looked at is an Item itself: it may bring anything.
 func Project(cwd, home string) Layer {
 	cwd, home = files.Real(cwd), files.Real(home) // as droid does
-	dirs := ProjectDirs(cwd)
+	dirs := config.ProjectDirs(cwd)
 	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home), Models: map[string]string{}}}
 	r.preload(filepath.Join(cwd, Bunfig))
 	for _, dir := range dirs {
@@ -34,7 +34,7 @@ func Project(cwd, home string) Layer {
 const Bunfig = "bunfig.toml"
 
 func (r *reader) preload(path string) {
-	if _, err := os.Lstat(path); err != nil && isAbsent(err) {
+	if _, err := os.Lstat(path); err != nil && config.IsAbsent(err) {
 		return
 	}
 	r.unclear(Preload, path, "may name programs that an old droid runs as it starts")
@@ -57,7 +57,7 @@ var folders = []string{".factory", ".agents", ".agent"}
 func (r *reader) folder(dir string) {
 	for _, name := range folders {
 		folder := filepath.Join(dir, name)
-		if _, err := os.Lstat(folder); err != nil && isAbsent(err) {
+		if _, err := os.Lstat(folder); err != nil && config.IsAbsent(err) {
 			continue
 		}
 		r.layer.Found = true
@@ -69,20 +69,10 @@ func (r *reader) folder(dir string) {
 	}
 }
 
-// config is a file of settings, and what reads it.
-type config struct {
-	name string
-	read func(r *reader, path string)
-}
-
-// configs are the files in .factory that droid reads as settings (0.99 to 0.225).
-var configs = []config{
-	{"mcp.json", (*reader).servers},
-	{"settings.local.json", (*reader).settings}, // wins over the next
-	{"settings.json", (*reader).settings},
-	{"hooks.json", (*reader).hooksFile},
-	{filepath.Join("hooks", "hooks.json"), (*reader).hooksFile},
-	{"config.json", (*reader).legacyModels},
+// readers read config.Names.
+var readers = map[string]func(r *reader, path string){
+	config.MCP: (*reader).servers, config.LocalSettings: (*reader).settings, config.Settings: (*reader).settings,
+	config.Hooks: (*reader).hooksFile, config.NestedHooks: (*reader).hooksFile, config.OldModels: (*reader).legacyModels,
 }
 
 // harmlessNames are what else stands in .factory and runs nothing: texts, and what a hook or a
@@ -116,13 +106,13 @@ func isHarmless(name string) bool {
 
 // factory reads a directory .factory.
 func (r *reader) factory(folder string) {
-	for _, c := range configs {
-		path := filepath.Join(folder, c.name)
+	for _, name := range config.Names {
+		path := filepath.Join(folder, filepath.FromSlash(name))
 		r.link(path)
-		c.read(r, path)
+		readers[name](r, path)
 	}
 	entries, err := os.ReadDir(folder)
-	if err != nil && !isAbsent(err) {
+	if err != nil && !config.IsAbsent(err) {
 		r.unread(Strange, folder, err)
 	}
 	for n, e := range entries {
@@ -131,7 +121,7 @@ func (r *reader) factory(folder string) {
 		case n == mostEntries:
 			r.unread(Strange, folder, errTooMany)
 			return
-		case slices.ContainsFunc(configs, func(c config) bool { return c.name == e.Name() }):
+		case slices.Contains(config.Names, e.Name()):
 		case isHarmless(e.Name()):
 			r.link(path)
 		case e.Name() == "plugins":
@@ -165,15 +155,11 @@ func (r *reader) link(path string) {
 // there is no such file, or where it could not be looked at: then it is an item. It is of
 // the kind blind, which decides whether droid can be started without what it brings.
 func (r *reader) config(path string, blind Kind) (values map[string]any, ok bool) {
-	values, err := readStrictly(path)
-	switch {
-	case err == nil:
-		return values, true
-	case isAbsent(err):
-		return nil, false
+	values, err := config.File{Path: path}.DecodeStrictly()
+	if err != nil {
+		r.unclear(blind, path, fmt.Sprintf("cannot be read: %v", err))
 	}
-	r.unclear(blind, path, fmt.Sprintf("cannot be read: %v", err))
-	return nil, false
+	return values, values != nil
 }
 
 // unclear adds a file or a directory that may bring anything of its kind; does says why nobody
@@ -191,10 +177,4 @@ func (r *reader) unread(kind Kind, path string, why error) {
 // blind adds a file that may bring anything of its kind; does says why nobody can tell.
 func (r *reader) blind(kind Kind, path, does, whole string) {
 	r.add(Item{Kind: kind, Name: filepath.Base(path), Does: does, File: path, whole: whole})
-}
-
-// isAbsent reports whether an error says that there is no such file. Any other only says
-// that it could not be looked at.
-func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"droid-acp/internal/droid/config"
 )
 
 // textFolders hold what droid offers as commands (0.215, 0.225). It watches its subagents without chokidar.
@@ -15,7 +17,7 @@ var textFolders = []string{"commands", "skills"}
 // written, of the user's or of a project's whose session is in cwd. It reads no text.
 func TextStamp(cwd, home string) uint64 {
 	h, left := fnv.New64a(), mostEntries
-	for _, dir := range append(ProjectDirs(cwd), home) {
+	for _, dir := range append(config.ProjectDirs(cwd), home) {
 		for _, folder := range folders {
 			for _, name := range textFolders {
 				if dir == "" || left <= 0 {

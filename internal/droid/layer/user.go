@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"droid-acp/internal/droid/config"
 )
 
 // User is what a user's own files say of what is left out of a project's.
@@ -27,20 +29,17 @@ type User struct {
 // it is not known what the user wants, could not be looked at.
 func ReadUser(home string) (User, error) {
 	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}}
-	factory := filepath.Join(home, ".factory")
-	var mcp struct {
-		Servers map[string]json.RawMessage `json:"mcpServers"`
-	}
-	if err := ReadConfig(filepath.Join(factory, "mcp.json"), &mcp); err != nil && !isAbsent(err) {
-		return u, fmt.Errorf("%s: %w", filepath.Join(factory, "mcp.json"), err)
-	}
-	maps.Copy(u.Servers, mcp.Servers)
 	all := make(map[string]any)
-	for _, name := range []string{"settings.json", "settings.local.json"} { // the second wins
+	for _, f := range config.OfUser(home, config.MCP, config.Settings, config.LocalSettings) { // the last wins
 		var values map[string]any
-		path := filepath.Join(factory, name)
-		if err := ReadConfig(path, &values); err != nil && !isAbsent(err) {
-			return u, fmt.Errorf("%s: %w", path, err)
+		into := any(&values)
+		if f.Name == config.MCP {
+			into = &struct {
+				Servers *map[string]json.RawMessage `json:"mcpServers"`
+			}{&u.Servers}
+		}
+		if _, err := f.Decode(into); err != nil {
+			return u, fmt.Errorf("%s: %w", f.Path, err)
 		}
 		list, _ := values["commandAllowlist"].([]any)
 		for _, c := range list {
@@ -55,14 +54,14 @@ func ReadUser(home string) (User, error) {
 	}
 	mayBe := func(path string) bool {
 		_, err := os.Stat(path)
-		return !isAbsent(err)
+		return !config.IsAbsent(err)
 	}
-	u.Managed = slices.ContainsFunc(managedSettings(factory), mayBe)
-	u.Others = u.Others || u.Managed || mayBe(filepath.Join(factory, "plugins", "installed_plugins.json"))
+	u.Managed = slices.ContainsFunc(config.OfOrganization(home), mayBe)
+	u.Others = u.Others || u.Managed || mayBe(filepath.Join(home, ".factory", "plugins", "installed_plugins.json"))
 	u.Autonomy = startMode(all)
 	r := reader{layer: Layer{Models: map[string]string{}}}
-	for _, c := range configs {
-		c.read(&r, filepath.Join(factory, c.name))
+	for _, f := range config.OfUser(home, config.Names...) {
+		readers[f.Name](&r, f.Path)
 	}
 	u.Hooks, u.Unread = r.layer.Has(Hook, Unread), r.layer.Has(Unread)
 	for _, hook := range r.layer.Of(Hook) {
@@ -90,17 +89,6 @@ func texts(v any) []string {
 		}
 	}
 	return found
-}
-
-// managedSettings are the files that an organisation's settings may be in, which may also have MCP servers (0.215, 0.225).
-func managedSettings(factory string) []string {
-	return []string{
-		filepath.Join(factory, "cache", "org-managed-settings.json"),
-		filepath.Join(factory, "org-managed-settings.cache.json"),
-		filepath.FromSlash("/etc/factory/settings.json"),
-		filepath.FromSlash("/Library/Application Support/Factory/settings.json"),
-		`C:\Program Files\Factory\settings.json`,
-	}
 }
 
 // startMode completes the values of autonomyKeys as droid understands them: autonomyMode

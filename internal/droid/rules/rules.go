@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/config"
 )
 
 // Kind is what a rule does.
@@ -60,38 +58,34 @@ const grants = "persistentPermissions"
 // the file that $FACTORY_RUNTIME_SETTINGS_PATH names, "" for none. Each file that could not be read is in unread.
 func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 	var failed []error
-	read := func(path string, find func(path string) ([]Rule, error)) {
-		found, err := find(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = append(failed, fmt.Errorf("%s: %w", path, err))
+	read := func(f config.File, owner Owner) {
+		var values map[string]json.RawMessage
+		_, err := f.Decode(&values)
+		var found []Rule
+		if err == nil && f.Name == config.MCP {
+			found, err = granted(f.Path, values[grants])
+		} else if err == nil {
+			found, err = commands(f.Path, owner, values)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", f.Path, err))
 		}
 		rules = append(rules, found...)
 	}
-	of := func(owner Owner) func(string) ([]Rule, error) {
-		return func(path string) ([]Rule, error) { return commands(path, owner) }
+	for _, f := range config.OfUser(home, config.Settings, config.LocalSettings, config.MCP) {
+		read(f, User)
 	}
-	factory := filepath.Join(home, ".factory")
-	read(filepath.Join(factory, "settings.json"), of(User))
-	read(filepath.Join(factory, "settings.local.json"), of(User))
-	read(filepath.Join(factory, "mcp.json"), granted)
-	for _, dir := range layer.ProjectDirs(cwd) {
-		if dir != home {
-			read(filepath.Join(dir, ".factory", "settings.json"), of(Project))
-			read(filepath.Join(dir, ".factory", "settings.local.json"), of(Local))
-		}
+	for _, f := range config.OfProject(cwd, home, config.Settings, config.LocalSettings) {
+		read(f, map[string]Owner{config.Settings: Project, config.LocalSettings: Local}[f.Name])
 	}
 	if runtime != "" {
-		read(runtime, of(Process))
+		read(config.File{Path: runtime}, Process)
 	}
 	return rules, errors.Join(failed...)
 }
 
-// commands are the rules in a file of settings.
-func commands(path string, owner Owner) (found []Rule, err error) {
-	var values map[string]json.RawMessage
-	if err := layer.ReadConfig(path, &values); err != nil {
-		return nil, err
-	}
+// commands are the rules among the values of a file of settings.
+func commands(path string, owner Owner, values map[string]json.RawMessage) (found []Rule, err error) {
 	for _, l := range lists {
 		var entries []any
 		if raw := values[l.key]; raw != nil && json.Unmarshal(raw, &entries) != nil {
@@ -106,17 +100,13 @@ func commands(path string, owner Owner) (found []Rule, err error) {
 	return found, err
 }
 
-// granted are the rules in the user's mcp.json.
-func granted(path string) (found []Rule, err error) {
-	var values map[string]json.RawMessage
-	if err := layer.ReadConfig(path, &values); err != nil || values[grants] == nil {
-		return nil, err
-	}
+// granted are the rules in the user's mcp.json, whose value of grants this is.
+func granted(path string, value json.RawMessage) (found []Rule, err error) {
 	var given struct {
 		Tools   map[string]map[string]json.RawMessage
 		Servers map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(values[grants], &given); err != nil {
+	if value != nil && json.Unmarshal(value, &given) != nil {
 		return nil, fmt.Errorf("%s has a form of which nothing is known", grants)
 	}
 	add := func(text string, keys ...string) {

@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"time"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 )
@@ -63,7 +63,7 @@ func take(locks files.Locks, path string) (release func(), err error) {
 }
 
 func (r Rule) takeBack(path string) error {
-	before, err := files.Read(path, layer.MaxFile)
+	before, err := files.Read(path, config.MaxFile)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r Rule) takeBack(path string) error {
 		return err
 	}
 	return d.Replace(func() error {
-		if now, err := files.Read(path, layer.MaxFile); err != nil || !bytes.Equal(now, before) {
+		if now, err := files.Read(path, config.MaxFile); err != nil || !bytes.Equal(now, before) {
 			return errors.Join(errChanged, err)
 		}
 		return nil
@@ -94,7 +94,7 @@ func (r Rule) takeBack(path string) error {
 // without is the text of a file without the rule, and with all else as it was: comments, order, white space.
 func (r Rule) without(data []byte) ([]byte, error) {
 	for {
-		plain := layer.WithoutComments(data)
+		plain := config.WithoutComments(data)
 		var was any
 		if err := json.Unmarshal(plain, &was); err != nil {
 			return nil, fmt.Errorf("it is no JSON that can be changed: %w", err)
@@ -105,7 +105,7 @@ func (r Rule) without(data []byte) ([]byte, error) {
 		}
 		data = cut(data, plain, begin, end)
 		var is any
-		if err := json.Unmarshal(layer.WithoutComments(data), &is); err != nil || !reflect.DeepEqual(is, r.removed(was)) {
+		if err := json.Unmarshal(config.WithoutComments(data), &is); err != nil || !reflect.DeepEqual(is, r.removed(was)) {
 			return nil, errors.New("the entry cannot be told from the rest of the file; remove it by hand")
 		}
 	}

@@ -129,3 +129,12 @@ func TestTakeBackRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(mine, []byte(strings.Repeat("[", 10)), 0o600))
 	require.ErrorContains(t, TakeBack(files.Locks{}, ruleMCP), "no JSON")
 }
+
+// A file in the place of a project's .factory has no rules.
+func TestReadWithoutADirectory(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, "work/.factory", "x")
+	rules, unread := Read(filepath.Join(home, "work"), home, "")
+	require.NoError(t, unread)
+	require.Empty(t, rules)
+}

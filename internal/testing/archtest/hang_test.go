@@ -12,7 +12,7 @@ import (
 
 // mayHang matches calls for which a disk, another process or a program may never return.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|layer\.ProjectDirs|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
 	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 

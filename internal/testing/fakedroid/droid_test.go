@@ -193,7 +193,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, Demo(), WithVersion(tt.version))
+			c := start(t, planAndWrite(), WithVersion(tt.version))
 			c.init(nil)
 			c.request("update_session_settings", tt.params)
 			for last := ""; last != "RESP" && last != "ERR"; last = c.seen[len(c.seen)-1] {
@@ -235,7 +235,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, Demo(), WithVersion(tt.version))
+			c := start(t, planAndWrite(), WithVersion(tt.version))
 			if tt.version == V099 {
 				c.next() // its MCP servers
 			}
@@ -251,7 +251,7 @@ func TestRefusedLines(t *testing.T) {
 }
 
 func TestTwoResponsesBeforeInit(t *testing.T) {
-	c := start(t, Demo())
+	c := start(t, planAndWrite())
 	id := c.request("add_user_message", Fields{"text": "early"})
 	require.Equal(t, id, *c.next().ID)
 	second := c.next()
@@ -262,7 +262,7 @@ func TestTwoResponsesBeforeInit(t *testing.T) {
 
 func TestProtocolVersionOnEveryLine(t *testing.T) {
 	for _, v := range []Version{Unversioned, V099, V0225} {
-		c := start(t, Demo(), WithVersion(v))
+		c := start(t, planAndWrite(), WithVersion(v))
 		l := c.init(nil)
 		require.Equal(t, string(v), l.Proto)
 		require.NoError(t, c.finish())
@@ -274,7 +274,7 @@ func TestRunEndsWhenTheClientIsGone(t *testing.T) {
 	outR, outW := io.Pipe()
 	require.NoError(t, outR.Close())
 	done := make(chan error, 1)
-	go func() { done <- Run(inR, outW, Demo()) }()
+	go func() { done <- Run(inR, outW, planAndWrite()) }()
 	_, err := io.WriteString(inW, "nonsense\n")
 	require.NoError(t, err)
 	require.ErrorIs(t, <-done, io.ErrClosedPipe)

@@ -11,7 +11,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// demo plays one prompt with Demo and answers every permission with the next
+// planAndWrite runs a command and proposes a plan in spec mode, and then, as in any mode, writes a file.
+func planAndWrite() Script {
+	return EachPrompt(func(d *Droid, _ Prompt) error {
+		tools := []Tool{
+			{Name: "Execute", Input: Fields{}, Confirmation: "exec", Impact: "medium", Progress: []string{"", "ok"}},
+			{Name: "ExitSpecMode", Input: Fields{}, Confirmation: "exit_spec_mode"},
+			{Name: "Create", Input: Fields{}, Confirmation: "create", Impact: "low"},
+		}
+		if d.Mode() != "spec" {
+			tools = tools[2:]
+		}
+		for _, tool := range tools {
+			if err := d.Use("I think. ", "I say. ", tool); err != nil {
+				return err
+			}
+		}
+		return d.Say("", "Done.")
+	})
+}
+
+// demo plays one prompt with planAndWrite and answers every permission with the next
 // of answers.
 func demo(t *testing.T, c *client, answers ...string) {
 	t.Helper()
@@ -29,7 +49,7 @@ func demo(t *testing.T, c *client, answers ...string) {
 	}
 }
 
-func TestDemo(t *testing.T) {
+func TestPlanAndWrite(t *testing.T) {
 	tests := []struct {
 		name    string
 		mode    string
@@ -49,7 +69,7 @@ func TestDemo(t *testing.T) {
 	for _, tt := range tests {
 		for _, v := range []Version{Unversioned, V099, V0225} {
 			t.Run(tt.name+" "+string(v), func(t *testing.T) {
-				c := start(t, Demo(), WithMode(tt.mode), WithVersion(v))
+				c := start(t, planAndWrite(), WithMode(tt.mode), WithVersion(v))
 				c.init(nil)
 				demo(t, c, tt.answers...)
 				results := 0
@@ -79,8 +99,8 @@ func mode(t *testing.T, c *client, v Version) string {
 	return result.Settings["autonomyMode"].(string)
 }
 
-func TestDemoDeltasSumToSnapshots(t *testing.T) {
-	c := start(t, Demo(), WithMode("spec"))
+func TestDeltasSumToSnapshots(t *testing.T) {
+	c := start(t, planAndWrite(), WithMode("spec"))
 	c.init(nil)
 	c.request("add_user_message", Fields{"text": "greet me"})
 	sums := map[string]string{}
@@ -108,7 +128,7 @@ func TestDemoDeltasSumToSnapshots(t *testing.T) {
 }
 
 func TestNewSessionChangesTheID(t *testing.T) {
-	c := start(t, Demo(), WithMode("spec"))
+	c := start(t, planAndWrite(), WithMode("spec"))
 	c.init(nil)
 	c.request("add_user_message", Fields{"text": "greet me"})
 	first := c.until("S:streaming_assistant_message").Params.SessionID

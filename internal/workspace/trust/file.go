@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/files"
 )
@@ -34,11 +34,7 @@ func (k *Keeper) read() (remembered, error) {
 	if k.o.File == "" {
 		return all, errNowhere
 	}
-	err := layer.ReadConfig(k.o.File, &all)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if _, err := (config.File{Path: k.o.File}).Decode(&all); err != nil {
 		return all, fmt.Errorf("%s cannot be read; mend or remove it: %w", k.o.File, err)
 	}
 	if all.Projects == nil {
@@ -76,7 +72,7 @@ func (k *Keeper) Trust(p Project) error {
 // It reports whether there was a yes. After an error there still is, if there was one. What droid's own terminal
 // remembers stays.
 func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
-	key := layer.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
+	key := config.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
 		delete(all.Projects, key)

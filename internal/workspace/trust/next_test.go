@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/layer"
 )
 
@@ -84,13 +85,13 @@ func TestYesToWhatWasShown(t *testing.T) {
 // What cannot be read whole is asked about by nobody and trusted by no yes.
 func TestNoYesToWhatCannotBeRead(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, "")
-	setServers(t, dir, "{"+strings.Repeat(" ", layer.MaxFile)+"}")
+	setServers(t, dir, "{"+strings.Repeat(" ", config.MaxFile)+"}")
 	p := k.Look(dir)
 	require.False(t, p.Unread(), "it has a hash")
 	require.True(t, p.Asks)
 	require.NoError(t, k.Trust(p))
 	require.True(t, k.Look(dir).Trusted)
-	setServers(t, dir, strings.Repeat(" ", layer.MaxFile)+"{}")
+	setServers(t, dir, strings.Repeat(" ", config.MaxFile)+"{}")
 	require.False(t, k.Look(dir).Trusted, "another content of the same size and error")
 	setServers(t, dir, "{"+strings.Repeat(" ", 65<<20)+"}")
 	p = k.Look(dir)

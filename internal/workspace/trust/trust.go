@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/layer"
 	"droid-acp/internal/sys/files"
 )
@@ -67,7 +68,7 @@ func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	if takes != nil {
 		p.Layer = takes(p.Layer)
 	}
-	p.key = layer.CommonGitDir(p.Root)
+	p.key = config.CommonGitDir(p.Root)
 	switch {
 	case len(p.Items) == 0:
 		p.Trusted = true

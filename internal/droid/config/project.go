@@ -1,4 +1,4 @@
-package layer
+package config
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func ProjectDirs(cwd string) []string {
 		own := filepath.Join(dir, ".git")
 		if _, err := os.Lstat(own); err == nil {
 			repository = len(dirs)
-			if isRepository(own) {
+			if IsRepository(own) {
 				return dirs
 			}
 		}
@@ -30,8 +30,8 @@ func ProjectDirs(cwd string) []string {
 	}
 }
 
-// isRepository reports whether a .git is, for anybody who looks, that of a repository.
-func isRepository(own string) bool {
+// IsRepository reports whether a .git is, for anybody who looks, that of a repository.
+func IsRepository(own string) bool {
 	if info, err := os.Stat(own); err == nil && !info.IsDir() {
 		target, ok := gitFile(own)
 		if !ok {

@@ -1,4 +1,4 @@
-package layer
+package config
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -18,19 +17,15 @@ const mostNested = 32
 // takes "__proto__" so (0.99 to 0.225).
 var prototypes = []string{"__proto__", "constructor", "prototype"}
 
-// readStrictly decodes a file of a project that is one JSON object, with comments, and
+// DecodeStrictly decodes a file that is one JSON object, with comments, and
 // refuses what droid may read otherwise than this program does: a key twice, a name of
-// prototypes, anything that is no plain JSON. A missing file is fs.ErrNotExist; what is wrong
-// with the text is a *ConfigError.
-func readStrictly(path string) (map[string]any, error) {
-	data, err := files.Read(path, MaxFile)
-	if err != nil {
+// prototypes, anything that is no plain JSON. The object is nil if there is no file; what is wrong
+// with the text is an *Error.
+func (f File) DecodeStrictly() (map[string]any, error) {
+	data, err := f.read()
+	if data == nil {
 		return nil, err
 	}
-	return parseStrictly(data)
-}
-
-func parseStrictly(data []byte) (map[string]any, error) {
 	plain := WithoutComments(data)
 	for _, end := range []string{"\u2028", "\u2029"} {
 		if bytes.Count(data, []byte(end)) != bytes.Count(plain, []byte(end)) {
@@ -41,7 +36,7 @@ func parseStrictly(data []byte) (map[string]any, error) {
 		return nil, at(data, 0, "it is not UTF-8")
 	}
 	if err := json.Unmarshal(plain, new(any)); err != nil {
-		return nil, configError(plain, err)
+		return nil, located(plain, err)
 	}
 	s := strictReader{json.NewDecoder(bytes.NewReader(plain)), plain}
 	value, err := s.value(0)
@@ -64,9 +59,9 @@ type strictReader struct {
 
 func (s strictReader) fault(what string) error { return at(s.data, int(s.InputOffset())-1, what) }
 
-func at(data []byte, offset int, what string) *ConfigError {
+func at(data []byte, offset int, what string) *Error {
 	line, column := Position(data, offset)
-	return &ConfigError{line, column, what}
+	return &Error{line, column, what}
 }
 
 // value reads one value that stands in so many others.
