@@ -231,9 +231,9 @@ func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
 	c.forward(c.look, line, h, nil)
 }
 
-// opener is the agent in which the client opens sessions: one for clients that are alike.
-func (c *Client) opener() *agent {
-	if c.agent != nil && !c.agent.ending && c.agent.program == c.program {
+// opener is the agent in which the client opens sessions, but for one: one for clients that are alike.
+func (c *Client) opener(but *agent) *agent {
+	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
 	if before := c.agent; before != nil {
@@ -241,7 +241,7 @@ func (c *Client) opener() *agent {
 		before.rest()
 	}
 	for a := range c.server.agents {
-		if !a.looks && !a.ending && a.isLike(c.kind) {
+		if a != but && !a.looks && !a.ending && a.isLike(c.kind) {
 			c.agent = a
 			a.clients = append(a.clients, c)
 			return a
@@ -288,8 +288,10 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has it does not copy a session that works
+		c.forward(c.opener(open.agent), line, h, nil)
 	case needsAgent:
-		c.forward(c.opener(), line, h, nil)
+		c.forward(c.opener(nil), line, h, nil)
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by more ids
 		c.forward(c.agent, line, h, nil)
 	case open == nil:

@@ -219,6 +219,12 @@ func (o *session) beginAnew() {
 	}
 }
 
+// worksForOthers reports whether the session works, and the client has neither asked for that nor has it alone.
+func (o *session) worksForOthers(c *Client) bool {
+	w := o.watcher(c)
+	return o.working && (w == nil || w.prompts == 0 && len(o.watchers) > 1)
+}
+
 func (o *session) watcher(c *Client) *watcher {
 	if i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c }); i >= 0 {
 		return o.watchers[i]
