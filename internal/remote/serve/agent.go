@@ -330,8 +330,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
-			fields["configOptions"] = withoutSwitches(fields["configOptions"])
-			c.client.put(jsonrpc.EncodeResult(c.id, fields))
+			c.client.put(jsonrpc.EncodeResult(c.id, withoutSwitches(c.session, c.client, fields)))
 			return
 		}
 	}

@@ -78,13 +78,12 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	w.joins++
 	w.joining, w.held, w.bytes, w.missing = true, nil, 0, false
 	nth := w.joins
-	lost := w.lost && done == nil
+	loads := done != nil
+	lost := w.lost && !loads
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown, passed := func(line []byte) []byte { return w.client.asShown(o.fit(w.client, line)) }, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
-	if done != nil { // it loads
-		shown, passed = func(line []byte) []byte { return o.fit(w.client, line) }, func([]byte) bool { return true }
-	}
+	shown := func(line []byte) []byte { return o.shown(w.client, line, loads) }
+	passed := func(line []byte) bool { return loads || !w.client.caps.DropsOutside || inTurns(line) }
 	say := func(text string) {
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
