@@ -154,7 +154,6 @@ func TestThreadKeepsItsID(t *testing.T) {
 // thread with its summary, until somebody goes on with the old one; a fork of either
 // is not. Before 0.215 the summary tells no host, by which it is told from a fork, and stands for itself.
 func TestCompactedElsewhere(t *testing.T) {
-	notKept(t, "a window that joins a session knows it by the id that it joined, and by no other of its thread")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.does(t, stream.CompactsWithoutLogin) {
 			t.Skip("it needs a login to compact")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -15,7 +16,9 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/remote/serve"
+	"droid-acp/internal/sys/files"
 )
 
 // errLooks refuses to start droid in an agent that opens no session.
@@ -40,6 +43,26 @@ func look(h serve.Hello, in io.Reader, out io.Writer) error {
 		Version:      version(),
 		Log:          zap.NewNop(),
 	}).Serve(context.Background(), in, out)
+}
+
+const (
+	// threadTime bounds the wait for a disk; the files of a large store on a slow drive of the network take seconds.
+	threadTime = 30 * time.Second
+	// maxThreadReads bounds the reads that are under way at once.
+	maxThreadReads = 64
+)
+
+// threads makes serve.Options.Thread.
+func threads() func(h serve.Hello, id string) ([]string, error) {
+	reads := files.NewCalls(maxThreadReads, threadTime)
+	return func(h serve.Hello, id string) ([]string, error) {
+		_, getenv, err := settingsOf(h)
+		if err != nil {
+			return nil, err
+		}
+		stored := sessionStore(getenv, zap.NewNop())
+		return store.NewThreads(func() *store.Store { return stored }, reads, zap.NewNop()).IDs(context.Background(), id)
+	}
 }
 
 // settingsOf are the settings of an agent that is started by h, and its environment.

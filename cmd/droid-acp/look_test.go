@@ -1,10 +1,14 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
+	"droid-acp/internal/droid/store"
 	"droid-acp/internal/remote/serve"
 )
 
@@ -30,5 +34,18 @@ func TestCompareAgents(t *testing.T) {
 		stricter, settings := compare(serve.Hello{Args: c.has, Env: append([]string{}, c.hasEnv...)}, serve.Hello{Args: c.joins, Env: append([]string{}, c.env...)})
 		require.Equal(t, c.stricter, stricter, name)
 		require.Equal(t, c.settings, settings, name)
+	}
+}
+
+// The thread of a session is that of the store which the window's agent would have.
+func TestThreadOfASession(t *testing.T) {
+	homes := []string{t.TempDir(), t.TempDir()}
+	link := store.Link{From: "a", To: "b", Kind: store.LinkRewind, Time: time.Now()}
+	require.NoError(t, store.New(filepath.Join(homes[0], ".factory", "sessions"), zap.NewNop()).Link(link))
+	thread := threads()
+	for i, want := range [][]string{{"a", "b"}, {"b"}} {
+		ids, err := thread(serve.Hello{Env: []string{store.EnvHome + "=" + homes[i]}}, "b")
+		require.NoError(t, err)
+		require.Equal(t, want, ids)
 	}
 }

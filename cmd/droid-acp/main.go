@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -114,7 +113,7 @@ func (c *call) serve(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
 		sayByHand(c.stderr)
 	}
-	limitMemory()
+	limit := limitMemory()
 	go diagnosis.Program() // errors name it, and the PATH may not answer at once
 	dir, err := os.Getwd()
 	if err != nil {
@@ -128,7 +127,11 @@ func (c *call) serve(log *zap.Logger) int {
 					return nil, err
 				}
 				command.Path = path
-				return droid.Start(command, log)
+				client, err := droid.Start(command, log)
+				if err == nil {
+					limit.raise(client.Exited())
+				}
+				return client, err
 			},
 			Store:    sessionStore(os.Getenv, log),
 			Defaults: c.defaults(),
@@ -187,17 +190,4 @@ func (c *call) failed(err error) int {
 	}
 	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)
 	return exitFailed
-}
-
-// memoryLimit is the size of the process, in bytes, above which Go collects garbage
-// as soon as it can. Below it the process may grow to twice of what it holds, which a
-// message of hundreds of megabytes must not do. It does not bound what the process
-// can hold.
-const memoryLimit = 64 << 20
-
-// limitMemory sets the limit, unless the user has set one.
-func limitMemory() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 }

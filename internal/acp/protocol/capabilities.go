@@ -56,29 +56,6 @@ func (c ClientCapabilities) HearsInPrompts() bool {
 	return (c.DropsOutside || c.PromptsAlone) && !c.shared
 }
 
-// Beyond are, in words, what a client declares and another one does not.
-func (c ClientCapabilities) Beyond(other ClientCapabilities) (words []string) {
-	for _, can := range []struct {
-		this, other bool
-		words       string
-	}{
-		{c.Files && c.SafeFiles, other.Files && other.SafeFiles, "files in the editor"},
-		{c.Forms, other.Forms, "forms"},
-		{c.URLs, other.URLs, "links to open"},
-		{c.TerminalOutput, other.TerminalOutput, "terminals with output"},
-		{c.Plans, other.Plans, "plans beside the conversation"},
-		{c.AsyncTasks, other.AsyncTasks, "background tasks"},
-		{c.Compaction, other.Compaction, "marks of a compaction"},
-		{c.Notices, other.Notices, "notices"},
-		{c.BooleanOptions, other.BooleanOptions, "switches among the options"},
-	} {
-		if can.this && !can.other {
-			words = append(words, can.words)
-		}
-	}
-	return words
-}
-
 // ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what
 // ACP has it show.
 func ReadDeclared(raw json.RawMessage) ClientCapabilities {

@@ -127,6 +127,7 @@ type call struct {
 	deletes string   // the session, where it deletes one
 	prompt  []byte   // the params of a steering message
 	note    string   // for the client alone, where it joins a session
+	before  string   // the id by which the client knew the session that it loads
 	done    func(result []byte, err error)
 }
 
@@ -329,8 +330,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 func (a *agent) answer(c *call, line []byte, h jsonrpc.Head, result []byte) {
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
-			fields["configOptions"] = withoutSwitches(fields["configOptions"])
-			c.client.put(jsonrpc.EncodeResult(c.id, fields))
+			c.client.put(jsonrpc.EncodeResult(c.id, withoutSwitches(c.session, c.client, fields)))
 			return
 		}
 	}
@@ -441,7 +441,8 @@ func (a *agent) opened(c *call, result []byte) {
 		return
 	case result == nil:
 		open.loader, open.partial = nil, true // the journal began anew
-		if open.changing {                    // else the session is as it was
+		c.client.know(open, c.before)
+		if open.changing { // else the session is as it was
 			open.end()
 		} else {
 			open.changed()

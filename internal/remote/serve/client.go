@@ -29,6 +29,8 @@ type Client struct {
 	agent    *agent            // in which it opens sessions; nil before the first
 	look     *agent            // which answers what is about no open session; nil before
 	outputs  map[string]string // ends of what commands wrote, see withoutTerminal
+	threads  map[string]string // ids of open sessions, by others of their threads
+	aliases  map[string]string // the ids by which it has opened sessions, by theirs, where they differ
 	kept     int               // bytes of its messages that wait here
 	sentTo   *agent            // to which its last message went; nil for none
 	gone     bool
@@ -51,6 +53,10 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	c.program = program
 	if refusal != nil {
 		c.refuse(nil, refusal)
+		return nil
+	}
+	if err := c.lookUp(textAt(paramsOf(message, h), "sessionId")); err != nil {
+		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
 	c.sentTo = nil
@@ -158,7 +164,7 @@ func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "anothe
 // send sends the client a message without a line's end, which nobody changes any more.
 func (c *Client) send(message []byte) {
 	if !c.gone && message != nil {
-		c.out.Send(message)
+		c.out.Send(c.aliased(message))
 	}
 }
 
@@ -225,9 +231,9 @@ func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
 	c.forward(c.look, line, h, nil)
 }
 
-// opener is the agent in which the client opens sessions: one for clients that are alike.
-func (c *Client) opener() *agent {
-	if c.agent != nil && !c.agent.ending && c.agent.program == c.program {
+// opener is the agent in which the client opens sessions, but for one: one for clients that are alike.
+func (c *Client) opener(but *agent) *agent {
+	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
 	if before := c.agent; before != nil {
@@ -235,7 +241,7 @@ func (c *Client) opener() *agent {
 		before.rest()
 	}
 	for a := range c.server.agents {
-		if !a.looks && !a.ending && a.isLike(c.kind) {
+		if a != but && !a.looks && !a.ending && a.isLike(c.kind) {
 			c.agent = a
 			a.clients = append(a.clients, c)
 			return a
@@ -273,7 +279,7 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 // opened is answered as by an agent in which it is not open.
 func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
-	open := c.server.sessions[id]
+	open := c.find(id)
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
@@ -282,9 +288,11 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
+	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has it does not copy a session that works
+		c.forward(c.opener(open.agent), line, h, nil)
 	case needsAgent:
-		c.forward(c.opener(), line, h, nil)
-	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it knows its sessions by more ids
+		c.forward(c.opener(nil), line, h, nil)
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by more ids
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardToLook(line, h)
@@ -357,18 +365,23 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
 	case c.hello.WatchOnly, c.hello.Joins:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", "")
+		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.cannot(wants, moves, lacks))
 	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || wants.sameServers(open.wants))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.join(c, bytes.Clone(h.ID), h.Method == "session/load", differs+note)
+		open.join(c, line, h, differs+note)
 	}
 }
 
 // forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
 func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *call {
+	named := textAt(paramsOf(line, h), "sessionId")
+	if open != nil && named != open.id {
+		line = withSession(line, h, open.id)
+		h, _ = jsonrpc.ReadHead(line)
+	}
 	c.sentTo = a
 	if h.ID == nil {
 		a.put(append(bytes.Clone(line), '\n'))
@@ -387,13 +400,14 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	case "session/load", "session/resume":
 		asked.wants = wantsOf(params)
 		if open == nil {
-			asked.session = c.server.newSession(textAt(params, "sessionId"), a, asked.wants)
+			asked.session = c.server.newSession(named, a, asked.wants)
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
 			open.beginAnew()
 		}
 		asked.session.loader = c
+		asked.before = c.know(asked.session, named)
 	case "session/delete":
 		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":

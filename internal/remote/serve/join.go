@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -9,12 +10,14 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// join shows a client a session that others have, or that runs: where again with all that was said, else
-// with the turn that runs, and then as it goes on. id is that of the client's request; note is for it alone, "" for none.
-func (o *session) join(c *Client, id []byte, again bool, note string) {
+// join shows a client a session that others have, or that runs: where its request is a load with all that was said, else
+// with the turn that runs, and then as it goes on. note is for it alone, "" for none.
+func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
+	id := bytes.Clone(h.ID)
+	c.know(o, textAt(paramsOf(request, h), "sessionId"))
 	joined := o.watcher(c) != nil
 	w := o.attach(c)
-	if again {
+	if h.Method == "session/load" {
 		o.retell(w, 0, func() { o.joined(w, id, note) })
 		return
 	}
@@ -75,23 +78,27 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	w.joins++
 	w.joining, w.held, w.bytes, w.missing = true, nil, 0, false
 	nth := w.joins
-	lost := w.lost && done == nil
+	loads := done != nil
+	lost := w.lost && !loads
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown, passed := func(line []byte) []byte { return w.client.asShown(o.fit(w.client, line)) }, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
-	if done != nil { // it loads
-		shown, passed = func(line []byte) []byte { return o.fit(w.client, line) }, func([]byte) bool { return true }
+	shown := func(line []byte) []byte { return o.shown(w.client, line, loads) }
+	passed := func(line []byte) bool { return loads || !w.client.caps.DropsOutside || inTurns(line) }
+	say := func(text string) {
+		o.server.mu.Lock()
+		defer o.server.mu.Unlock()
+		o.sayTo(w.client, text)
 	}
 	o.server.work.Go(func() {
 		if partial {
-			o.sayAtOnce(w.client, "What was said before this session was opened here is not shown. Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
+			say("What was said before this session was opened here is not shown. Load it again when it rests: " + o.server.Agent.Keeper() + " has all of it.")
 		}
 		if lost {
-			o.sayAtOnce(w.client, "What was said here since your last prompt is not all shown: this session was loaded anew. "+
-				"Load it again when it rests: "+o.server.Agent.Keeper()+" has all of it.")
+			say("What was said here since your last prompt is not all shown: this session was loaded anew. " +
+				"Load it again when it rests: " + o.server.Agent.Keeper() + " has all of it.")
 		}
 		err := journal.file.read(from, end, func(lost int64) {
-			o.sayAtOnce(w.client, fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))
+			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))
 		}, func(line []byte) {
 			for full := w.client.out.Full(); full != nil; full = w.client.out.Full() {
 				<-full
@@ -103,7 +110,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			}
 		})
 		if err != nil {
-			o.sayAtOnce(w.client, fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: %s has all of it.", err, o.server.Agent.Keeper()))
+			say(fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: %s has all of it.", err, o.server.Agent.Keeper()))
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
@@ -153,14 +160,8 @@ func (o *session) offer() {
 
 // sayTo shows words of the server's own, if there are any, to one client alone.
 func (o *session) sayTo(c *Client, text string) {
-	if !c.gone && text != "" {
-		o.sayAtOnce(c, text)
-	}
-}
-
-// sayAtOnce is sayTo for a caller that does not have the lock.
-func (o *session) sayAtOnce(c *Client, text string) {
-	if line, err := o.encode(ownWords(text)); err == nil {
-		c.out.Send(line[:len(line)-1])
+	if text != "" {
+		line, err := o.encode(ownWords(text))
+		c.put(line, err)
 	}
 }

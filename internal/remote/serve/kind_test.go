@@ -176,6 +176,43 @@ func TestWhoJoinsAnotherAgent(t *testing.T) {
 	}
 }
 
+// What a window does not get is said behind the response to its resume, which opens the session for it: in the agent, and where it joins
+// another window or a turn. Behind that response comes the turn.
+func TestNoteBehindResume(t *testing.T) {
+	first, other := Hello{Program: "/p", Env: []string{"A=1"}}, Hello{Program: "/p", Env: []string{"A=2"}}
+	const opened = `r= {"modes":{"currentModeId":"off","availableModes":[]}}`
+	for name, c := range map[string]struct {
+		leaves, works bool // the window that has it
+		want          []string
+	}{
+		"resumed by the agent": {true, false, []string{"r= {}", use("`$A`")}},
+		"beside a window":      {false, false, []string{opened, use("`$A`")}},
+		"in a turn":            {true, true, []string{opened, use("`$A`"), "user: go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				one := h.greeted("{}", first)
+				one.begins()
+				a := h.agents()[0]
+				a.answer(a.next(), `{"sessionId":"s1","modes":{"currentModeId":"off","availableModes":[]}}`)
+				prompt := one.prompts(a, "s1", "go")
+				if !c.works {
+					a.answer(prompt, `{"stopReason":"end_turn"}`)
+				}
+				if c.leaves {
+					one.Gone()
+				}
+				two := h.greeted("{}", other)
+				two.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
+				if c.leaves && !c.works {
+					a.answer(a.next(), `{}`)
+				}
+				require.Equal(t, c.want, two.take())
+			})
+		})
+	}
+}
+
 func use(what string) string {
 	return "agent: \n\nThe agent of this session was started otherwise, and does not use of this window: " + what + ". To change that, close the session in each window, then open it here.\n\n"
 }

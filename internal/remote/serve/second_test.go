@@ -62,6 +62,49 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	})
 }
 
+// A session that works is copied for another window from what is stored of it, by an agent that does not have it, also if the window has joined
+// it. One whose own prompt runs, or that nobody else has open, asks the agent that has it.
+func TestForkOfASessionThatWorks(t *testing.T) {
+	fork := func(c *fakeClient) {
+		c.say(`{"jsonrpc":"2.0","id":"f","method":"session/fork","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
+	}
+	for name, joined := range map[string]bool{"from elsewhere": false, "from a window that joined": true} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				one, a := h.client("Zed", everything)
+				one.opens(a, "s1")
+				two, own := h.client("Zed", everything)
+				two.opens(a, "s2") // in the agent that has both
+				if joined {
+					two.load("s1")
+					two.take()
+				}
+				fork(two)
+				require.Equal(t, "session/fork", a.next().Method, "it rests")
+				prompt := one.prompts(a, "s1", "go")
+				fork(two)
+				a.hearsNothing()
+				forking := own.next()
+				require.Equal(t, "session/fork", forking.Method)
+				own.answer(forking, `{"sessionId":"s3"}`)
+				require.Contains(t, two.take(), `f= {"sessionId":"s3"}`)
+				two.prompts(own, "s3", "on")
+				two.prompts(a, "s2", "on")
+				fork(one)
+				require.Equal(t, "session/fork", a.next().Method, "it is behind its own prompt")
+				a.answer(prompt, `{"stopReason":"end_turn"}`)
+			})
+		})
+	}
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		a.works("s1", true)
+		fork(one)
+		require.Equal(t, "session/fork", a.next().Method)
+	})
+}
+
 // A session is deleted when nobody else has it, and nothing runs in it.
 func TestDeleteSession(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {

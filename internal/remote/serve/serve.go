@@ -122,6 +122,10 @@ type Options struct {
 	// none, and in which settings, variables of these included, as a user names them. nil says nothing.
 	Compare func(has, joiner Hello) (stricter string, settings []string)
 
+	// Thread are the ids by which an agent that h starts knows the conversation of a session, the newest last. It may wait for a disk. nil is for
+	// an agent that knows each by one.
+	Thread func(h Hello, id string) ([]string, error)
+
 	journalSize int64 // 0 is journalSize
 	leftSize    int64 // 0 is leftSize
 	maxLine     int   // 0 is relay.MaxLine

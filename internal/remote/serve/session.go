@@ -219,6 +219,12 @@ func (o *session) beginAnew() {
 	}
 }
 
+// worksForOthers reports whether the session works, and the client has neither asked for that nor has it alone.
+func (o *session) worksForOthers(c *Client) bool {
+	w := o.watcher(c)
+	return o.working && (w == nil || w.prompts == 0 && len(o.watchers) > 1)
+}
+
 func (o *session) watcher(c *Client) *watcher {
 	if i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c }); i >= 0 {
 		return o.watchers[i]
@@ -253,7 +259,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 	message := line[: len(line)-1 : len(line)-1]
 	if o.loader != nil {
 		if o.loader != not {
-			o.loader.send(o.fit(o.loader, message))
+			o.loader.send(o.shown(o.loader, message, true))
 		}
 		return
 	}
@@ -265,7 +271,7 @@ func (o *session) tellBut(not *Client, line []byte) {
 		case !w.hears() && inTurns(message):
 			w.misses(from)
 		default:
-			w.client.send(w.client.asShown(o.fit(w.client, message)))
+			w.client.send(o.shown(w.client, message, false))
 		}
 	}
 }
@@ -347,8 +353,8 @@ func (o *session) opened(c *Client) json.RawMessage {
 	if o.options != nil {
 		result["configOptions"] = o.options
 	}
-	if options := result["configOptions"]; options != nil && !c.caps.BooleanOptions {
-		result["configOptions"] = withoutSwitches(options)
+	if !c.caps.BooleanOptions {
+		withoutSwitches(o, c, result)
 	}
 	line, _ := json.Marshal(result)
 	return line
