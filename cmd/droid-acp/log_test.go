@@ -76,7 +76,7 @@ func TestLogAtItsDefaultLevel(t *testing.T) {
 		require.Equal(t, session, turn["session"])
 		require.IsType(t, 0., turn["seconds"])
 		if i < 3 {
-			require.Equal(t, "end_turn", turn["stopReason"])
+			require.Equal(t, "end_turn", turn["stopReason"], text)
 		}
 	}
 	require.Equal(t, []any{"error", -32603.}, []any{turns[3]["kind"], turns[3]["code"]})

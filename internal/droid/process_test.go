@@ -252,6 +252,7 @@ func TestDeathWithUnreadEvents(t *testing.T) {
 }
 
 func TestCloseEscalates(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"stubborn", "flood", "close-stdout", "close-stdin"} {
 		t.Run(mode, func(t *testing.T) {
 			c := startFake(t, shortBounds, mode)
@@ -265,6 +266,7 @@ func TestCloseEscalates(t *testing.T) {
 // Close interrupts a running turn first and survives a droid that reads
 // nothing (quirk 25).
 func TestCloseWedged(t *testing.T) {
+	t.Parallel()
 	life := newLifeline(t)
 	c := startFake(t, shortBounds, "deaf", life.env())
 	_, awaitDeath := life.accept()
@@ -378,6 +380,7 @@ func TestStdoutHolder(t *testing.T) {
 }
 
 func TestToolsDieWithKilledDroid(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake starts no tool there")
 	}
@@ -405,6 +408,7 @@ func TestParentDeath(t *testing.T) {
 }
 
 func diesWithItsParent(t *testing.T, as string) {
+	t.Parallel()
 	life := newLifeline(t)
 	cmd := fakeCommand(as, life.env())
 	parent := exec.Command(cmd.Path)

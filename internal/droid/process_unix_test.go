@@ -106,6 +106,7 @@ func TestHasChildren(t *testing.T) {
 // What droid started in its own process group ends with it, however it ends: asked to end
 // unless there is haste.
 func TestDroidsGroupEndsWithIt(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		end   func(*Client)
 		asked bool

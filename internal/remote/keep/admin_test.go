@@ -9,6 +9,7 @@ import (
 )
 
 func TestAdmin(t *testing.T) {
+	t.Parallel()
 	path := socketPath(t)
 	client := NewClient(path, typed)
 	_, err := client.Status(t.Context())
@@ -35,6 +36,7 @@ func TestAdmin(t *testing.T) {
 
 // A server that starts while another one ends is none that "stop" waits for.
 func TestStopWhileAnotherStarts(t *testing.T) {
+	t.Parallel()
 	path := socketPath(t)
 	p := newPlain(listenAt(t, path))
 	ended := make(chan struct{})

@@ -123,6 +123,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 
 // A server that does not start is told with the end of its log, and what to do.
 func TestServerThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	path := socketPath(t)
 	s, _ := starter(t, "broken", path)
 	_, err := Connect(t.Context(), path, s)
@@ -158,6 +159,7 @@ func TestLogBeginsAnew(t *testing.T) {
 
 // A server that takes connections and does not answer (SIGSTOP) is named, with what ends it.
 func TestHungServer(t *testing.T) {
+	t.Parallel()
 	path := socketPath(t)
 	s, started := starter(t, "server", path)
 	conn, err := Connect(t.Context(), path, s)
@@ -201,6 +203,7 @@ func TestHungServer(t *testing.T) {
 
 // One that answers ends politely.
 func TestForcePolite(t *testing.T) {
+	t.Parallel()
 	path := socketPath(t)
 	p := newPlain(listenAt(t, path))
 	ended := make(chan struct{})

@@ -54,6 +54,7 @@ func copies(t *testing.T, file, to string) (told string, copied int, err error) 
 }
 
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("it needs programs that other systems do not have")
 	}
@@ -94,6 +95,7 @@ func TestCopy(t *testing.T) {
 // TestCopyPastAGreeting: what a shell at the far side prints before each program, and behind it, is no part of
 // what the program says.
 func TestCopyPastAGreeting(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("it needs programs that other systems do not have")
 	}

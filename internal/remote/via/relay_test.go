@@ -322,6 +322,7 @@ func TestLongLines(t *testing.T) {
 
 // A line that is too long ends the relay, whoever said it, and what waits is told the limit.
 func TestTooLongLines(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"the editor", "the far side"} {
 		r := connected(t, "/l=/r", func(r *Relay) { r.max = 200 })
 		r.toFar(`{"id":1,"method":"m"}`)
@@ -398,6 +399,7 @@ func TestEnds(t *testing.T) {
 // A far side that has said that it is there, and then says nothing more, is behind a dead link: who waits is told. One that
 // never said so, as an agent without --keep, may be silent.
 func TestFarSideFallsSilent(t *testing.T) {
+	t.Parallel()
 	const initialize, alive = `{"id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
 	const agent = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"%s","version":"1.2.3"}}}`
 	r := connected(t, "", func(r *Relay) { r.silent = 300 * time.Millisecond })

@@ -67,6 +67,7 @@ func (h held) allGone(t *testing.T) {
 }
 
 func TestWhatIsLeftEnds(t *testing.T) {
+	t.Parallel()
 	for _, tree := range []bool{false, true} {
 		h := startHeld(t, Command{Tree: tree}, "trap '' TERM HUP; sleep 1000 & echo begun; echo last words >&2; exit 3")
 		require.Equal(t, "begun", h.line(t))
@@ -189,6 +190,7 @@ func ownAndWait() {
 
 // All of the group ends when its owner is killed and can do nothing about it, and what is the program's alone is removed.
 func TestGroupEndsWithItsOwner(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "-a b")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "c"), 0o700))
 	owner := exec.Command(os.Args[0])

@@ -11,8 +11,11 @@ import (
 // guard of the group ends it.
 func endWithThread(*syscall.SysProcAttr, syscall.Signal) {}
 
-// zombie is SZOMB of sys/proc.h.
-const zombie = 5
+// stopped and zombie are SSTOP and SZOMB of sys/proc.h.
+const (
+	stopped = 4
+	zombie  = 5
+)
 
 // processes lists all processes.
 func processes() (all []relative, err error) {
@@ -39,6 +42,7 @@ func relativeOf(p *unix.KinfoProc) relative {
 		parent:  int(p.Eproc.Ppid),
 		group:   int(p.Eproc.Pgid),
 		dead:    p.Proc.P_stat == zombie,
+		stopped: p.Proc.P_stat == stopped,
 	}
 }
 

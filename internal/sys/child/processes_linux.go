@@ -48,7 +48,8 @@ func readStat(pid int) (relative, error) {
 	group, err2 := strconv.Atoi(string(fields[2]))                 // field 5
 	started, err3 := strconv.ParseUint(string(fields[19]), 10, 64) // field 22: clock ticks after boot
 	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'             // field 3
-	return relative{pid, started, parent, group, dead}, errors.Join(err1, err2, err3)
+	stopped := fields[0][0] == 'T' || fields[0][0] == 't'
+	return relative{pid, started, parent, group, dead, stopped}, errors.Join(err1, err2, err3)
 }
 
 // startedAt is when the process was started, as near as the clock was right then and is now.

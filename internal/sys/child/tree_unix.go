@@ -4,6 +4,7 @@ package child
 
 import (
 	"maps"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type relative struct {
 	parent  int
 	group   int  // its process group
 	dead    bool // it has ended, and nobody has asked how
+	stopped bool // by SIGSTOP or the like
 }
 
 // tree are the descendants of a process, by their pids. droid, for one, runs each tool in a
@@ -36,6 +38,9 @@ func (t tree) grow(pid int) (more bool, err error) {
 		children[r.parent] = append(children[r.parent], r)
 	}
 	maps.DeleteFunc(t, func(pid int, r relative) bool { return now[pid].started != r.started })
+	for known := range t {
+		t[known] = now[known]
+	}
 	next := children[pid]
 	if pid == 0 {
 		next = nil
@@ -57,21 +62,45 @@ func (t tree) grow(pid int) (more bool, err error) {
 // maxRounds bounds how often kill looks for more: what forks without end may outrun it.
 const maxRounds = 50
 
-// kill ends all below a process, 0 for none, that was stopped before, and below those that
-// are noted. They are stopped, so that they start nothing more, until no other is found.
+// stopPause is the time between two looks whether those that got SIGSTOP have stopped.
+const stopPause = 10 * time.Millisecond
+
+// kill ends all below a process, 0 for none, that got SIGSTOP before, and below those that
+// are noted. They are stopped, so that they start nothing more, until no other is found. A
+// process stops some time after its signal, and may complete a fork before, so the last look
+// is one that began when all had stopped.
 func (t tree) kill(pid int) {
 	if pid == 0 && len(t) == 0 {
 		return
 	}
-	for round := range maxRounds {
+	rest := false // all had stopped before this look
+	for range maxRounds {
 		more, err := t.grow(pid)
-		if err != nil || round > 0 && !more {
+		if err != nil || !more && rest {
 			break
 		}
-		t.signal(unix.SIGSTOP)
+		if rest = t.rest(pid); !rest {
+			t.signal(unix.SIGSTOP)
+			if !more {
+				time.Sleep(stopPause)
+			}
+		}
 	}
 	t.signal(unix.SIGKILL)
 	clear(t)
+}
+
+// rest reports whether a process, 0 for none, and those that are noted have stopped or ended.
+func (t tree) rest(pid int) bool {
+	if r, err := processOf(pid); pid != 0 && err == nil && !r.dead && !r.stopped {
+		return false
+	}
+	for _, r := range t {
+		if !r.dead && !r.stopped {
+			return false
+		}
+	}
+	return true
 }
 
 func (t tree) signal(s unix.Signal) {
