@@ -296,7 +296,7 @@ func (a *agent) answered(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	if h.Result > 0 && c.method == "session/load" && c.session != nil {
 		line := bytes.Clone(line)
 		h, _ := jsonrpc.ReadHead(line)
-		if shown := c.session.showLeft(func() { a.answered(line, h) }); shown != nil {
+		if shown := c.session.showUnfinished(func() { a.answered(line, h) }); shown != nil {
 			return shown
 		}
 	}
@@ -384,7 +384,7 @@ func (a *agent) took(c *call, line, result []byte) {
 		c.session.end()
 	}
 	if c.method == "session/delete" && result != nil {
-		a.server.forget(c.deletes)
+		a.server.removeUnfinished(c.deletes)
 	}
 }
 
@@ -450,6 +450,7 @@ func (a *agent) opened(c *call, result []byte) {
 		return
 	}
 	open.loader = nil
+	open.markWork() // behind what was replayed
 	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.goesOn(c)

@@ -100,6 +100,9 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 		err := journal.file.read(from, end, func(lost int64) {
 			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))
 		}, func(line []byte) {
+			if _, is := workMark(line); is {
+				return
+			}
 			for full := w.client.out.Full(); full != nil; full = w.client.out.Full() {
 				<-full
 			}

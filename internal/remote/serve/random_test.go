@@ -291,7 +291,7 @@ func TestMonth(t *testing.T) {
 		files, err := os.ReadDir(h.Journals)
 		require.NoError(t, err)
 		require.Len(t, files, 1, "no session is open")
-		require.Equal(t, leftDir, files[0].Name(), "of turns that were cut off")
+		require.Equal(t, unfinishedDir, files[0].Name(), "of turns that were cut off")
 		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.looked), time.Since(began).Round(time.Hour))
 		h.began, h.looked, h.next = nil, nil, nil
 	})

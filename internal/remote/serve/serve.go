@@ -126,11 +126,11 @@ type Options struct {
 	// an agent that knows each by one.
 	Thread func(h Hello, id string) ([]string, error)
 
-	journalSize int64 // 0 is journalSize
-	leftSize    int64 // 0 is leftSize
-	maxLine     int   // 0 is relay.MaxLine
-	start       func(h Hello, stderr io.Writer) (process, error)
-	look        func(h Hello, stderr io.Writer) (process, error)
+	journalSize    int64 // 0 is journalSize
+	unfinishedSize int64 // 0 is unfinishedSize
+	maxLine        int   // 0 is relay.MaxLine
+	start          func(h Hello, stderr io.Writer) (process, error)
+	look           func(h Hello, stderr io.Writer) (process, error)
 }
 
 const (
@@ -148,16 +148,16 @@ type Server struct {
 	env   []string       // its own
 	work  sync.WaitGroup // goroutines of agents and joiners
 
-	mu        sync.Mutex
-	agents    map[*agent]struct{}
-	clients   map[*Client]struct{}
-	sessions  map[string]*session
-	questions map[string]*question // by the id that clients got
-	lastID    int64                // of requests, in both directions
-	journals  int64                // begun so far
-	left      map[string][]string  // journals of turns without an end, by keyOf their sessions
-	closed    bool
-	changed   chan struct{} // closed and made anew when a client or an agent comes or goes
+	mu         sync.Mutex
+	agents     map[*agent]struct{}
+	clients    map[*Client]struct{}
+	sessions   map[string]*session
+	questions  map[string]*question // by the id that clients got
+	lastID     int64                // of requests, in both directions
+	journals   int64                // begun so far
+	unfinished map[string][]string  // journals that are kept, by keyOf their sessions
+	closed     bool
+	changed    chan struct{} // closed and made anew when a client or an agent comes or goes
 }
 
 // New makes a server that has nothing yet. The error is that of its journals' directory.
@@ -170,7 +170,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.journalSize = cmp.Or(o.journalSize, journalSize)
 	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
-	o.leftSize = cmp.Or(o.leftSize, leftSize)
+	o.unfinishedSize = cmp.Or(o.unfinishedSize, unfinishedSize)
 	s := &Server{
 		Options: o, self: idOf(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
 		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
@@ -317,7 +317,7 @@ func (s *Server) Close(ctx context.Context) {
 	if !child.Within(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
-	_ = os.Remove(filepath.Join(s.Journals, leftDir)) // where nothing is left
+	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // where nothing is kept
 	_ = os.Remove(s.Journals)
 }
 

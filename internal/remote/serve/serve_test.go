@@ -260,7 +260,7 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 		require.NoError(t, err)
 		defer func() {
 			h.Server.Close(context.Background())
-			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, leftDir))) // a turn may run yet
+			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, unfinishedDir))) // a turn may run yet
 			_ = os.Remove(h.Journals)
 			require.NoDirExists(t, h.Journals)
 		}()

@@ -30,7 +30,7 @@ type session struct {
 	result      []byte     // the agent's answer when it was opened
 	mode, model []byte     // what was chosen since then, as JSON; nil for none
 	options     []byte
-	cut         bool // a prompt was answered because its agent ends
+	cut         bool // a prompt or other work has ended because its agent ends
 	deleted     bool
 	used        bool        // something was done in it since it was opened
 	idle        *time.Timer // closes it; nil while it is needed
@@ -99,7 +99,7 @@ func (o *session) end() {
 		o.idle = nil
 	}
 	if (o.working || o.cut) && !o.deleted {
-		o.leave()
+		o.keepJournal()
 	} else {
 		o.server.removeJournal(o.journal)
 	}
@@ -142,7 +142,12 @@ func (o *session) state() string {
 
 // works takes the agent's report whether the session works.
 func (o *session) works(working bool) {
+	changes := working != o.working
+	o.cut = o.cut || changes && o.agent.ending
 	o.working, o.used = working, o.used || working
+	if changes && !o.cut {
+		o.markWork()
+	}
 	o.markTurn()
 	o.update()
 }

@@ -30,10 +30,10 @@ func (h *house) nextServer() *house {
 	return next
 }
 
-// leftFiles are the files with what was said in turns without an end.
-func (h *house) leftFiles() (names []string) {
+// keptFiles are the files with what was said in turns without an end.
+func (h *house) keptFiles() (names []string) {
 	h.t.Helper()
-	_ = filepath.WalkDir(filepath.Join(h.Journals, leftDir), func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(filepath.Join(h.Journals, unfinishedDir), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			info, err := d.Info()
 			require.NoError(h.t, err)
@@ -82,7 +82,7 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 		c.prompts(a, "s1", "more")
 		a.exit()
 		synctest.Wait()
-		require.Len(t, next.leftFiles(), 2)
+		require.Len(t, next.keptFiles(), 2)
 		next.Server.Close(context.Background())
 		next = next.nextServer()
 		c, a = next.client("Zed", everything)
@@ -96,10 +96,120 @@ func TestAnswerOutlivesTheServer(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Read a","status":"completed"}}}`)
 		a.say(`{"jsonrpc":"2.0","id":%v,"result":{}}`+"\n"+`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"behind it"}}}}`, loading.ID)
 		require.Equal(t, []string{unfinishedHead + "That is done.\n\n- `make`\n\n> more\n\n", `l= {}`, "agent: behind it"}, c.take()[5:])
-		require.Empty(t, next.leftFiles())
+		require.Empty(t, next.keptFiles())
 		c.load("s1")
 		a.answer(a.next(), `{}`)
 		require.Equal(t, []string{`l= {}`}, c.take(), "it was shown")
+	})
+}
+
+// A turn has no end while the session works and no prompt of it was answered, whatever began it. What was said before is no part of it.
+func TestTurnsWithoutAnEnd(t *testing.T) {
+	steer := func(c *fakeClient, a *fakeAgent, outcome string) {
+		c.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[{"type":"text","text":"also this"}]}}`)
+		a.answer(a.next(), `{"outcome":"`+outcome+`"}`)
+	}
+	ends := func(a *fakeAgent, prompt message) {
+		a.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"cancelled"}}`, prompt.ID)
+	} // and the session works on
+	for name, row := range map[string]struct {
+		play   func(c *fakeClient, a *fakeAgent)
+		stored []string
+		want   string
+	}{
+		"of its own": {func(_ *fakeClient, a *fakeAgent) { a.works("s1", true); a.chunk("s1", "I woke up.") }, nil, "I woke up.\n\n"},
+		"of its own, stored but for the last message": {func(_ *fakeClient, a *fakeAgent) {
+			a.works("s1", true)
+			a.chunk("s1", "I woke up.")
+			a.says("s1", "m2", "I look")
+		}, []string{"I woke up."}, "I look\n\n"},
+		"of its own, ended": {func(_ *fakeClient, a *fakeAgent) {
+			a.works("s1", true)
+			a.chunk("s1", "I woke up.")
+			a.works("s1", false)
+		}, nil, ""},
+		"steered": {func(c *fakeClient, a *fakeAgent) {
+			steer(c, a, "startedNewTurn")
+			a.works("s1", true)
+			a.chunk("s1", "one")
+		}, nil, "> also this\n\none\n\n"},
+		"steered, ended": {func(c *fakeClient, a *fakeAgent) {
+			steer(c, a, "startedNewTurn")
+			a.works("s1", true)
+			a.chunk("s1", "one")
+			a.works("s1", false)
+		}, nil, ""},
+		"steered in a turn": {func(c *fakeClient, a *fakeAgent) {
+			c.prompts(a, "s1", "go")
+			a.chunk("s1", "one")
+			steer(c, a, "injected")
+			a.says("s1", "m2", "two")
+		}, []string{"go"}, "one\n\n> also this\n\ntwo\n\n"},
+		"ended, but for a background command": {func(c *fakeClient, a *fakeAgent) {
+			prompt := c.prompts(a, "s1", "go")
+			a.chunk("s1", "one")
+			ends(a, prompt)
+		}, nil, ""},
+		"of its own, behind one that ended": {func(c *fakeClient, a *fakeAgent) {
+			prompt := c.prompts(a, "s1", "go")
+			a.chunk("s1", "one")
+			ends(a, prompt)
+			a.says("s1", "m2", "two")
+		}, nil, "two\n\n"},
+		"none, though something was said": {func(c *fakeClient, a *fakeAgent) {
+			a.answer(c.prompts(a, "s1", "go"), `{"stopReason":"end_turn"}`)
+			a.chunk("s1", "by the way")
+		}, nil, ""},
+		"none since the load": {func(c *fakeClient, a *fakeAgent) {
+			c.load("s1")
+			loading := a.next()
+			a.chunk("s1", "rewound since")
+			a.answer(loading, `{}`)
+		}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				c, a := h.client("Zed", everything)
+				c.opens(a, "s1")
+				row.play(c, a)
+				next := h.nextServer()
+				c, a = next.client("Zed", everything)
+				c.load("s1")
+				loading := a.next()
+				for _, text := range row.stored {
+					kind := "agent"
+					if text == "go" {
+						kind = "user"
+					}
+					a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"%s_message_chunk","content":{"type":"text","text":%q}}}}`, kind, text)
+				}
+				a.answer(loading, `{}`)
+				want := []string{`l= {}`}
+				if row.want != "" {
+					want = []string{unfinishedHead + row.want, `l= {}`}
+				}
+				require.Equal(t, want, c.take()[len(row.stored):])
+				next.Server.Close(context.Background())
+			})
+		})
+	}
+}
+
+// says says a piece of a message with an id.
+func (a *fakeAgent) says(session, id, text string) {
+	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","messageId":%q,"content":{"type":"text","text":%q}}}}`, session, id, text)
+}
+
+// Who joins is not sent the marks of a turn.
+func TestMarksOfATurnStayInTheJournal(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		one, a := h.client("Zed", everything)
+		one.opens(a, "s1")
+		a.works("s1", true)
+		a.chunk("s1", "one")
+		two, _ := h.client("Zed", everything)
+		two.load("s1")
+		require.Equal(t, []string{"agent: one", `l= {"modes":{"currentModeId":"off","availableModes":[]}}`}, two.take())
 	})
 }
 
@@ -118,6 +228,16 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 			a.answer(prompt, `{"stopReason":"cancelled"}`)
 			h.Server.Close(context.Background())
 		},
+		"it rests at the end": func(h *house, a *fakeAgent, _ message) {
+			h.mu.Lock()
+			for agent := range h.Server.agents {
+				agent.end()
+			}
+			h.mu.Unlock()
+			a.exitLater()
+			a.works("s1", false)
+			h.Server.Close(context.Background())
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouse(t, func(t *testing.T, h *house) {
@@ -127,12 +247,12 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 				a.answer(c.prompts(a, "s2", "go"), `{"stopReason":"end_turn"}`)
 				prompt := c.prompts(a, "s1", "go")
 				a.chunk("s1", "one")
-				if name == "it answers at the end" {
+				if strings.HasSuffix(name, "at the end") {
 					a.stubborn = true
 				}
 				end(h, a, prompt)
 				next := h.nextServer()
-				require.Len(t, next.leftFiles(), 1)
+				require.Len(t, next.keptFiles(), 1)
 				c, a = next.client("Zed", everything)
 				c.load("s1")
 				a.answer(a.next(), `{}`)
@@ -147,14 +267,14 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 func (a *fakeAgent) exitLater() { time.AfterFunc(time.Second, a.exit) }
 
 // A line that was not written whole is left out; what cannot be read is told.
-func TestWhatIsLeftIsBroken(t *testing.T) {
+func TestUnfinishedIsBroken(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
 		cur := h.nextServer()
-		path := cur.leftFiles()[0]
+		path := cur.keptFiles()[0]
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		whole := string(text)
@@ -167,15 +287,15 @@ func TestWhatIsLeftIsBroken(t *testing.T) {
 			return c.take()
 		}
 		for cut, want := range map[string]string{
-			whole + whole[:len(whole)/2]: "> go\n\none\n\n",
+			whole + whole[strings.LastIndex(whole[:len(whole)-1], "\n")+1:len(whole)-2]: "> go\n\none\n\n",
 			whole[:len(whole)-2]:         "> go\n\n",
 			whole + "noise\n{}\n\xff[\n": "> go\n\none\n\n",
 		} {
-			require.NoError(t, os.MkdirAll(filepath.Join(cur.Journals, leftDir), 0o700))
-			require.NoError(t, os.WriteFile(filepath.Join(cur.Journals, leftDir, filepath.Base(path)), []byte(cut), 0o600))
+			require.NoError(t, os.MkdirAll(filepath.Join(cur.Journals, unfinishedDir), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(cur.Journals, unfinishedDir, filepath.Base(path)), []byte(cut), 0o600))
 			require.Equal(t, []string{unfinishedHead + want, `l= {}`}, loads())
 		}
-		require.NoError(t, os.MkdirAll(filepath.Join(cur.Journals, leftDir, filepath.Base(path)), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join(cur.Journals, unfinishedDir, filepath.Base(path)), 0o700))
 		require.Contains(t, loads()[0], "agent: What was said here in a turn without an end cannot be shown: read ")
 	})
 }
@@ -191,7 +311,7 @@ func TestLongTurnOutlivesTheServer(t *testing.T) {
 			a.chunk("s1", fmt.Sprintf("%03d ", i))
 		}
 		next := h.nextServer()
-		require.Len(t, next.leftFiles(), 2)
+		require.Len(t, next.keptFiles(), 2)
 		c, a = next.client("Zed", everything)
 		c.load("s1")
 		loading := a.next()
@@ -208,9 +328,9 @@ func TestLongTurnOutlivesTheServer(t *testing.T) {
 }
 
 // What is left is bounded in size and age, and goes with its session.
-func TestWhatIsLeftIsBounded(t *testing.T) {
+func TestUnfinishedIsBounded(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.leftSize = 2500
+		h.unfinishedSize = 2500
 		c, a := h.client("Zed", everything)
 		for i := range 4 {
 			id := fmt.Sprintf("s%d", i)
@@ -220,11 +340,11 @@ func TestWhatIsLeftIsBounded(t *testing.T) {
 			c.take()
 		}
 		next := h.nextServer()
-		require.Len(t, next.leftFiles(), 2)
-		old := time.Now().Add(-leftTime - time.Hour)
-		require.NoError(t, os.Chtimes(next.leftFiles()[0], old, old))
+		require.Len(t, next.keptFiles(), 2)
+		old := time.Now().Add(-unfinishedTime - time.Hour)
+		require.NoError(t, os.Chtimes(next.keptFiles()[0], old, old))
 		next = next.nextServer()
-		require.Len(t, next.leftFiles(), 1)
+		require.Len(t, next.keptFiles(), 1)
 		c, a = next.client("Zed", everything)
 		for i := range 4 {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s%d"}}`, i)
@@ -232,14 +352,14 @@ func TestWhatIsLeftIsBounded(t *testing.T) {
 			look.answer(look.next(), `{}`)
 		}
 		synctest.Wait()
-		require.Empty(t, next.leftFiles())
+		require.Empty(t, next.keptFiles())
 		c.take()
 		c.opens(a, "s5")
 		c.prompts(a, "s5", "go")
 		c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s5"}}`)
 		a.answer(a.next(), `{}`)
 		synctest.Wait()
-		require.Empty(t, next.leftFiles(), "also while a turn runs in it")
+		require.Empty(t, next.keptFiles(), "also while a turn runs in it")
 		next.Server.Close(context.Background())
 	})
 }
