@@ -123,7 +123,7 @@ func TestPermissionsOfAProject(t *testing.T) {
 		const text = `{"commandAllowlist":["touch x"],"commandDenylist":["mv"]}`
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		c := startAgent(t, h).onPermission(func(p permission) string {
-			if o := p.option("reject_once"); o != "cancel-prompt" {
+			if o := p.Option("reject_once"); o != "cancel-prompt" {
 				return o
 			}
 			return "not-now-go-on"
@@ -175,7 +175,7 @@ func TestAllowedForGoodIsAskedAboutWhereSomethingIsLeftOut(t *testing.T) {
 				commandsAsked := 0
 				c.onPermission(func(p permission) string {
 					if strings.Contains(string(p.ToolCall), "Trust this project") {
-						return p.option("allow_once") // not now
+						return p.Option("allow_once") // not now
 					}
 					commandsAsked++
 					return rejectOnce(p)
