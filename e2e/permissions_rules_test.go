@@ -25,9 +25,11 @@ func (h home) checksRules() bool { return droids.CompareVersions(h.version, "0.2
 func TestPermissionsAsDroidDoes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {
-			settings["commandAllowlist"] = []any{"touch zz1", "mkdir only", "git tag x"}
+			settings["commandAllowlist"] = []any{"chmod", "mv"} // the local ones take their place
 			settings["commandDenylist"] = []any{"mktemp"}
 		})
+		local := []byte(`{"commandAllowlist":["touch zz1","mkdir only","git tag x"]}`)
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "settings.local.json"), local, 0o600))
 		elsewhere := filepath.Join(h.dir, "elsewhere")
 		require.NoError(t, os.Mkdir(elsewhere, 0o755))
 		commands := []string{
