@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,38 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/modelserver"
 	"droid-acp/internal/testing/testeditor"
 )
 
-// textFiles are the fs methods of a client.
-type textFiles interface {
-	ReadTextFile(ctx context.Context, path string) (string, error)
-	WriteTextFile(ctx context.Context, path, text string) error
-}
-
-// serveFile answers fs/read_text_file or fs/write_text_file.
-func (c *client) serveFile(l line, editor textFiles) {
-	var params struct{ Path, Content string }
-	if err := json.Unmarshal(l.Params, &params); err != nil {
-		c.t.Errorf("%s: %v", l.Method, err)
-	}
-	result := map[string]any{}
-	var err error
-	if l.Method == "fs/read_text_file" {
-		result["content"], err = editor.ReadTextFile(context.Background(), params.Path)
-	} else {
-		err = editor.WriteTextFile(context.Background(), params.Path, params.Content)
-	}
-	if err != nil {
-		c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "error": map[string]any{"code": -32603, "message": err.Error()}})
-		return
-	}
-	c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": result})
-}
-
 // openWith opens a session for a client whose files are the editor's.
-func (c *client) openWith(h home, editor textFiles) session {
+func (c *client) openWith(h home, editor acptest.TextFiles) session {
 	c.t.Helper()
 	c.mu.Lock()
 	c.editor = editor

@@ -25,9 +25,11 @@ func (h home) checksRules() bool { return droids.CompareVersions(h.version, "0.2
 func TestPermissionsAsDroidDoes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {
-			settings["commandAllowlist"] = []any{"touch zz1", "mkdir only", "git tag x"}
+			settings["commandAllowlist"] = []any{"chmod", "mv"} // the local ones take their place
 			settings["commandDenylist"] = []any{"mktemp"}
 		})
+		local := []byte(`{"commandAllowlist":["touch zz1","mkdir only","git tag x"]}`)
+		require.NoError(t, os.WriteFile(filepath.Join(h.dir, ".factory", "settings.local.json"), local, 0o600))
 		elsewhere := filepath.Join(h.dir, "elsewhere")
 		require.NoError(t, os.Mkdir(elsewhere, 0o755))
 		commands := []string{
@@ -123,7 +125,7 @@ func TestPermissionsOfAProject(t *testing.T) {
 		const text = `{"commandAllowlist":["touch x"],"commandDenylist":["mv"]}`
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		c := startAgent(t, h).onPermission(func(p permission) string {
-			if o := p.option("reject_once"); o != "cancel-prompt" {
+			if o := p.Option("reject_once"); o != "cancel-prompt" {
 				return o
 			}
 			return "not-now-go-on"
@@ -175,7 +177,7 @@ func TestAllowedForGoodIsAskedAboutWhereSomethingIsLeftOut(t *testing.T) {
 				commandsAsked := 0
 				c.onPermission(func(p permission) string {
 					if strings.Contains(string(p.ToolCall), "Trust this project") {
-						return p.option("allow_once") // not now
+						return p.Option("allow_once") // not now
 					}
 					commandsAsked++
 					return rejectOnce(p)

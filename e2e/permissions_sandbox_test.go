@@ -148,7 +148,7 @@ func TestSandboxViolations(t *testing.T) {
 		require.Equal(t, []string{"completed"}, end.tools())
 		require.FileExists(t, outside)
 
-		_, asked = run("keep", func(p permission) string { return p.option("allow_always") })
+		_, asked = run("keep", func(p permission) string { return p.Option("allow_always") })
 		require.Len(t, asked, 1)
 		_, asked = run("read", noAnswer)
 		require.Empty(t, asked, "it need not be asked any more")

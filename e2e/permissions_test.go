@@ -65,7 +65,7 @@ func TestPlanIsEdited(t *testing.T) {
 					return o.OptionID
 				}
 			}
-			return p.option("allow_once")
+			return p.Option("allow_once")
 		}
 		c.onPermission(edit)
 		asked := 0
@@ -300,7 +300,7 @@ func TestAlwaysRaisesTheMode(t *testing.T) {
 		model.On("run", modelserver.Step{Text: "Run. ", Tools: []modelserver.ToolCall{execute("c", "touch three")}},
 			modelserver.Step{Text: "Again. ", Tools: []modelserver.ToolCall{execute("d", "touch four")}}, modelserver.Step{Text: "Done."})
 		c := startAgent(t, h)
-		c.onPermission(func(p permission) string { return p.option("allow_always") })
+		c.onPermission(func(p permission) string { return p.Option("allow_always") })
 		s := c.open(h)
 		for i, tc := range []struct{ word, mode, name string }{{"write", "auto-low", "Auto (Low)"}, {"run", "auto-medium", "Auto (Medium)"}} {
 			turn := s.prompt(tc.word)

@@ -156,7 +156,7 @@ var exportedParts = []string{
 
 // allowOrFirst allows what can be allowed and picks the first answer of a question.
 func allowOrFirst(p permission) string {
-	if id := p.option("allow_once"); id != "" {
+	if id := p.Option("allow_once"); id != "" {
 		return id
 	}
 	return p.Options[0].OptionID

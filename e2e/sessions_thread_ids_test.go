@@ -258,7 +258,7 @@ func TestLoadWhilePermissionWaits(t *testing.T) {
 		} else {
 			require.Contains(t, fmt.Sprint(said), "waits for an answer in the other window")
 		}
-		first.answer(first.asked()[0].request, allowOnce(first.asked()[0]))
+		first.answer(first.asked()[0].Request, allowOnce(first.asked()[0]))
 		require.Nil(t, turn.end(turnLimit).Err)
 		require.FileExists(t, filepath.Join(h.work, "made"))
 		third := startAgent(t, h).initialize()

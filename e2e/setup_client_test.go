@@ -30,28 +30,12 @@ type rpcError = acptest.Error
 
 // permission is a session/request_permission.
 type permission struct {
-	request  json.RawMessage // id of the request
-	ToolCall json.RawMessage `json:"toolCall"`
-	Options  []struct {
-		OptionID string `json:"optionId"`
-		Name     string `json:"name"`
-		Kind     string `json:"kind"`
-	} `json:"options"`
-}
-
-// option returns the first option of a kind, or "".
-func (p permission) option(kind string) string {
-	for _, o := range p.Options {
-		if o.Kind == kind {
-			return o.OptionID
-		}
-	}
-	return ""
+	acptest.Permission[json.RawMessage]
 }
 
 // Answers to permission requests.
-func allowOnce(p permission) string  { return p.option("allow_once") }
-func rejectOnce(p permission) string { return p.option("reject_once") }
+func allowOnce(p permission) string  { return p.Option("allow_once") }
+func rejectOnce(p permission) string { return p.Option("reject_once") }
 
 // noAnswer leaves a permission request open.
 func noAnswer(permission) string { return "none" }
@@ -84,7 +68,7 @@ type client struct {
 	permissions []permission
 	permit      func(permission) string      // returns an option id, "" for cancelled, "none" or "error"
 	form        func(json.RawMessage) string // returns the result of elicitation/create, "" for none; nil: not supported
-	editor      textFiles                    // answers fs/read_text_file and fs/write_text_file; nil: not supported
+	editor      acptest.TextFiles            // answers fs/read_text_file and fs/write_text_file; nil: not supported
 	answering   sync.WaitGroup               // these answers
 	ended       bool                         // stdout is closed
 	ids         int
@@ -179,11 +163,7 @@ func (c *client) take(m acptest.Message, err error) {
 	}
 	c.lines = append(c.lines, l)
 	if l.Method == "session/request_permission" {
-		var p permission
-		if err := json.Unmarshal(l.Params, &p); err != nil {
-			c.t.Errorf("permission request: %v", err)
-		}
-		if p.request = l.ID; strings.Contains(string(l.Params), `"toolCallId":"compact-`) {
+		if p := (permission{acptest.AskedFor[json.RawMessage](c.t, m)}); strings.Contains(string(l.Params), `"toolCallId":"compact-`) {
 			answer = "compact" // the user means it
 		} else {
 			c.permissions = append(c.permissions, p)
@@ -196,10 +176,13 @@ func (c *client) take(m acptest.Message, err error) {
 	c.mu.Unlock()
 	switch {
 	case strings.HasPrefix(l.Method, "fs/") && editor != nil:
-		c.answering.Go(func() { c.serveFile(l, editor) })
+		c.answering.Go(func() {
+			response, _ := acptest.ServeFile(c.t, editor, m) // an error is in the response
+			c.send(response)
+		})
 	case l.Method == "elicitation/create" && form != nil:
 		if result := form(l.Params); result != "" {
-			c.write(map[string]any{"jsonrpc": "2.0", "id": l.ID, "result": json.RawMessage(result)})
+			c.send(acptest.Response(l.ID, result))
 		}
 	case answer == "none":
 	case answer == "error":
@@ -213,11 +196,7 @@ func (c *client) take(m acptest.Message, err error) {
 
 // answer answers a permission request with an option, or "" for cancelled.
 func (c *client) answer(request json.RawMessage, option string) {
-	outcome := map[string]any{"outcome": "selected", "optionId": option}
-	if option == "" {
-		outcome = map[string]any{"outcome": "cancelled"}
-	}
-	c.write(map[string]any{"jsonrpc": "2.0", "id": request, "result": map[string]any{"outcome": outcome}})
+	c.send(acptest.Selected(request, option))
 }
 
 func (c *client) write(v any) {
@@ -225,8 +204,12 @@ func (c *client) write(v any) {
 	if err != nil {
 		c.t.Errorf("encoding: %v", err)
 	}
-	c.talk.Client(data)
-	_, _ = c.stdin.Write(append(data, '\n')) // an agent that is gone shows in what it does not answer
+	c.send(string(data))
+}
+
+func (c *client) send(line string) {
+	c.talk.Client([]byte(line))
+	_, _ = io.WriteString(c.stdin, line+"\n") // an agent that is gone shows in what it does not answer
 }
 
 // request sends a request and returns its id.

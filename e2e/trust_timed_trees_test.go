@@ -663,11 +663,11 @@ func (p *timedPlay) permit(asked permission) string {
 		if steps[k].how == changeAsked && p.changes(k) {
 			p.apply(k)
 		}
-		return asked.option("allow_once")
+		return asked.Option("allow_once")
 	case strings.Contains(text, "kept") && steps[k].do == "always":
 		return asked.lastOf("allow_always")
 	}
-	return asked.option("reject_once")
+	return asked.Option("reject_once")
 }
 
 // answer answers a question about trust.

@@ -305,7 +305,7 @@ func TestFollowUps(t *testing.T) {
 					two := s.prompt("then that")
 					if moment == "permission" {
 						asked := s.asked()[0]
-						s.answer(asked.request, allowOnce(asked))
+						s.answer(asked.Request, allowOnce(asked))
 					}
 					require.Equal(t, "end_turn", one.end(turnLimit).Stop)
 					end := two.done()

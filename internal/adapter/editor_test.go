@@ -73,27 +73,10 @@ var acpSchema = sync.OnceValue(func() *acptest.Validator {
 
 type wireMessage = acptest.Message
 
-type permission struct {
-	SessionID string            `json:"sessionId"`
-	ToolCall  protocol.ToolCall `json:"toolCall"`
-	Options   []struct {
-		OptionID string `json:"optionId"`
-		Name     string `json:"name"`
-		Kind     string `json:"kind"`
-	} `json:"options"`
-}
+type permission = acptest.Permission[protocol.ToolCall]
 
-func allowOnce(p permission) string  { return p.optionOf("allow_once") }
-func rejectOnce(p permission) string { return p.optionOf("reject_once") }
-
-func (p permission) optionOf(kind string) string {
-	for _, o := range p.Options {
-		if o.Kind == kind {
-			return o.OptionID
-		}
-	}
-	return ""
-}
+func allowOnce(p permission) string  { return p.Option("allow_once") }
+func rejectOnce(p permission) string { return p.Option("reject_once") }
 
 // starter makes droid processes for an agent under test.
 type starter func(n int) (*droid.Client, error)
@@ -288,15 +271,7 @@ func (e *editor) read(out io.Reader) {
 }
 
 func (e *editor) answer(id, params json.RawMessage, ask func(permission) string) {
-	var p permission
-	if err := json.Unmarshal(params, &p); err != nil {
-		e.t.Errorf("permission request %s: %v", params, err)
-	}
-	outcome := `{"outcome":"cancelled"}`
-	if option := ask(p); option != "" {
-		outcome = fmt.Sprintf(`{"outcome":"selected","optionId":%q}`, option)
-	}
-	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"outcome":%s}}`, id, outcome))
+	e.send(acptest.Selected(id, ask(acptest.AskedFor[protocol.ToolCall](e.t, wireMessage{ID: id, Params: params}))))
 }
 
 func (e *editor) fill(id, params json.RawMessage, onForm func(protocol.ElicitationParams) string) {
@@ -304,34 +279,14 @@ func (e *editor) fill(id, params json.RawMessage, onForm func(protocol.Elicitati
 	if err := json.Unmarshal(params, &p); err != nil {
 		e.t.Errorf("elicitation %s: %v", params, err)
 	}
-	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, onForm(p)))
+	e.send(acptest.Response(id, onForm(p)))
 }
 
 // serveFile answers an fs/ method.
 func (e *editor) serveFile(files *testeditor.Editor, m wireMessage) {
-	var p struct{ Path, Content string }
-	if err := json.Unmarshal(m.Params, &p); err != nil {
-		e.t.Errorf("%s %s: %v", m.Method, m.Params, err)
+	if response, err := acptest.ServeFile(e.t, files, m); !errors.Is(err, testeditor.ErrClosed) { // the editor is there
+		e.send(response)
 	}
-	var result any = struct{}{}
-	var err error
-	if m.Method == testeditor.ReadMethod {
-		var text string
-		text, err = files.ReadTextFile(context.Background(), p.Path)
-		result = map[string]string{"content": text}
-	} else {
-		err = files.WriteTextFile(context.Background(), p.Path, p.Content)
-	}
-	if errors.Is(err, testeditor.ErrClosed) {
-		return // the editor is gone
-	}
-	if err != nil {
-		message, _ := json.Marshal(err.Error())
-		e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":%s}}`, m.ID, message))
-		return
-	}
-	data, _ := json.Marshal(result)
-	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, data))
 }
 
 func (e *editor) send(line string) {

@@ -209,7 +209,7 @@ func TestLoadWhileAnOwnTurnAsks(t *testing.T) {
 func TestQuestionWaitsForAPrompt(t *testing.T) {
 	for name, next := range map[string]func(e *editor){
 		"a prompt": func(e *editor) {
-			e.ask = func(p permission) string { return p.optionOf("allow_once") }
+			e.ask = func(p permission) string { return p.Option("allow_once") }
 			require.Equal(t, "end_turn", e.run("more"))
 			require.Contains(t, e.updates(), "ask")
 			said := strings.Join(e.updates(), "\n")

@@ -177,9 +177,9 @@ func TestTwoSubagentsAskAtOnce(t *testing.T) {
 			text, _ := json.Marshal(p.ToolCall.Content)
 			asked = append(asked, string(text))
 			if strings.Contains(string(text), "Subagent *one* asks.") {
-				return p.optionOf("allow_once")
+				return p.Option("allow_once")
 			}
-			return p.optionOf("reject_once")
+			return p.Option("reject_once")
 		}
 		require.Equal(t, "end_turn", e.run("go"))
 		require.Len(t, asked, 2)

@@ -41,9 +41,11 @@ func ReadUser(home string) (User, error) {
 		if _, err := f.Decode(into); err != nil {
 			return u, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		list, _ := values["commandAllowlist"].([]any)
-		for _, c := range list {
-			u.Allowed = append(u.Allowed, fmt.Sprint(c))
+		if list, ok := values["commandAllowlist"].([]any); ok {
+			u.Allowed = nil
+			for _, c := range list {
+				u.Allowed = append(u.Allowed, fmt.Sprint(c))
+			}
 		}
 		if allowed := policyOf(values); allowed != nil {
 			u.Policy = allowed

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"droid-acp/internal/droid/config"
@@ -55,9 +56,11 @@ var lists = []struct {
 const grants = "persistentPermissions"
 
 // Read reads the rules that count in a directory: those of the user, whose directory is home, of the project, and of
-// the file that $FACTORY_RUNTIME_SETTINGS_PATH names, "" for none. Each file that could not be read is in unread.
+// the file that $FACTORY_RUNTIME_SETTINGS_PATH names, "" for none. A list of settings.local.json takes the place of the
+// one in settings.json beside it (0.99 to 0.225). Each file that could not be read is in unread.
 func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 	var failed []error
+	listed := make(map[string]bool) // by the directory and the key
 	read := func(f config.File, owner Owner) {
 		var values map[string]json.RawMessage
 		_, err := f.Decode(&values)
@@ -65,17 +68,17 @@ func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 		if err == nil && f.Name == config.MCP {
 			found, err = granted(f.Path, values[grants])
 		} else if err == nil {
-			found, err = commands(f.Path, owner, values)
+			found, err = commands(f, owner, values, listed)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", f.Path, err))
 		}
 		rules = append(rules, found...)
 	}
-	for _, f := range config.OfUser(home, config.Settings, config.LocalSettings, config.MCP) {
+	for _, f := range config.OfUser(home, config.LocalSettings, config.Settings, config.MCP) {
 		read(f, User)
 	}
-	for _, f := range config.OfProject(cwd, home, config.Settings, config.LocalSettings) {
+	for _, f := range config.OfProject(cwd, home, config.LocalSettings, config.Settings) {
 		read(f, map[string]Owner{config.Settings: Project, config.LocalSettings: Local}[f.Name])
 	}
 	if runtime != "" {
@@ -84,16 +87,21 @@ func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 	return rules, errors.Join(failed...)
 }
 
-// commands are the rules among the values of a file of settings.
-func commands(path string, owner Owner, values map[string]json.RawMessage) (found []Rule, err error) {
+// commands are the rules among the values of a file of settings whose lists were not listed before.
+func commands(f config.File, owner Owner, values map[string]json.RawMessage, listed map[string]bool) (found []Rule, err error) {
 	for _, l := range lists {
 		var entries []any
 		if raw := values[l.key]; raw != nil && json.Unmarshal(raw, &entries) != nil {
 			err = fmt.Errorf("%s is no list", l.key)
 		}
+		key := filepath.Join(f.Dir, l.key)
+		if listed[key] {
+			continue
+		}
+		listed[key] = entries != nil
 		for _, e := range entries {
 			if text, ok := e.(string); ok {
-				found = append(found, Rule{Kind: l.kind, Text: text, Owner: owner, File: path, keys: []string{l.key}, element: true})
+				found = append(found, Rule{Kind: l.kind, Text: text, Owner: owner, File: f.Path, keys: []string{l.key}, element: true})
 			}
 		}
 	}

@@ -138,3 +138,19 @@ func TestReadWithoutADirectory(t *testing.T) {
 	require.NoError(t, unread)
 	require.Empty(t, rules)
 }
+
+// A list of settings.local.json takes the place of the one beside it, also where it is empty (0.99 to 0.225).
+func TestReadLocalSettings(t *testing.T) {
+	home := t.TempDir()
+	for _, dir := range []string{".factory", "work/.factory"} {
+		write(t, home, dir+"/settings.json", `{"commandAllowlist":["a"],"commandDenylist":["d"],"commandBlocklist":["b"]}`)
+		write(t, home, dir+"/settings.local.json", `{"commandAllowlist":["local"],"commandDenylist":[],"x":1}`)
+	}
+	rules, unread := Read(filepath.Join(home, "work"), home, "")
+	require.NoError(t, unread)
+	var texts []string
+	for _, r := range rules {
+		texts = append(texts, r.Text)
+	}
+	require.Equal(t, []string{"local", "b", "local", "b"}, texts)
+}
