@@ -31,15 +31,15 @@ func (s *Session) heedLeft(ev quirks.Event) {
 		return
 	}
 	if c := s.proc.Left.Heard(time.Now(), ev); c != nil {
-		s.Go(func() { s.watch(client, c) })
+		s.Go(func() { s.watch(s.Context, client, c) })
 	}
 }
 
 // watch tells what a command in the background writes, and that it has ended.
-func (s *Session) watch(client *droid.Client, c *background.Command) {
+func (s *Session) watch(ctx context.Context, client *droid.Client, c *background.Command) {
 	var w *background.Watch
 	var err error
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		w, err = files.Within(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
 			return background.Begin(client, c.Process, path)
 		})
@@ -57,7 +57,7 @@ func (s *Session) watch(client *droid.Client, c *background.Command) {
 	var look background.Look
 	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
-		s.unlocked(func(ctx context.Context) {
+		s.unlocked(ctx, func(ctx context.Context) {
 			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
@@ -70,7 +70,7 @@ func (s *Session) watch(client *droid.Client, c *background.Command) {
 			s.leftEnded(c, look.LastWords)
 		default:
 			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
-			s.unlocked(background.Pause)
+			s.unlocked(ctx, background.Pause)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 }
 
 // stopLeft has a command in the background end. It reports whether it is gone.
-func (s *Session) stopLeft(c *background.Command) (gone bool) {
+func (s *Session) stopLeft(ctx context.Context, c *background.Command) (gone bool) {
 	if c.Of == nil {
 		return false
 	}
 	c.Stopped = true
-	s.unlocked(func(context.Context) { gone = c.Of.End(background.StopTime) })
+	s.unlocked(ctx, func(context.Context) { gone = c.Of.End(background.StopTime) })
 	if c.Stopped = gone; gone {
 		s.leftEnded(c, "")
 	}
@@ -136,7 +136,7 @@ func endLeft(left []*background.Command) {
 
 // lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
 // may: a history can name very many.
-func (s *Session) lookForLeft(messages []stream.Message) {
+func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
 	var all []show.Left
 	for _, m := range messages {
 		for _, b := range m.Content {
@@ -146,7 +146,7 @@ func (s *Session) lookForLeft(messages []stream.Message) {
 		}
 	}
 	if len(all) > 0 {
-		s.unlocked(func(ctx context.Context) {
+		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diskTime)
 			defer cancel()
 			all = slices.DeleteFunc(all, func(l show.Left) bool { return ctx.Err() == nil && !s.agent.stays(l.Process, l.Output) })
@@ -177,7 +177,7 @@ func (a *Agent) stopTask(c *wire.Call) (_ any, err *acp.RequestError) {
 	stopped := false
 	for _, c := range s.proc.Left.Running() {
 		if c.ID() == params.AsyncTaskID {
-			stopped = s.stopLeft(c)
+			stopped = s.stopLeft(s.Context, c)
 		}
 	}
 	return map[string]bool{"stopped": stopped}, nil

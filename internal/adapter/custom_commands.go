@@ -22,12 +22,12 @@ func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
 			return // the next prompt tells why
 		}
 	}
-	s.lookForCommands(lookTime)
+	s.lookForCommands(s.Context, lookTime)
 }
 
 // lookForCommands asks droid for its commands and skills, and tells the editor what is new. droid has
 // so long for its answer; what it does not tell is as before.
-func (s *Session) lookForCommands(limit time.Duration) {
+func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 	client, look := s.proc.Client(), s.commands.Look()
 	if client == nil || s.ended {
 		return
@@ -35,7 +35,7 @@ func (s *Session) lookForCommands(limit time.Duration) {
 	s.proc.Ask()
 	defer s.proc.Answered()
 	var found commands.Found
-	_ = s.unlockedFor(limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
+	_ = s.unlockedFor(ctx, limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
 	if s.proc.Client() == client {
 		s.commands.Take(look, found)
 		s.tellState()

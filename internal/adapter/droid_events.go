@@ -34,7 +34,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 
 // hearAll takes what droid said before the answer that a task has just got, and returns when that counts: where files are being read
 // for what it said before, when they are. The error says that the session ends.
-func (s *Session) hearAll() *acp.RequestError {
+func (s *Session) hearAll(ctx context.Context) *acp.RequestError {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}
@@ -98,8 +98,8 @@ func (s *Session) apply(events []quirks.Event) {
 					s.readNoMore()
 				}
 			}()
-			s.doJobs(jobs...)
-			s.unlocked(func(ctx context.Context) { texts = s.agent.files.ReadResolved(ctx, paths, requested) })
+			s.doJobs(s.Context, jobs...)
+			s.unlocked(s.Context, func(ctx context.Context) { texts = s.agent.files.ReadResolved(ctx, paths, requested) })
 			s.filesRead(held, texts)
 		})
 	}

@@ -134,13 +134,13 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 }
 
 // tellUntold tells the user of edits that could not be completed.
-func (s *Session) tellUntold() {
+func (s *Session) tellUntold(ctx context.Context) {
 	left := s.agent.editorFiles.left
 	if left == nil {
 		return
 	}
 	var texts []string
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		texts, _ = files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 	})
 	for _, text := range texts {
@@ -211,8 +211,8 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 		s.fileCalls.Forget(h)
 	}
 	if h.Job != nil {
-		answer = s.doJobs(*h.Job)
-		s.tellUntold()
+		answer = s.doJobs(s.Context, *h.Job)
+		s.tellUntold(s.Context)
 	}
 	return answer
 }

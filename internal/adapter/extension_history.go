@@ -122,7 +122,7 @@ func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedF
 	what := exported{s.droidID, s.cwd, p.Path, p.Directory, s.usage.Past()}
 	var path string
 	var failed error
-	s.unlocked(func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
+	s.unlocked(s.Context, func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
 	if failed != nil {
 		return exportedFile{}, problem.Internal("export_failed", "The conversation was not exported: "+failed.Error())
 	}

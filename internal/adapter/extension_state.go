@@ -115,5 +115,5 @@ func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionPa
 		return autoCompactionResult{}, err
 	}
 	defer s.prompts.ChangeOver(change, nil)
-	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(*p.Enabled)
+	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(s.Context, *p.Enabled)
 }

@@ -55,19 +55,19 @@ type jobOutcome struct {
 
 // doJobs does the jobs of one process beside the owner, one after the other, and tells what came of each. What the last one
 // answers is returned.
-func (s *Session) doJobs(jobs ...filecalls.Job) (answer hooks.Answer) {
+func (s *Session) doJobs(ctx context.Context, jobs ...filecalls.Job) (answer hooks.Answer) {
 	overlay := s.fileCalls.overlay // another process may come meanwhile
 	for _, job := range jobs {
-		answer = s.doJob(overlay, job)
+		answer = s.doJob(ctx, overlay, job)
 	}
 	return answer
 }
 
 // doJob does one of them. A panic ends the job alone: droid goes on with the file on the disk.
-func (s *Session) doJob(overlay *fileOverlay, job filecalls.Job) hooks.Answer {
+func (s *Session) doJob(ctx context.Context, overlay *fileOverlay, job filecalls.Job) hooks.Answer {
 	defer s.fileCalls.Done(job)
 	did := jobOutcome{}
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		defer func() {
 			if p := recover(); p != nil {
 				s.logPanic("panic in a job with a file", p)
@@ -138,7 +138,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
 		s.Go(func() {
 			unseen := false
-			s.unlocked(func(ctx context.Context) { unseen = s.unseen(ctx, path) })
+			s.unlocked(s.Context, func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
 				s.tell(show.Unseen(path))
 			}

@@ -74,7 +74,7 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *acp.RequestErro
 	defer release()
 	var call droidCall
 	for call.next(s.Context, s, 1) {
-		s.unlocked(func(sctx context.Context) {
+		s.unlocked(s.Context, func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
@@ -85,7 +85,7 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *acp.RequestErro
 	if why := whyNoDroid(call.err); why != nil {
 		return "", why
 	}
-	s.backFromCopy(call.err)
+	s.backFromCopy(s.Context, call.err)
 	if call.err != nil {
 		return "", problem.NotDone(problem.Copying, call.err)
 	}
@@ -94,7 +94,7 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *acp.RequestErro
 
 // backFromCopy has a droid that goes on in the copy which it has made (quirk 35) load the
 // session again. If that fails, or nobody waited for droid's answer, the next process does.
-func (s *Session) backFromCopy(failed error) {
+func (s *Session) backFromCopy(ctx context.Context, failed error) {
 	var refused *stream.RPCError
 	switch {
 	case s.proc.Client() == nil || s.proc.Has(stream.StaysAfterFork) || errors.As(failed, &refused):
@@ -103,7 +103,7 @@ func (s *Session) backFromCopy(failed error) {
 		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
-	if _, err := s.loadInCall(1, problem.Loading); err != nil && s.proc.Client() != nil {
+	if _, err := s.loadInCall(ctx, 1, problem.Loading); err != nil && s.proc.Client() != nil {
 		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
 		s.endDroid(replaced, "it does not go back from a copy")
 	}

@@ -33,23 +33,13 @@ func (s *Session) exit(err **acp.RequestError) {
 	s.Unlock()
 }
 
-// unlocked gives the lock up while f runs, which may block. f's context ends with the session, which waits for f before it ends.
-func (s *Session) unlocked(f func(ctx context.Context)) {
-	s.Unlocked("", "", func() { f(s.Context) })
+// unlocked gives the lock up while f runs, which may block. f's context ends with ctx and with the session, which waits for f before it ends.
+func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
+	s.unlockedAs(ctx, "", "", f)
 }
 
-// unlockedFor is unlocked for a call that may take so long, and that fails.
-func (s *Session) unlockedFor(limit time.Duration, f func(ctx context.Context) error) (err error) {
-	s.unlocked(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		err = f(ctx)
-	})
-	return err
-}
-
-// unlockedAs is unlocked for what the user is told of meanwhile: who waits for what. f's context ends with ctx, too.
-func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(context.Context)) {
+// unlockedAs is unlocked, and the user is told meanwhile who waits for what.
+func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(ctx context.Context)) {
 	s.Unlocked(who, string(what), func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -58,8 +48,18 @@ func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(
 	})
 }
 
+// unlockedFor is unlocked for a call that may take so long, and that fails.
+func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(ctx context.Context) error) (err error) {
+	s.unlocked(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err = f(ctx)
+	})
+	return err
+}
+
 // async runs f in another goroutine, without the lock. f's context ends with the session, which waits for f before it ends.
-func (s *Session) async(f func(ctx context.Context)) { s.Go(func() { s.unlocked(f) }) }
+func (s *Session) async(f func(ctx context.Context)) { s.Go(func() { s.unlocked(s.Context, f) }) }
 
 // EndError answers who asks a session that has ended, or is about to.
 func (s *Session) EndError() *acp.RequestError { return cmp.Or(s.unfit.Load(), problem.Ending()) }

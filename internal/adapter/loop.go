@@ -147,7 +147,7 @@ func (s *Session) tick() {
 		s.commands.NotDue()
 		s.Go(func() {
 			s.refreshCommands(s.Context, s.prompts.Idle)
-			s.unlocked(func(context.Context) { memory.Release() }) // what the turn has left
+			s.unlocked(s.Context, func(context.Context) { memory.Release() }) // what the turn has left
 		})
 	}
 	s.park(now)

@@ -34,7 +34,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return
 		}
 		defer release()
-		problems := s.startProblems(s.servers.Unexplained(ev))
+		problems := s.startProblems(s.Context, s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
 			s.tell(show.Notices(s.servers.Status(ev, problems))...)
 		}
@@ -42,9 +42,9 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 }
 
 // startProblems looks beside the owner why the programs of servers cannot be started.
-func (s *Session) startProblems(servers []stream.MCPServer) (problems mcp.Problems) {
+func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer) (problems mcp.Problems) {
 	if cwd := s.cwd; len(servers) > 0 {
-		s.unlocked(func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
+		s.unlocked(ctx, func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })
 	}
 	return problems
 }
@@ -95,7 +95,7 @@ func processOf(client *droid.Client) mcp.Abilities {
 func (s *Session) watchServers() {
 	s.Go(func() {
 		client := s.proc.Client()
-		problems := s.startProblems(s.servers.Unreported())
+		problems := s.startProblems(s.Context, s.servers.Unreported())
 		if s.proc.Client() != client {
 			return
 		}
@@ -105,7 +105,7 @@ func (s *Session) watchServers() {
 			return
 		}
 		var silent []string
-		s.unlocked(func(ctx context.Context) {
+		s.unlocked(s.Context, func(ctx context.Context) {
 			var err error
 			if silent, err = client.AwaitTools(ctx, names); err != nil {
 				s.log.Debug("listing MCP tools", zap.Error(err))

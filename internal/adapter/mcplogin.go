@@ -31,7 +31,7 @@ func beginLogin(r *slashRun, name string) {
 	}
 	asked, answered, err := s.servers.AskLogin(name), false, error(nil)
 	s.Go(func() {
-		s.unlocked(func(context.Context) {
+		s.unlocked(s.Context, func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(r.work, mcp.LoginTime, errLoginTime)
 			defer cancel()
 			err = opening.OutOfTime(ctx, client.AuthenticateMCP(ctx, name))
@@ -70,11 +70,11 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return
 	}
 	dialog := uuid.NewString()
-	s.Go(func() { s.askToLogIn(l, dialog) })
+	s.Go(func() { s.askToLogIn(s.Context, l, dialog) })
 }
 
 // askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.
-func (s *Session) askToLogIn(l *mcp.Login, dialog string) {
+func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
 	params := protocol.URLElicitation{SessionID: s.out.Session(), Mode: "url", ElicitationID: dialog, URL: l.URL, Message: protocol.Text("The MCP server " + l.Server + " needs you to log in.")}
 	asked := telling.Ask[protocol.ElicitationResult](s.out, "elicitation/create", params)
 	s.servers.Shown(l, dialog, asked)

@@ -78,7 +78,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *acp.R
 	if err != nil {
 		return nil, err
 	}
-	err = s.setOption(id, value)
+	err = s.setOption(s.Context, id, value)
 	why := tooFree(s.options.Mode(), id, value, err)
 	result = struct{}{}                                                  // an update tells the rest
 	if c.Method == acp.AgentMethodSessionSetConfigOption && err == nil { // the response does
@@ -118,17 +118,17 @@ func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
 // or with why not.
-func (s *Session) setOption(id, value string) *acp.RequestError {
+func (s *Session) setOption(ctx context.Context, id, value string) *acp.RequestError {
 	switch {
 	case id == options.FollowUp:
-		if s.setFollowUp(value) {
+		if s.setFollowUp(ctx, value) {
 			return nil
 		}
 		return problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
 	case id == options.AutoCompaction && s.options.Option(id) == nil:
 		return problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
 	case id == options.AutoCompaction:
-		return s.setAutoCompaction(value == "true")
+		return s.setAutoCompaction(ctx, value == "true")
 	}
 	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
@@ -140,9 +140,9 @@ func (s *Session) setOption(id, value string) *acp.RequestError {
 	var refused error
 	for call.next(s.Context, s, 1) {
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
-		call.err = s.changeSettings(call.client, patch)
+		call.err = s.changeSettings(ctx, call.client, patch)
 	}
-	heard := s.hearAll() // settings_updated comes before the reply: heed has it in s.options now
+	heard := s.hearAll(ctx) // settings_updated comes before the reply: heed has it in s.options now
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
 		return why
@@ -171,11 +171,11 @@ func settled(o *options.State, id, value string, err error) *acp.RequestError {
 }
 
 // changeSettings has a droid change settings. It is not asked where there is nothing to change.
-func (s *Session) changeSettings(client *droid.Client, patch stream.SettingsPatch) error {
+func (s *Session) changeSettings(ctx context.Context, client *droid.Client, patch stream.SettingsPatch) error {
 	if patch.IsZero() {
 		return nil
 	}
-	return s.unlockedFor(settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
+	return s.unlockedFor(ctx, settingsTime, func(ctx context.Context) error { return client.UpdateSettings(ctx, patch) })
 }
 
 // settingsTime bounds how long droid may take to change its settings (2 to 20 ms
@@ -184,7 +184,7 @@ const settingsTime = 10 * time.Second
 
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
-func (s *Session) setAutoCompaction(on bool) *acp.RequestError {
+func (s *Session) setAutoCompaction(ctx context.Context, on bool) *acp.RequestError {
 	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
@@ -192,9 +192,9 @@ func (s *Session) setAutoCompaction(on bool) *acp.RequestError {
 	defer release()
 	var call droidCall
 	for call.next(s.Context, s, 1) {
-		call.err = s.changeSettings(call.client, stream.SettingsPatch{AutoCompaction: &on})
+		call.err = s.changeSettings(ctx, call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	heard := s.hearAll() // settings_updated comes before the reply
+	heard := s.hearAll(ctx) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
@@ -255,7 +255,7 @@ func (s *Session) checkDefaults() {
 		if s.options.Mode() != was {
 			return // the user has chosen one meanwhile
 		}
-		if err := s.setOption(options.Mode, string(again)); err != nil {
+		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
 			s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 		}
 	})

@@ -60,7 +60,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 			s.Go(func() {
 				release, _ := s.takeCalls(s.Context)
 				defer release()
-				s.unlocked(func(context.Context) { panic("test") })
+				s.unlocked(s.Context, func(context.Context) { panic("test") })
 			})
 			calling(s, func(release func()) { release() })
 		},
@@ -168,7 +168,7 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
 			s.Go(func() {
 				defer func() { s.prompts.InterruptDone() }()
-				s.unlocked(func(context.Context) { panic("test") })
+				s.unlocked(s.Context, func(context.Context) { panic("test") })
 			})
 		})
 		require.Equal(t, "cancelled", ended(e.await(running)))

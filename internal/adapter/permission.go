@@ -23,7 +23,7 @@ type permissionRequest struct {
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
-func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
+func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionAsked, files show.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -47,19 +47,19 @@ func (s *Session) askPermission(ev quirks.PermissionAsked, files show.Files) {
 	})
 	defer q.Close()
 	q.Beside = ev.Subagent != ""
-	if s.awaitHearing(q) != telling.Stands {
+	if s.awaitHearing(ctx, q) != telling.Stands {
 		return
 	}
 	p = s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if !p.Refused && q.Lead(s.Context, s.out, p) == telling.Stands {
-		decision = r.prepared(p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
+		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
 }
 
 // awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
-func (s *Session) awaitHearing(q *telling.Question) (was telling.Outcome) {
+func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
 	if s.agent.client.HearsInPrompts() {
 		was = q.Await(s.out, s.prompts.Busy)
 	}
@@ -72,14 +72,14 @@ const planTold = 2 * time.Second
 // prepared is a decision when all is done that must be before droid gets it. If the user picked one
 // of several plans, droid is told which: a message that reaches droid while a permission waits becomes
 // part of the running turn (field notes §3).
-func (r *permissionRequest) prepared(d show.Decision) show.Decision {
+func (r *permissionRequest) prepared(ctx context.Context, d show.Decision) show.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
 	}
 	if d.Option != stream.OptionOnce {
 		// droid writes its settings for such an answer, and then reads those of the project again (0.225).
-		ended, err := s.endIfChanged()
+		ended, err := s.endIfChanged(ctx)
 		if err != nil {
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
 			s.tell(show.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
@@ -88,8 +88,8 @@ func (r *permissionRequest) prepared(d show.Decision) show.Decision {
 			return show.Decision{Option: stream.OptionCancel}
 		}
 	}
-	s.doJobs(s.fileCalls.BeforeAnswer(r.ev.Tools)...)
-	if moved := r.moved(); moved != "" {
+	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
+	if moved := r.moved(ctx); moved != "" {
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
 		return show.Decision{Option: stream.OptionCancel}
@@ -98,7 +98,7 @@ func (r *permissionRequest) prepared(d show.Decision) show.Decision {
 		return d
 	}
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
-	if err := s.unlockedFor(planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
+	if err := s.unlockedFor(ctx, planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
 		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel
@@ -107,13 +107,13 @@ func (r *permissionRequest) prepared(d show.Decision) show.Decision {
 }
 
 // moved resolves the paths of the request again, and says which leads elsewhere than the user was shown, "" when none does.
-func (r *permissionRequest) moved() string {
+func (r *permissionRequest) moved(ctx context.Context) string {
 	requested := r.s.show.RequestedPaths(r.ev)
 	if len(requested) == 0 {
 		return ""
 	}
 	real := make(map[string]string)
-	r.s.unlocked(func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
+	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
 			return show.Moved(path, r.files[path].Real, real[path])

@@ -110,9 +110,9 @@ func (s *Session) inItsMode(ctx context.Context) *acp.RequestError {
 	defer release()
 	var call droidCall
 	for call.next(ctx, s, 1) {
-		call.err = s.changeSettings(call.client, stream.ModeSettings(call.client.Version(), mode))
+		call.err = s.changeSettings(s.Context, call.client, stream.ModeSettings(call.client.Version(), mode))
 	}
-	_ = s.hearAll() // settings_updated comes before the reply
+	_ = s.hearAll(s.Context) // settings_updated comes before the reply
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}
@@ -140,7 +140,7 @@ func (p *userPrompt) known(ctx context.Context) *acp.RequestError {
 	if !ok {
 		return nil
 	}
-	s.lookForCommands(lookTime)
+	s.lookForCommands(s.Context, lookTime)
 	if s.commands.Removed(name) {
 		return commandGone(name)
 	}

@@ -43,7 +43,7 @@ func (s *Session) endDroid(how ending, why string) {
 	case replaced:
 		client, polite := s.proc.Retire(), s.proc.Polite()
 		s.Go(func() {
-			s.unlocked(func(context.Context) { process.Close(polite, client); endLeft(left) })
+			s.unlocked(s.Context, func(context.Context) { process.Close(polite, client); endLeft(left) })
 			s.proc.RetiredGone(client)
 		})
 		s.endWork()

@@ -38,7 +38,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 			return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
 		}
 		if s.proc.BeginStart(historyLimit) {
-			s.Go(func() { s.start(historyLimit) })
+			s.Go(func() { s.start(s.Context, historyLimit) })
 		}
 		if err := s.until(ctx, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
@@ -52,19 +52,19 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 
 // start starts droid and loads the session into it. Those who wait for a droid go on when the session
 // has the settings that it had before.
-func (s *Session) start(historyLimit int) {
+func (s *Session) start(ctx context.Context, historyLimit int) {
 	info, failure := (*stream.SessionInfo)(nil), problem.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
 	before := s.options.Before()
 	for tries := 1; ; {
 		unmade := s.proc.Unmade()
-		client, told, err := s.launch(historyLimit)
+		client, told, err := s.launch(ctx, historyLimit)
 		switch {
 		case err != nil:
 			failure = problem.NotRestarted(s.out.Session(), s.out.Known(), err)
 			return
 		case s.ended:
-			s.unlocked(func(context.Context) { client.Kill(); <-client.Exited() })
+			s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
 			failure = problem.Ending()
 			return
 		}
@@ -79,7 +79,7 @@ func (s *Session) start(historyLimit int) {
 			historyLimit, before = 1, s.options.Before()
 			continue // the next one gets the words when it loads the session
 		}
-		s.restoreSettings(before)
+		s.restoreSettings(ctx, before)
 		if s.proc.Ending() {
 			_ = s.until(s.Context, "the settings from before", needGone) // its end is in the events
 		}
@@ -99,13 +99,13 @@ func (s *Session) start(historyLimit int) {
 
 // launch starts a droid that makes the session or loads it. If the process before still retires, it
 // is idle, so it is killed; it is gone before the new one loads the session.
-func (s *Session) launch(historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
-	held := s.markLoading()
+func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
+	held := s.markLoading(ctx)
 	retiring := s.proc.Retiring()
 	open := s.openStored(historyLimit, held)
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		if retiring != nil {
 			retiring.Kill()
 			<-retiring.Exited()
@@ -125,13 +125,13 @@ func (s *Session) launch(historyLimit int) (client *droid.Client, info *stream.S
 // restoreSettings gives a session that a process has just loaded the settings that it had before.
 // droid may refuse values, or ignore them: what it reports afterwards counts (quirk 14), and is told
 // as any change is. A mode that asks less than the one before lets no prompt pass, see inItsMode.
-func (s *Session) restoreSettings(before options.Before) {
+func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 	client := s.proc.Client()
 	if client == nil {
 		return
 	}
 	for _, patch := range s.options.ToRestore(client.Version(), before) {
-		err := s.changeSettings(client, patch)
+		err := s.changeSettings(ctx, client, patch)
 		if err != nil {
 			s.log.Warn("a loaded session did not take a setting back", zap.Error(err))
 		}
@@ -140,7 +140,7 @@ func (s *Session) restoreSettings(before options.Before) {
 			break
 		}
 	}
-	_ = s.hearAll() // settings_updated comes before the reply
+	_ = s.hearAll(ctx) // settings_updated comes before the reply
 	s.options.Restarted(before)
 }
 
@@ -152,7 +152,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.overlay(s, client))
 	s.Go(func() {
-		s.unlocked(func(ctx context.Context) {
+		s.unlocked(s.Context, func(ctx context.Context) {
 			select {
 			case <-client.Ending():
 			case <-ctx.Done():

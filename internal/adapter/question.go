@@ -14,7 +14,7 @@ import (
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
-func (s *Session) askQuestions(ev quirks.QuestionAsked) {
+func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionAsked) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -40,7 +40,7 @@ func (s *Session) askQuestions(ev quirks.QuestionAsked) {
 		}
 	})
 	defer q.Close()
-	if s.awaitHearing(q) != telling.Stands {
+	if s.awaitHearing(ctx, q) != telling.Stands {
 		return
 	}
 	asked = s.show.Questions(ev)

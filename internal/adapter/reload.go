@@ -114,13 +114,13 @@ func (r *reload) begin(ordered func(), followUp string) (err *acp.RequestError) 
 	}
 	defer r.s.exit(&err)
 	r.s.useFollowUp(followUp)
-	r.s.Go(r.run)
+	r.s.Go(func() { r.run(r.s.Context) })
 	return nil
 }
 
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
 // prompt. A load is over when it has its response.
-func (r *reload) run() {
+func (r *reload) run(ctx context.Context) {
 	defer r.refuse(problem.Lost()) // where this panics
 	s := r.s
 	if err := s.takesNothing(); err != nil {
@@ -150,7 +150,7 @@ func (r *reload) run() {
 	if s.load != r {
 		return // it was cancelled while it waited
 	}
-	info, summary, err := r.load()
+	info, summary, err := r.load(ctx)
 	if (err != nil || s.load != r) && s.out.Known() {
 		r.revert()
 	}
@@ -174,7 +174,7 @@ func (r *reload) run() {
 	s.out.Forget()
 	if r.replay {
 		s.out.Release()
-		if !r.showsAll(info, summary) {
+		if !r.showsAll(ctx, info, summary) {
 			return // it has its answer
 		}
 	}
@@ -187,7 +187,7 @@ func (r *reload) run() {
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
 // is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
-func (r *reload) load() (info *stream.SessionInfo, summary string, err *acp.RequestError) {
+func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
 	s := r.s
 	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
 	s.prompts.Forgive()      // the user wants droid to be tried again
@@ -212,7 +212,7 @@ func (r *reload) load() (info *stream.SessionInfo, summary string, err *acp.Requ
 	}
 	if r.replay && slices.Index(r.ids, s.droidID) > 0 {
 		id := s.droidID
-		s.unlocked(func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
+		s.unlocked(ctx, func(ctx context.Context) { summary = s.agent.threads.Summary(ctx, id) })
 	}
 	return info, summary, nil
 }
@@ -234,13 +234,13 @@ func (r *reload) revert() {
 
 // showsAll shows what droid told, as fast as the editor reads, so that a long history does not fill the outbox. No prompt
 // runs meanwhile. It reports false where the load ended before.
-func (r *reload) showsAll(info *stream.SessionInfo, summary string) bool {
+func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary string) bool {
 	s := r.s
 	if summary != "" {
 		s.tellNow(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
-	s.lookForLeft(info.Messages)
+	s.lookForLeft(ctx, info.Messages)
 	if quirks.CutOff(info.Messages) { // it may go on elsewhere
 		if err := s.until(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
@@ -413,13 +413,13 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) 
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(limit, asked)
+	return s.loadInCall(s.Context, limit, asked)
 }
 
 // loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
-func (s *Session) loadInCall(limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
 	// The load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225).
 	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
@@ -434,8 +434,8 @@ func (s *Session) loadInCall(limit int, asked problem.Work) (*stream.SessionInfo
 		if call.client.TakesRuntime() {
 			servers = nil // it has them
 		}
-		load := s.openStored(limit, s.markLoading())
-		s.unlocked(func(ctx context.Context) {
+		load := s.openStored(limit, s.markLoading(ctx))
+		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
 			if loaded, call.err = s.agent.opener.OpenIn(ctx, call.client, servers, load); call.err != nil && context.Cause(ctx) == errLoadHangs {
@@ -448,9 +448,9 @@ func (s *Session) loadInCall(limit int, asked problem.Work) (*stream.SessionInfo
 		return nil, why
 	case call.err == nil:
 		before := s.options.Before()
-		_ = s.hearAll()
+		_ = s.hearAll(ctx)
 		s.opened(loaded)
-		s.restoreSettings(before)
+		s.restoreSettings(ctx, before)
 		if s.proc.Working() {
 			s.lookInTurn() // droid has read the project's settings again (0.99, 0.215)
 		}
@@ -475,5 +475,5 @@ func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *acp.Requ
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(wholeHistory, problem.Telling)
+	return s.loadInCall(s.Context, wholeHistory, problem.Telling)
 }

@@ -106,7 +106,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.Go(func() { s.lookForCommands(askTime) })
+	s.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }

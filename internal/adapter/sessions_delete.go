@@ -92,7 +92,7 @@ func (s *Session) onlyHere(ctx context.Context) (held error) {
 		return nil // its own load is noted, too
 	}
 	id, release := s.droidID, s.lock.Begin("")
-	s.unlocked(func(context.Context) {
+	s.unlocked(s.Context, func(context.Context) {
 		if release != nil {
 			s.agent.atEnd("release", files.ReleaseTime, release)
 		}

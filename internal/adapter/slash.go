@@ -270,7 +270,7 @@ func (r *slashRun) beside(f func(context.Context) error) error {
 
 // besideFor is beside with another limit, whose error is late.
 func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
-	r.s.unlocked(func(context.Context) {
+	r.s.unlocked(r.s.Context, func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
 		err = opening.OutOfTime(ctx, f(ctx))

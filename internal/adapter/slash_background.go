@@ -40,7 +40,7 @@ func (r *slashRun) stopLeft(left []*background.Command, number string) {
 		if strconv.Itoa(c.Number) != number {
 			continue
 		}
-		if r.s.stopLeft(c) {
+		if r.s.stopLeft(r.s.Context, c) {
 			r.reply("Stopped: " + namedLeft(c))
 		} else {
 			r.reply(namedLeft(c) + " was not stopped: it does not end.")

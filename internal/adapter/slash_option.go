@@ -20,7 +20,7 @@ func optionCommand(r *slashRun, value string) {
 		return
 	}
 	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
-	err := s.setOption(r.option, value)
+	err := s.setOption(s.Context, r.option, value)
 	if err == nil {
 		r.reply(s.options.Titled(r.option, value) + ".")
 		return

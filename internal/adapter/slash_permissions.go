@@ -275,7 +275,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 				return "It was not taken back: " + err.Error() + "."
 			}
 		}
-		r.s.unlocked(func(context.Context) {
+		r.s.unlocked(r.s.Context, func(context.Context) {
 			select {
 			case <-time.After(rulesSettle):
 			case <-r.work.Done():

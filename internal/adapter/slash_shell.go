@@ -23,7 +23,7 @@ func shellCommand(r *slashRun, command string) {
 	r.stop = stop // a cancel does that, and the prompt ends when the command has
 	s.tell(begun...)
 	var end shell.End
-	r.s.unlocked(func(context.Context) { end = shell.Run(ctx, cwd, command, output) })
+	r.s.unlocked(r.s.Context, func(context.Context) { end = shell.Run(ctx, cwd, command, output) })
 	wrote(output.Rest())
 	s.tell(shown.Ended(end.ExitCode, end.Note)...)
 	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.Written(), end))

@@ -29,7 +29,7 @@ type loadingMark struct {
 // markLoading notes in the store that droid is about to load the session, so that other agents do not delete it
 // meanwhile, until lockStored has locked it or the load has failed. held is why another agent has it open, or may have;
 // nil for a session that is open here already.
-func (s *Session) markLoading() (held error) {
+func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
 	case s.ended, s.proc.Unmade(), s.lock.Is(id): // what is not made yet has no file
@@ -41,7 +41,7 @@ func (s *Session) markLoading() (held error) {
 	s.loading.held = nil
 	var release func()
 	var err error
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		held = s.agent.opener.FreeToMove(ctx, id, cwd, leavingTime)
 		release, err = s.agent.opener.MarkLoading(ctx, id)
 	})
@@ -77,9 +77,9 @@ func (s *Session) lockStored() {
 	}
 	s.unlock(s.lock.Begin(id))
 	s.Go(func() {
-		s.tellUntold()
+		s.tellUntold(s.Context)
 		others := false
-		s.unlocked(func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
 		told, _ := s.lock.Others() // when it could not be locked
 		if s.lock.Looked(id, others); others && !told {
 			s.tellSoon(openElsewhere)
@@ -87,7 +87,7 @@ func (s *Session) lockStored() {
 		var release func()
 		var marked time.Time
 		var err error
-		s.unlocked(func(ctx context.Context) {
+		s.unlocked(s.Context, func(ctx context.Context) {
 			if release, err = s.agent.opener.MarkOpen(ctx, id); err == nil {
 				marked, _ = s.agent.opener.Marked(ctx, id) // else the user is told once too often
 			}
@@ -132,7 +132,7 @@ func (s *Session) lookForOthers() {
 	s.Go(func() {
 		var marked time.Time
 		var err error
-		s.unlocked(func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
+		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
 		if err == nil && s.lock.Joined(id, marked) {
 			s.tellSoon(openedElsewhere)
 		}

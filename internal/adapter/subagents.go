@@ -18,7 +18,7 @@ func (s *Session) lookAtSubagents(now time.Time) {
 	for _, id := range s.proc.NextSubagents(now) {
 		s.Go(func() {
 			norm := s.proc.Norm()
-			from, to, lines := s.readSubagent(id)
+			from, to, lines := s.readSubagent(s.Context, id)
 			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
 				return // droid is another one, or what was read has to wait: it is read again
 			}
@@ -31,9 +31,9 @@ func (s *Session) lookAtSubagents(now time.Time) {
 const fileTime = 2 * time.Second
 
 // readSubagent reads a subagent's file on, beside the owner.
-func (s *Session) readSubagent(id string) (from, to store.Place, lines []stream.ChildLine) {
+func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.Place, lines []stream.ChildLine) {
 	from = s.proc.Subagents.Place(id)
-	_ = s.unlockedFor(fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })
+	_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })
 	return from, to, lines
 }
 
@@ -59,7 +59,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 		}()
 		norm, all := s.proc.Norm(), []stream.ChildLine(nil)
 		for range mostReads {
-			from, to, lines := s.readSubagent(id)
+			from, to, lines := s.readSubagent(s.Context, id)
 			if s.fileCalls.Waiting() != held {
 				return // droid has ended meanwhile, or the session
 			}

@@ -63,7 +63,7 @@ func (r *slashRun) arrived(next store.Successor) (hint string) {
 	} else {
 		r.untold = hint
 	}
-	r.s.carryTitle(next.Title, r.named)
+	r.s.carryTitle(r.s.Context, next.Title, r.named)
 	r.untold = ""
 	return hint
 }
@@ -78,7 +78,7 @@ func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
 	defer release()
 	s.droidID = id
 	if s.proc.Client() != nil && !fresh {
-		_, err = s.loadInCall(1, problem.Loading)
+		_, err = s.loadInCall(s.Context, 1, problem.Loading)
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")
@@ -103,7 +103,7 @@ func (r *slashRun) tellLate(hint string) {
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
 // often, or the one that they have given it since. No turn runs meanwhile: the command does.
-func (s *Session) carryTitle(title string, named int) {
+func (s *Session) carryTitle(ctx context.Context, title string, named int) {
 	for carried := false; !carried || s.name.Given() != named; carried = true {
 		if s.name.Given() != named {
 			title, named = s.name.Title(), s.name.Given()
@@ -130,9 +130,9 @@ func (s *Session) tellLateSession(id string) {
 }
 
 // noteMove notes that the thread goes on in another session.
-func (s *Session) noteMove(from, to string) {
+func (s *Session) noteMove(ctx context.Context, from, to string) {
 	lost := ""
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(ctx, func(ctx context.Context) {
 		next := s.agent.threads.Successor(ctx, from)
 		next.Made(to, store.LinkMoved)
 		lost = next.Lost()
@@ -148,7 +148,7 @@ func (s *Session) noteMove(from, to string) {
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.Go(func() { s.noteMove(old, id) })
+			s.Go(func() { s.noteMove(s.Context, old, id) })
 		}
 		s.droidID = id
 		s.lockStored()

@@ -103,13 +103,13 @@ func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) (f
 }
 
 // setFollowUp sets the option that droid knows nothing of, and notes it for later agents. It reports false for what is no value of it.
-func (s *Session) setFollowUp(value string) bool {
+func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	if !s.useFollowUp(value) {
 		return false
 	}
 	s.tellState()
 	at, err := s.droidID, error(nil)
-	s.unlocked(func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
+	s.unlocked(ctx, func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
 	if err != nil {
 		s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}

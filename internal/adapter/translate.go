@@ -64,7 +64,7 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 			}
 		}()
 		var results map[string]string
-		s.unlocked(func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
+		s.unlocked(s.Context, func(ctx context.Context) { results = s.agent.threads.Results(ctx, session, calls) })
 		events := s.fileCalls.Release(held)
 		if events == nil {
 			return // droid has ended meanwhile, or the session
@@ -94,9 +94,9 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.Discarded:
 		s.discarded(ev)
 	case quirks.PermissionAsked:
-		s.Go(func() { s.askPermission(ev, files) })
+		s.Go(func() { s.askPermission(s.Context, ev, files) })
 	case quirks.QuestionAsked:
-		s.Go(func() { s.askQuestions(ev) })
+		s.Go(func() { s.askQuestions(s.Context, ev) })
 	case quirks.SubagentBegan:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself

@@ -176,7 +176,7 @@ func (s *Session) lookInTurn() {
 		defer func() { s.looks = 0 }()
 		for done := 0; done < s.looks; {
 			wanted := s.looks
-			_, _ = s.endIfChanged() // the next prompt does not go without a look
+			_, _ = s.endIfChanged(s.Context) // the next prompt does not go without a look
 			done = wanted
 		}
 	})
@@ -184,7 +184,7 @@ func (s *Session) lookInTurn() {
 
 // endIfChanged ends a droid that was not started with what the project brings now: the turn fails, and the next prompt
 // asks. The error says that nobody could look.
-func (s *Session) endIfChanged() (ended bool, err error) {
+func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
 	before := s.proc.Client()
 	if s.agent.cfg.Trust.RunsAll() || before == nil {
 		return false, nil
@@ -241,7 +241,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 		return true, false
 	}
 	var err error
-	s.unlocked(func(ctx context.Context) {
+	s.unlocked(s.Context, func(ctx context.Context) {
 		_, err = files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
 	})
 	if err != nil {

@@ -73,7 +73,7 @@ func (p *userPrompt) send(request string) {
 	s.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.further != nil { // what joins a turn was not prepared
-			switch ended, unknown := s.endIfChanged(); {
+			switch ended, unknown := s.endIfChanged(s.Context); {
 			case ended || s.proc.Client() != client:
 				return // droidGone ends it with its turn
 			case unknown != nil:
@@ -81,7 +81,7 @@ func (p *userPrompt) send(request string) {
 				return
 			}
 		}
-		s.unlocked(func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
+		s.unlocked(s.Context, func(ctx context.Context) { err = client.AddUserMessage(ctx, message) })
 		p.sent(request, err)
 	})
 }
@@ -124,7 +124,7 @@ func (s *Session) interrupt() {
 		if client == nil {
 			return
 		}
-		if err := s.unlockedFor(interruptTime, client.Interrupt); err != nil {
+		if err := s.unlockedFor(s.Context, interruptTime, client.Interrupt); err != nil {
 			s.log.Debug("interrupt", zap.Error(err))
 		}
 	})
@@ -141,11 +141,11 @@ func (s *Session) takeBack(request string) {
 		if client == nil {
 			return // droid has died, and the prompt ends with that
 		}
-		if err := s.unlockedFor(interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
+		if err := s.unlockedFor(s.Context, interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}
-		_ = s.hearAll() // that droid works on it comes before the answer
+		_ = s.hearAll(s.Context) // that droid works on it comes before the answer
 		s.prompts.TakenBack(request)
 	})
 }

@@ -22,7 +22,7 @@ func (s *Session) tellUsage() {
 		s.proc.Ask()
 		defer s.proc.Answered()
 		client, stats := s.proc.Client(), droid.ContextStats{}
-		err := s.unlockedFor(askTime, func(ctx context.Context) (err error) {
+		err := s.unlockedFor(s.Context, askTime, func(ctx context.Context) (err error) {
 			stats, err = client.ContextStats(ctx)
 			return err
 		})

@@ -120,7 +120,7 @@ func (w *world) handNext() {
 	a := w.arrivals[0]
 	if a.waits {
 		a.expect = errGone
-		if w.ended {
+		if w.ended && !a.patient {
 			a.expect = errEnded
 		}
 	}
@@ -222,7 +222,7 @@ func (w *world) step() string {
 // hold does something with the lock.
 func (w *world) hold(h *actor) string {
 	i, set := w.random.IntN(3), w.random.IntN(2) == 0
-	switch w.random.IntN(8) {
+	switch w.random.IntN(9) {
 	case 0:
 		w.model.flags[i] = set
 		h.do <- func() { w.real.flags[i] = set }
@@ -258,6 +258,11 @@ func (w *world) hold(h *actor) string {
 		w.gives(h, func() error { w.m.Go(w.body(a)); return nil })
 		return h.name + " begins " + a.name
 	case 5:
+		h.has, h.expect, w.arrivals = false, nil, append(w.arrivals, h)
+		w.unlock()
+		w.gives(h, func() error { w.m.Yield(); return nil })
+		return h.name + " yields"
+	case 6:
 		if len(w.log) > 150 && len(w.lenders) == 0 {
 			w.ended = true
 			h.do <- func() { w.m.End(errEnded) }
@@ -269,16 +274,16 @@ func (w *world) hold(h *actor) string {
 
 // wait has the holder wait.
 func (w *world) wait(h *actor, i int) string {
-	throws := w.random.IntN(6) == 0
+	throws, patient := w.random.IntN(6) == 0, w.random.IntN(6) == 0
 	ctx, cancel := context.WithCancelCause(context.Background())
-	h.cancel, h.throws, h.expect = cancel, throws, nil
+	h.cancel, h.throws, h.patient, h.expect = cancel, throws, patient, nil
 	h.condition = func() bool { return w.model.flags[i] }
 	what := fmt.Sprint(h.name, " waits for ", i)
-	if w.random.IntN(8) == 0 {
+	if !patient && w.random.IntN(8) == 0 {
 		cancel(errGone)
 		h.expect = errGone
 		what += " in vain"
-	} else if w.ended {
+	} else if w.ended && !patient {
 		h.expect = errEnded
 	} else if h.waits, w.waiters = true, append(w.waiters, h); w.first() == h {
 		w.holder = nil
@@ -287,12 +292,16 @@ func (w *world) wait(h *actor, i int) string {
 		w.unlock()
 	}
 	w.gives(h, func() error {
-		return w.m.WaitFor(ctx, h.name, "a test", func() bool {
+		condition := func() bool {
 			if w.real.flags[i] && throws {
 				panic("thrown")
 			}
 			return w.real.flags[i]
-		})
+		}
+		if patient {
+			return w.m.Await(ctx, condition)
+		}
+		return w.m.WaitFor(ctx, h.name, "a test", condition)
 	})
 	return what
 }
@@ -378,7 +387,9 @@ func (w *world) check() bool {
 	if w.holder != nil {
 		var names []string
 		for _, a := range w.waiters {
-			names = append(names, a.name)
+			if !a.patient {
+				names = append(names, a.name)
+			}
 		}
 		var told []string
 		for _, wait := range w.m.Waits() {
@@ -444,6 +455,7 @@ func (w *world) finish() {
 	late, closed := false, false
 	require.True(w.t, w.m.Post(func() {
 		w.m.End(errEnded)
+		w.real.flags = [3]bool{true, true, true}
 		require.True(w.t, w.m.Post(func() { late = true }))
 		w.m.Close()
 		require.True(w.t, late)

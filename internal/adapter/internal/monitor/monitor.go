@@ -57,22 +57,29 @@ type Wait struct {
 func New(h Hooks) *Monitor { return &Monitor{hooks: h} }
 
 // Ticket is a place among those who want the lock.
-type Ticket struct{ w *waiter }
+type Ticket struct{ w *waiter } // nil for one that has it
 
 // Ticket gives the caller a place among those who want the lock, and does not wait. Ticket.Lock must follow.
-func (m *Monitor) Ticket() (Ticket, error) {
-	w := newWaiter(nil)
+func (m *Monitor) Ticket() (t Ticket, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
-		return Ticket{}, ErrClosed
+	switch {
+	case m.closed:
+		return t, ErrClosed
+	case m.held:
+		t.w = newWaiter(nil)
+		m.arrivals = append(m.arrivals, t.w)
 	}
-	m.arrive(w)
-	return Ticket{w}, nil
+	m.held = true
+	return t, nil
 }
 
 // Lock waits for the lock.
-func (t Ticket) Lock() { <-t.w.turn }
+func (t Ticket) Lock() {
+	if t.w != nil {
+		<-t.w.turn
+	}
+}
 
 // Lock waits for the lock. The error is ErrClosed.
 func (m *Monitor) Lock() error {
