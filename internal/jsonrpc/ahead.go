@@ -10,29 +10,29 @@ import (
 	"droid-acp/internal/sys/child"
 )
 
-// maxAhead is how many bytes are read ahead. Where the system cannot say that the peer has gone, its end is noticed if no
-// more than this is before it.
+// maxAhead is the number of bytes to read ahead. Where the system does not report that the writer has closed its end, the end of the input
+// is noticed only if at most this much precedes it.
 const maxAhead = 1 << 20
 
-// Ahead reads an input, and on while its reader is held up, so that the input's end is noticed behind what is not yet
-// wanted. Read is for one goroutine, which may call Look.
+// Ahead is a reader that can read on while its caller is busy, so that the end of the input is noticed early. Only one goroutine may call
+// Read and Look.
 type Ahead struct {
 	in    io.Reader
 	ended func()
-	watch sync.Once // for the end behind more than maxAhead
+	watch sync.Once // registers ended for an end beyond maxAhead
 	began time.Time
-	reads atomic.Int64 // since when a read gets nothing, in nanoseconds after began; 0 while there is none
+	reads atomic.Int64 // start of the pending read, in nanoseconds after began; 0 without one
 
 	mu     sync.Mutex
 	more   *sync.Cond
-	held   []byte // what was read
-	err    error  // and behind it
-	looks  bool   // a goroutine reads
-	wanted bool   // that it goes on
+	held   []byte // data read ahead
+	err    error  // error after it
+	looks  bool   // a goroutine is reading ahead
+	wanted bool   // it should continue
 }
 
-// NewAhead makes one. It reads nothing before Read or Look. It calls ended at most once, when Look has found that the
-// peer writes nothing more.
+// NewAhead returns a reader of in. It does not read before Read or Look is called. It calls ended at most once, when Look has noticed that
+// the peer will write nothing more.
 func NewAhead(in io.Reader, ended func()) *Ahead {
 	a := &Ahead{in: in, ended: sync.OnceFunc(ended), began: time.Now()}
 	a.more = sync.NewCond(&a.mu)
@@ -64,7 +64,7 @@ func (a *Ahead) read(p []byte) (int, error) {
 	return a.in.Read(p)
 }
 
-// Silent is how long the input has been read without anything coming. It is 0 while nobody reads it.
+// Silent returns how long the current read has been waiting for data, or 0 if there is none.
 func (a *Ahead) Silent() time.Duration {
 	since := a.reads.Load()
 	if since == 0 {
@@ -73,7 +73,7 @@ func (a *Ahead) Silent() time.Duration {
 	return time.Since(a.began) - time.Duration(since)
 }
 
-// Look reads beside the caller, up to maxAhead, until Read is called.
+// Look starts reading ahead in another goroutine, up to maxAhead, until Read is called.
 func (a *Ahead) Look() {
 	if f, ok := a.in.(*os.File); ok {
 		a.watch.Do(func() { child.OnWriterGone(f, a.ended) })
@@ -97,7 +97,7 @@ func (a *Ahead) Look() {
 	}()
 }
 
-// step reads a piece ahead. It reports whether it is to go on.
+// step reads a piece ahead and reports whether to continue.
 func (a *Ahead) step(piece []byte) bool {
 	n, err := a.read(piece)
 	a.mu.Lock()

@@ -7,34 +7,33 @@ import (
 	"go.uber.org/zap"
 )
 
-// Handler deals with one request or notification. The next message takes effect when it
-// has called Ordered, or else when it returns; it runs beside the handlers of later ones
-// after that. A request gets the response of Respond, which may be called after the
-// handler has returned. A panic in it ends that request alone.
+// Handler handles one request or notification. The next message is handled once the handler has called Ordered or has returned; after
+// Ordered both run concurrently. A request is answered by Call.Respond, possibly after the handler has returned. A panic fails only this
+// request.
 type Handler func(c *Call)
 
 // Call is one request or notification of the peer.
 type Call struct {
-	// Context ends when the peer cancels the request with "$/cancel_request", when it has
-	// its response, and when the connection ends, by the cause ErrGone.
+	// Context ends when the peer cancels the request by "$/cancel_request", when the request is answered, and when the connection ends,
+	// with the cause ErrGone.
 	Context context.Context
 	// Method is the JSON-RPC method.
 	Method string
-	// Params are its params as they came, nil where there are none.
+	// Params are the raw params, nil if there are none.
 	Params json.RawMessage
-	// Response is nil for a notification, which has none; its methods take that.
+	// Response is nil for a notification; its methods accept that.
 	Response *Response
 
 	conn *Conn
 }
 
-// Ordered says that what this call does is now ordered against what later ones do, so
-// that the next message may take effect. It may be called more than once.
+// Ordered declares that the effects of this call are ordered before those of later calls, so that the next message may be handled. It may
+// be called more than once.
 func (c *Call) Ordered() { c.conn.update(func(s *state) { s.ordered(c) }) }
 
-// Respond answers the request: with the result as JSON, null for nil, unless there is an
-// error. When it returns, the response has its place on the way to the peer, and all that is sent from then on comes
-// behind it; that the peer has read it is not said. Only the first response counts. That of a notification nobody gets.
+// Respond answers the request with an error, or else with the result encoded as JSON (null for nil). It returns once the response is
+// queued, so that everything sent later follows it; the peer may not have read it. Only the first response counts. For a notification it
+// does nothing.
 func (c *Call) Respond(result any, e *Error) {
 	r := c.Response
 	if r == nil {
@@ -51,7 +50,7 @@ func (c *Call) Respond(result any, e *Error) {
 	c.conn.respond(r, line)
 }
 
-// handle has the handler deal with the call.
+// handle runs the handler for the call.
 func (c *Call) handle() {
 	defer c.Ordered()
 	defer func() {
@@ -71,7 +70,7 @@ type Response struct {
 	cancel context.CancelFunc
 }
 
-// ID is the id of the request, as the peer wrote it; nil for a notification's.
+// ID returns the ID of the request as the peer wrote it, nil for a notification.
 func (r *Response) ID() json.RawMessage {
 	if r == nil {
 		return nil
@@ -79,11 +78,11 @@ func (r *Response) ID() json.RawMessage {
 	return r.id
 }
 
-// respond writes the response to a request, unless it has one.
+// respond sends the response to a request, unless it has been answered.
 func (c *Conn) respond(r *Response, line []byte) {
 	c.update(func(s *state) {
 		if s.answer(r) {
-			_, _ = c.out.Put(line) // a peer that is gone needs no answer
+			_, _ = c.out.Put(line) // if the peer is gone, it needs no answer
 		}
 	})
 	r.cancel()

@@ -1,19 +1,17 @@
-// Package jsonrpc speaks JSON-RPC 2.0 in lines, one message a line, in both directions
-// at once. It knows lines, their order and size, and who answers whom; what a method means is its caller's.
+// Package jsonrpc implements JSON-RPC 2.0 with one message per line, in both directions at once. Conn is the connection, Outbox its
+// outgoing queue; acp/wire, droid and remote use them. The package handles lines, their order and size, and matches responses with
+// requests; methods are up to its callers.
 //
-// What was read takes effect in order. Reading goes on meanwhile, up to a bound, so that
-// the end of the input and a cancelled request are noticed while a handler keeps the order
-// and while answers wait for a slow peer.
+// Messages are handled in order. Reading continues meanwhile up to a limit, so that the end of the input and "$/cancel_request" are noticed
+// while a handler holds up the others or responses wait for a slow peer.
 //
-// Two mistakes are kept out by what this package offers:
+// The API prevents two mistakes:
 //
-//   - A message of the next prompt overtakes the response to the one before. A request
-//     may be answered before its handler returns, by Call.Respond: the response then has its
-//     place in the outbox.
-//   - The goroutine that owns a session blocks on a full outbox, and then cannot
-//     hear the cancel that would end the flood. So no method that sends can wait:
-//     Text and Notify always take what they are given. Who makes many messages asks
-//     Full before each, and waits there together with all else it waits for.
+//   - A message of the next prompt overtakes the response to the previous one. Call.Respond queues the response before the handler returns.
+//   - The goroutine that owns a session blocks on a full outbox, and then misses the cancellation that would end the flood. No method that
+//
+// sends blocks: Text and Notify always accept. A producer of many messages first checks Full and waits for it together with everything
+// else.
 package jsonrpc
 
 import (
@@ -31,17 +29,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxLine is the longest line, in bytes without its end, that is a message.
+// maxLine is the maximum length of a message, in bytes without the newline.
 const maxLine = 10<<20 - 64
 
-// endPatience is how long the input may have ended, and nothing of what was read before
-// take effect, until the connection ends: a handler keeps the order, or the peer reads no
-// answers.
+// endPatience is how long, after the end of the input, a connection stays open without progress on what was read, because a handler holds
+// it up or the peer does not read responses.
 const endPatience = 2 * time.Second
 
-// Conn is the connection to one peer. Make it with New, run it with Run, and
-// when what uses it has ended, end it with Close. Its methods may be called from
-// any goroutine.
+// Conn is the connection to a peer: create it with New, run it with Run, and finally call Close. Its methods may be called from any
+// goroutine.
 type Conn struct {
 	in      *Ahead
 	out     *Outbox
@@ -49,33 +45,30 @@ type Conn struct {
 	options Options
 	log     *zap.Logger
 
-	ctx    context.Context // of all calls
+	ctx    context.Context // parent of all call contexts
 	cancel context.CancelCauseFunc
 	lastID atomic.Int64
 
-	// Tokens that update gives: something may take effect, there is space for what is
-	// read, no request is without its response.
+	// Tokens, given by update: a message may be handled, there is space for more input, all requests are answered.
 	turn, space, quiet chan struct{}
 
 	mu    sync.Mutex
 	state state
 }
 
-// Options of a connection. The zero value is that with an editor.
+// Options configure a connection. The zero value is suitable for an editor.
 type Options struct {
-	// MaxLine is the longest line that is a message, in bytes without its end; 0 is a
-	// little less than 10 MiB.
+	// MaxLine is the maximum length of a message, in bytes without the newline; 0 means a little less than 10 MiB.
 	MaxLine int
-	// Refused gets why a line is no message, in place of the peer.
+	// Refused receives the error for a line that is not a message; if nil, the peer does.
 	Refused func(e *Error)
-	// ToTheEnd has the peer heard to its end, also when it reads no more.
+	// ToTheEnd makes Run read to the end of the input even if the peer no longer reads.
 	ToTheEnd bool
-	// Unread is how many bytes may wait for the peer before the outbox is full; 0 is 2 MiB.
+	// Unread is how many bytes may wait for the peer before the outbox is full; 0 means 2 MiB.
 	Unread int
 }
 
-// New makes a connection that reads lines from in and writes lines to out. It
-// reads nothing, and calls handler for nothing, before Run.
+// New creates a connection that reads lines from in and writes lines to out. Nothing is read or handled before Run.
 func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	options.MaxLine = cmp.Or(options.MaxLine, maxLine)
 	c := &Conn{
@@ -89,7 +82,7 @@ func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap
 	return c
 }
 
-// update is the one place where the state changes. It says who may go on.
+// update changes the state; no other code does. It wakes those who may proceed.
 func (c *Conn) update(f func(s *state)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +97,7 @@ func (c *Conn) update(f func(s *state)) {
 	give(c.quiet, len(s.requests) == 0)
 }
 
-// give leaves a token, if it is due and there is none.
+// give puts a token into the channel if it is due and not already there.
 func give(token chan<- struct{}, due bool) {
 	if due {
 		select {
@@ -114,9 +107,8 @@ func give(token chan<- struct{}, due bool) {
 	}
 }
 
-// Run has what the peer sends take effect, until in ends, nobody reads out any more, or
-// ctx is done. Handlers may still run when it returns. It does not interrupt a Read of in
-// that is under way: who made in closes it.
+// Run reads and handles messages until in ends, nobody reads out any more, or ctx is done. Handlers may still be running when it returns.
+// It does not interrupt a pending Read of in; whoever created in closes it.
 func (c *Conn) Run(ctx context.Context) {
 	go c.read()
 	defer c.stop()
@@ -147,24 +139,24 @@ func (c *Conn) Run(ctx context.Context) {
 		case <-c.turn:
 		case <-room:
 		case <-patience:
-			c.log.Warn("the input has ended, and what was read before does not get on, so the connection ends")
+			c.log.Warn("the input has ended and pending messages make no progress, closing the connection")
 			return
 		case <-ctx.Done():
 			return
 		case <-unread:
-			c.log.Warn("the editor does not read any more, so the connection ends")
+			c.log.Warn("the editor no longer reads, closing the connection")
 			return
 		}
 	}
 }
 
-// take has an item take effect.
+// take handles an item.
 func (c *Conn) take(it item) {
 	switch {
 	case it.refusal != nil && c.options.Refused != nil:
 		c.options.Refused(it.refusal)
 	case it.refusal != nil:
-		_, _ = c.out.Put(EncodeError(it.ID, it.refusal)) // a peer that is gone needs no answer
+		_, _ = c.out.Put(EncodeError(it.ID, it.refusal)) // if the peer is gone, it needs no answer
 	case it.call != nil:
 		go it.call.handle()
 	default:
@@ -181,7 +173,7 @@ func (c *Conn) read() {
 		long = new(outline)
 		line, err := lines.Next()
 		if !lines.Owned() {
-			line = bytes.Clone(line) // what is heard keeps parts of it
+			line = bytes.Clone(line) // items alias parts of it
 		}
 		switch {
 		case err == nil:
@@ -195,12 +187,12 @@ func (c *Conn) read() {
 	}
 }
 
-// hear queues what a line is. It reports false when nothing more takes effect. A panic is
-// logged, and the answer to the line.
+// hear queues the items of a line. It returns false when nothing more will be handled. A panic is logged, and reported as the response to
+// the line.
 func (c *Conn) hear(line []byte, long *outline) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.logPanic("panic where a line is read", p)
+			c.logPanic("panic while reading a line", p)
 			more = c.arriveAll(refuseLine(line, panicError("", p)))
 		}
 	}()
@@ -216,8 +208,8 @@ func (c *Conn) arriveAll(items []item) bool {
 	return true
 }
 
-// arrive queues what was read, as soon as there is space for it. It reports false when
-// nothing more takes effect. A cancelled request is told at once: what it cancels may be what keeps the order.
+// arrive queues an item as soon as there is space. It returns false when nothing more will be handled. "$/cancel_request" takes effect at
+// once, since it may cancel the very request that holds up the others.
 func (c *Conn) arrive(it item) bool {
 	if it.Method == methodCancelRequest && it.ID == nil {
 		c.cancelRequest(json.RawMessage(it.Params))
@@ -252,7 +244,7 @@ func (c *Conn) newCall(f frame) *Call {
 	return call
 }
 
-// cancelRequest ends the context of the request that the peer cancels.
+// cancelRequest cancels the context of the request named in params.
 func (c *Conn) cancelRequest(params json.RawMessage) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -267,7 +259,7 @@ func (c *Conn) cancelRequest(params json.RawMessage) {
 	}
 }
 
-// stop has nothing more take effect, and ends what waits for the peer.
+// stop ends the handling of messages and fails all pending requests.
 func (c *Conn) stop() {
 	var lost []*Pending
 	c.update(func(s *state) { lost = s.stop() })
@@ -277,24 +269,22 @@ func (c *Conn) stop() {
 	}
 }
 
-// Close takes no more requests, waits until each that was taken has its response,
-// and then until the peer has read what waits for it. For each of the two it
-// waits limit at most, and says in the log what it gave up.
+// Close stops accepting requests, waits until all accepted ones are answered, and then until the peer has read everything. Each wait takes
+// at most limit; Close logs what it gave up.
 func (c *Conn) Close(limit time.Duration) {
 	c.stop()
 	if !c.wait(limit) {
-		c.log.Error("a request of the editor was left without an answer")
+		c.log.Error("a request of the editor remains unanswered")
 	}
 	c.out.Close()
 	select {
 	case <-c.out.Done():
 	case <-time.After(limit):
-		c.log.Warn("the editor did not take the last messages in time")
+		c.log.Warn("the editor did not read the last messages in time")
 	}
 }
 
-// wait returns when every request has its response, or after limit. It reports whether
-// all have.
+// wait waits at most limit until every request is answered, and reports whether they all are.
 func (c *Conn) wait(limit time.Duration) bool {
 	over := time.After(limit)
 	for {
@@ -311,19 +301,16 @@ func (c *Conn) wait(limit time.Duration) bool {
 	}
 }
 
-// Abort ends the connection and waits for nobody. A Write of out that is under way ends
-// when who made out closes it.
+// Abort closes the connection without waiting. A pending Write of out ends when whoever created out closes it.
 func (c *Conn) Abort() {
 	c.stop()
 	c.out.Abort()
 }
 
-// Text sends a text in a line of its own, or lengthens the last line where that
-// has the same frame and still waits: a slow peer gets fewer and longer pieces.
+// Text sends a text, appending it to the last queued line if that has the same frame: a slow peer gets fewer and longer pieces.
 func (c *Conn) Text(frame TextFrame, text string) { c.out.Text(frame, text) }
 
-// Notify sends a notification. The error is encoding/json's, of params that cannot
-// be encoded. A peer that is gone is no error here: Run returns then.
+// Notify sends a notification. It fails only if params cannot be encoded. If the peer is gone, Run returns, and Notify reports no error.
 func (c *Conn) Notify(method string, params any) error {
 	line, err := EncodeCall(nil, method, params)
 	if err == nil {
@@ -332,8 +319,7 @@ func (c *Conn) Notify(method string, params any) error {
 	return err
 }
 
-// Full returns nil while there is room for more on the way to the peer, see
-// Outbox.Full.
+// Full returns nil while the outbox has room, see Outbox.Full.
 func (c *Conn) Full() <-chan struct{} { return c.out.Full() }
 
 func (c *Conn) logPanic(text string, p any, fields ...zap.Field) {

@@ -134,7 +134,7 @@ func TestRunEnds(t *testing.T) {
 	}{
 		"input":   {func(p *peer) { p.stdin.end(io.EOF) }, nil},
 		"context": {func(p *peer) { p.cancel() }, nil},
-		"output":  {func(p *peer) { _ = p.out.Close(); _ = p.conn.Notify("m", nil) }, []string{"the editor does not read any more, so the connection ends"}},
+		"output":  {func(p *peer) { _ = p.out.Close(); _ = p.conn.Notify("m", nil) }, []string{"the editor no longer reads, closing the connection"}},
 		"reading": {func(p *peer) { p.stdin.end(errors.New("test")) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,8 +203,8 @@ func TestCloseIsBounded(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(began))
 		logged := p.log.All()
 		require.Len(t, logged, 2)
-		require.Equal(t, "a request of the editor was left without an answer", logged[0].Message)
-		require.Equal(t, "the editor did not take the last messages in time", logged[1].Message)
+		require.Equal(t, "a request of the editor remains unanswered", logged[0].Message)
+		require.Equal(t, "the editor did not read the last messages in time", logged[1].Message)
 		close(release)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Codes of JSON-RPC 2.0, section 5.1.
+// Error codes of JSON-RPC 2.0, section 5.1.
 const (
 	CodeParseError     = -32700
 	CodeInvalidRequest = -32600
@@ -18,18 +18,17 @@ const (
 	CodeInternalError  = -32603
 )
 
-// kindInternal is the kind of an error that is a mistake in this program.
+// kindInternal is the kind of an error caused by a bug in this program.
 const kindInternal = "internal_error"
 
-// Error is the error of a response. Its fields are those of the SDK's acp.RequestError,
-// so that one can be converted to the other.
+// Error is the error of a response. It has the fields of the SDK's acp.RequestError, so that they can be converted to each other.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-// UnmarshalJSON keeps the data as they came.
+// UnmarshalJSON keeps the data as raw JSON.
 func (e *Error) UnmarshalJSON(raw []byte) error {
 	var frame struct {
 		Code    int             `json:"code"`
@@ -44,7 +43,7 @@ func (e *Error) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Error is the message with the data. Data that is a text stands as such.
+// Error returns the message and the data; a string is not quoted.
 func (e *Error) Error() string {
 	if text, ok := e.Data.(string); ok {
 		return e.Message + ": " + text
@@ -55,55 +54,54 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// ErrGone is why a request has no answer when the connection has ended.
+// ErrGone is the error of requests that are pending when the connection ends.
 var ErrGone = errors.New("the connection ended before the answer")
 
-// NewError makes an error response. Its message is title and, after a colon, text
-// in one line, as JSON-RPC wants a short sentence there; its data has the text as
-// it stands.
+// NewError returns an error response. Its message is "title: text" in one line, since JSON-RPC wants a short sentence; its data has the
+// text unchanged.
 func NewError(code int, title, text string) *Error {
 	err := PlainError(code, text)
 	err.Message = title + ": " + err.Message
 	return err
 }
 
-// PlainError makes an error response whose message is text in one line. Its data has the text as it stands.
+// PlainError returns an error response whose message is text in one line. Its data has the text unchanged.
 func PlainError(code int, text string) *Error {
 	return &Error{Code: code, Message: inOneLine(text), Data: Details(text)}
 }
 
-// InternalError makes an error response of what went wrong, for which kind is the word for programs.
-// Its message is text in one line; its data has the word, and the text as it stands.
+// InternalError returns an error response with code -32603. Its message is text in one line; its data has the text unchanged, and kind for
+// programs.
 func InternalError(kind, text string) *Error {
 	data := Details(text)
 	data["kind"] = visible.Line(kind)
 	return &Error{Code: CodeInternalError, Message: inOneLine(text), Data: data}
 }
 
-// inOneLine is a text in one line that is safe to show.
+// inOneLine returns text in one line, safe to display.
 func inOneLine(text string) string { return visible.Line(strings.Join(strings.Fields(text), " ")) }
 
-// Details are the data of an error.
+// Details returns the data of an error.
 func Details(text string) map[string]string {
 	return map[string]string{"details": visible.Text(text)}
 }
 
-// mistake tells the peer of a mistake in this program, in words that stand in the message alone.
+// mistake reports a bug in this program, by the message alone.
 func mistake(text string) *Error {
 	return &Error{Code: CodeInternalError, Message: visible.Line(text), Data: map[string]string{"kind": kindInternal}}
 }
 
-// panicError tells the peer of a panic. doing is what was being done, as in " while handling m".
+// panicError reports a panic. doing completes the message, as in " while handling m".
 func panicError(doing string, p any) *Error {
 	return mistake(fmt.Sprintf("droid-acp failed%s: %v. The details are in its log; please report this.", doing, p))
 }
 
-// malformed refuses a line that is no message.
+// malformed rejects a line that is not a message.
 func malformed(text string) *Error {
 	return &Error{Code: CodeInvalidRequest, Message: "Invalid request", Data: Details(text)}
 }
 
-// notJSON refuses a line that is no JSON.
+// notJSON rejects a line that is not JSON.
 func notJSON() *Error {
 	return &Error{Code: CodeParseError, Message: "Parse error",
 		Data: Details("the line is not valid JSON; each message is one line of JSON")}

@@ -8,20 +8,18 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Head is what one who passes a message on reads of its line: whose it is, and where its
-// contents begin.
+// Head is the part of a message that a relay needs: its ID, its method, and where its contents begin.
 type Head struct {
-	ID             json.RawMessage // a part of the line; nil where there is none
+	ID             json.RawMessage // a subslice of the line; nil if missing
 	Method         string          // "" for a response
-	Params, Result int             // indexes in the line, 0 where there are none
+	Params, Result int             // indexes in the line, 0 if missing
 }
 
-// members are those of a message that count, each of them once. Names are compared as
-// encoding/json does, since a reader may take a member that is spelt so for the one it knows.
+// members are the relevant members of a message, each allowed once. Names are compared like in encoding/json, whose case-insensitive match
+// a reader may use.
 var members = []string{"id", "method", "params", "result"}
 
-// ReadHead reads a line that is valid JSON. It reports false for what is no message, or
-// could be taken for more than one.
+// ReadHead reads the head of a line of valid JSON. It returns false if the line is not a message or is ambiguous.
 func ReadHead(line []byte) (h Head, ok bool) {
 	var seen [4]bool
 	for name, value := range rawjson.Fields(line) {
@@ -55,10 +53,10 @@ func member(name []byte) int {
 	return slices.IndexFunc(members, func(m string) bool { return strings.EqualFold(m, string(name)) })
 }
 
-// IsRequest reports whether somebody waits for an answer.
+// IsRequest reports whether the message expects a response.
 func (h Head) IsRequest() bool { return h.Method != "" && h.ID != nil }
 
-// WithID is the line with another id in the place of its own, which it must have.
+// WithID returns line with its ID, which must be present, replaced by id.
 func (h Head) WithID(line []byte, id string) []byte {
 	begin := cap(line) - cap(h.ID)
 	return slices.Concat(line[:begin], []byte(id), line[begin+len(h.ID):])

@@ -12,17 +12,16 @@ import (
 
 const (
 	readBufferSize = 64 << 10 // one read of a full pipe
-	partSize       = 1 << 20  // a long line is collected in parts of that size
+	partSize       = 1 << 20  // long lines are collected in parts of this size
 )
 
-// TooLongError reports a line that was passed over.
-type TooLongError struct{ Size int64 } // in bytes, with its end
+// TooLongError reports a line that was skipped.
+type TooLongError struct{ Size int64 } // in bytes, including the newline
 
 func (e *TooLongError) Error() string { return fmt.Sprintf("line of %d bytes is too long", e.Size) }
 
-// Lines reads lines of any length up to a limit. A line that does not fit the buffer is
-// collected in parts and joined once, so that it is never held more than twice, and its
-// memory is not used again.
+// Lines reads lines up to a maximum length. A line longer than the buffer is collected in parts and joined once, so that it is never held
+// more than twice; its memory is not reused.
 type Lines struct {
 	r       *bufio.Reader
 	max     int
@@ -30,15 +29,14 @@ type Lines struct {
 	long    bool // the last line was longer than the buffer
 }
 
-// NewLines reads lines of at most max bytes, without their end. Of a longer line skipped
-// gets all bytes, piece by piece.
+// NewLines returns a reader of lines of at most max bytes without the newline. All bytes of a longer line are passed to skipped, piece by
+// piece.
 func NewLines(r io.Reader, max int, skipped func(piece []byte)) *Lines {
 	return &Lines{r: bufio.NewReaderSize(r, readBufferSize), max: max, skipped: skipped}
 }
 
-// Next returns the next line without its end. The slice is valid until the following
-// call, or for good if Owned then reports true. After a *TooLongError the following call
-// returns the next line. A last line without an end is returned before io.EOF.
+// Next returns the next line without its newline. The slice is valid until the next call, or for good if Owned returns true. After a
+// *TooLongError, call Next again for the following line. A last line without a newline is returned before io.EOF.
 func (l *Lines) Next() ([]byte, error) {
 	piece, err := l.r.ReadSlice('\n')
 	if l.long = err != nil; !l.long && len(piece) <= l.max {
@@ -60,29 +58,29 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 	text := trimEnd(line.join())
 	memory.Passed(len(text))
-	if len(text) > l.max { // its end was all that it had too much, but for a little
+	if len(text) > l.max { // it fits only with its line ending
 		l.skipped(text)
 		return nil, &TooLongError{line.size}
 	}
 	return text, nil
 }
 
-// Waiting reports whether the next line has been read already.
+// Waiting reports whether the next line is already buffered.
 func (l *Lines) Waiting() bool {
-	read, _ := l.r.Peek(l.r.Buffered()) // it reads nothing, so it does not fail
+	read, _ := l.r.Peek(l.r.Buffered()) // reads nothing, so it cannot fail
 	return bytes.IndexByte(read, '\n') >= 0
 }
 
-// Owned reports whether the slice that Next returned stays valid.
+// Owned reports whether the slice returned by Next stays valid.
 func (l *Lines) Owned() bool { return l.long }
 
-// parts are a line under way.
+// parts collects a long line.
 type parts struct {
 	max     int
 	skipped func(piece []byte)
 	list    [][]byte
 	size    int64
-	over    bool // it is longer than max and its end, so that nothing is kept
+	over    bool // longer than max and a line ending: nothing is kept
 }
 
 func (p *parts) add(piece []byte) {
@@ -112,7 +110,7 @@ func (p *parts) add(piece []byte) {
 	}
 }
 
-// join returns the line and gives its parts up.
+// join returns the line and releases its parts.
 func (p *parts) join() []byte {
 	line := make([]byte, 0, p.size)
 	for i, part := range p.list {

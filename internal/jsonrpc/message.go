@@ -9,18 +9,17 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// frame is the outline of a JSON-RPC message. Its members must have the types of the
-// specification.
+// frame is a decoded JSON-RPC message. Its members must have the types of the specification.
 type frame struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
-	Params  rawjson.Value   `json:"params"` // a part of the line
-	Result  rawjson.Value   `json:"result"` // the same
+	Params  rawjson.Value   `json:"params"` // aliases the line
+	Result  rawjson.Value   `json:"result"` // aliases the line
 	Error   *Error          `json:"error"`
 }
 
-// decode reads a message, or says why it is none.
+// decode decodes a message, or returns the error to respond with.
 func (f *frame) decode(line []byte) *Error {
 	err := json.Unmarshal(line, f)
 	var syntax *json.SyntaxError
@@ -35,7 +34,7 @@ func (f *frame) decode(line []byte) *Error {
 	return f.check()
 }
 
-// check finds what is no message, or could be taken for something else.
+// check rejects what is not a message or is ambiguous.
 func (f *frame) check() *Error {
 	switch {
 	case f.JSONRPC != "2.0":
@@ -50,9 +49,8 @@ func (f *frame) check() *Error {
 	return nil
 }
 
-// answerID is the id to answer with: the message's own if it is one that JSON-RPC
-// allows, else nil. One that is not well formed cannot be repeated in an answer that is,
-// and two of them could become the same.
+// answerID returns the ID to respond with: the message's own if JSON-RPC allows it, else nil. A malformed ID cannot be repeated in a
+// well-formed response, and two of them could become equal.
 func (f *frame) answerID() json.RawMessage {
 	if len(f.ID) == 0 || !strings.ContainsRune(`"-0123456789`, rune(f.ID[0])) || !isWellFormed(f.ID) {
 		return nil
@@ -60,8 +58,7 @@ func (f *frame) answerID() json.RawMessage {
 	return f.ID
 }
 
-// IDKey is the same for an id however its text is escaped, and not the same for a text
-// and a number.
+// IDKey returns a map key for an ID. It is the same however a string is escaped, and differs between a string and a number.
 func IDKey(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -70,7 +67,7 @@ func IDKey(id json.RawMessage) string {
 	return string(bytes.TrimSpace(id))
 }
 
-// EncodeCall is the line of a request, with its end, or of a notification where id is nil.
+// EncodeCall returns the line, with its newline, of a request, or of a notification if id is nil.
 func EncodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
 	return encode(struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -80,7 +77,7 @@ func EncodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
 	}{"2.0", id, method, params})
 }
 
-// EncodeResult is the line of a response, with its end.
+// EncodeResult returns the line of a response, with its newline.
 func EncodeResult(id json.RawMessage, result any) ([]byte, error) {
 	return encode(struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -89,8 +86,8 @@ func EncodeResult(id json.RawMessage, result any) ([]byte, error) {
 	}{"2.0", id, result})
 }
 
-// EncodeError is the line of an error response, with its end. An id that is not known is
-// nil, and null in it. Data that cannot be encoded is left out.
+// EncodeError returns the line of an error response, with its newline. An unknown ID is nil and encoded as null. Data that cannot be
+// encoded is omitted.
 func EncodeError(id json.RawMessage, e *Error) []byte {
 	response := struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -100,7 +97,7 @@ func EncodeError(id json.RawMessage, e *Error) []byte {
 	line, err := encode(response)
 	if err != nil {
 		response.Error.Data = nil
-		line, _ = encode(response) // ids and texts always encode
+		line, _ = encode(response) // IDs and strings always encode
 	}
 	return line
 }

@@ -8,49 +8,47 @@ import (
 	"sync"
 )
 
-// Limits of what waits in the outbox for a slow peer.
+// Limits of what is queued for a slow peer.
 const (
-	// maxLines and maxBytes are where it is full: those who have much to send stop.
+	// maxLines and maxBytes make the outbox full: producers of many messages pause.
 	maxLines = 1024
 	maxBytes = 2 << 20
-	// overfullAt is how many times over these limits no more requests take effect.
+	// overfullAt is the multiple of these limits at which no more requests are handled.
 	overfullAt = 4
-	// maxBatch bounds what one Write takes of several lines, in bytes.
+	// maxBatch bounds the bytes that one Write takes of several lines.
 	maxBatch = 256 << 10
 )
 
-// ErrClosed is why an outbox takes no more lines.
+// ErrClosed is the error of Put on a closed outbox.
 var ErrClosed = errors.New("the way out is closed")
 
-// Outbox is the one way out to a peer: an ordered queue and one goroutine that writes
-// it. Texts of one frame that wait side by side are merged.
+// Outbox is the outgoing queue of a connection, written by one goroutine. Adjacent texts of the same frame are merged.
 //
-// Nobody who sends ever waits. What bounds the queue is that those who have much to
-// send ask Full before, or Size.
+// Sending never blocks. The queue is bounded because producers of many messages check Full or Size first.
 type Outbox struct {
 	w     io.Writer
-	now   nowWriter // w, where it is one, as a child.Writer is
+	now   nowWriter // w if it supports this, like child.Writer
 	batch int
-	most  int // bytes, see maxBytes
+	most  int // limit in bytes, see maxBytes
 
 	mu     sync.Mutex
-	change *sync.Cond // queue or closed changed
+	change *sync.Cond // queue or closed has changed
 	queue  []*Line
-	busy   bool // Run has taken what it has not written yet
+	busy   bool // Run is writing lines that it has taken
 	bytes  int
-	room   chan struct{} // what Full returned; closed when there is room again
+	room   chan struct{} // returned by Full; closed when there is room again
 	slack  chan struct{} // the same for overfull
 	closed bool
 	err    error
-	done   chan struct{} // Run has returned
-	failed chan struct{} // closed when a write failed: nobody reads any more
+	done   chan struct{} // closed when Run has returned
+	failed chan struct{} // closed when a write has failed: the peer no longer reads
 }
 
-// nowWriter writes what there is room for at once, and returns how much that was.
+// nowWriter writes without blocking and returns how many bytes were written.
 type nowWriter interface{ WriteNow(p []byte) (n int) }
 
-// NewOutbox makes an outbox that writes to w, once its Run is called. One Write has
-// several lines up to batch bytes, or one line of any length.
+// NewOutbox creates an outbox that writes to w once Run is called. One Write contains several lines up to batch bytes, or one line of any
+// length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
 	o := &Outbox{batch: batch, most: maxBytes, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
@@ -58,8 +56,7 @@ func NewOutbox(w io.Writer, batch int) *Outbox {
 	return o
 }
 
-// To says where Run writes, before it is called: lines may be queued for a peer that is not
-// there yet.
+// To sets the writer before Run is called: lines may be queued for a peer that has not connected yet.
 func (o *Outbox) To(w io.Writer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,8 +64,7 @@ func (o *Outbox) To(w io.Writer) {
 	o.now, _ = w.(nowWriter)
 }
 
-// Put queues one whole line, which is the outbox's from now on. The error is that of a
-// peer that reads no more, or ErrClosed.
+// Put queues one complete line and takes ownership of it. It fails with the write error if the peer no longer reads, or with ErrClosed.
 func (o *Outbox) Put(data []byte) (*Line, error) {
 	line := &Line{data: data}
 	o.mu.Lock()
@@ -76,8 +72,8 @@ func (o *Outbox) Put(data []byte) (*Line, error) {
 	return line, o.append(line)
 }
 
-// PutNow is Put for a caller who keeps data. Where nothing waits, it has written what the
-// peer has room for when it returns, and Run need not be woken for that.
+// PutNow is Put for callers that keep data. If nothing is queued, it first writes what fits without blocking, so that Run need not be
+// woken.
 func (o *Outbox) PutNow(data []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +99,7 @@ func (o *Outbox) append(line *Line) error {
 	return nil
 }
 
-// Withdraw takes a line back that is not yet being written. It reports whether it could.
+// Withdraw removes a line that is not yet being written, and reports whether it could.
 func (o *Outbox) Withdraw(line *Line) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -117,20 +113,19 @@ func (o *Outbox) Withdraw(line *Line) bool {
 	return true
 }
 
-// Size is how many bytes wait to be written.
+// Size returns the number of queued bytes.
 func (o *Outbox) Size() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes
 }
 
-// Full returns nil while there is room, else a channel that is closed when there is
-// again. At the limit wait 1024 lines or 2 MiB. Of a peer that is gone there is always
-// room.
+// Full returns nil while there is room, else a channel that is closed when there is room again. The outbox is full at 1024 lines or 2 MiB.
+// If the peer is gone, there is always room.
 func (o *Outbox) Full() <-chan struct{} { return o.over(&o.room, 1) }
 
-// overfull is Full for what a peer asks that does not read the answers: its limits lie
-// so high above that a cancel behind a few requests is not held up.
+// overfull is Full for handling requests of a peer that does not read the responses. Its limits are much higher, so that a cancellation
+// behind a few requests is not delayed.
 func (o *Outbox) overfull() <-chan struct{} { return o.over(&o.slack, overfullAt) }
 
 func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
@@ -145,7 +140,7 @@ func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 	return *wait
 }
 
-// makeRoom tells those who wait, if there is room. The caller holds mu.
+// makeRoom wakes waiters if there is room. The caller holds mu.
 func (o *Outbox) makeRoom() {
 	if o.err == nil && !o.closed && (len(o.queue) >= maxLines || o.bytes >= o.most) {
 		return
@@ -158,7 +153,7 @@ func (o *Outbox) makeRoom() {
 	}
 }
 
-// Close takes nothing more. Run returns when what waits is written; Done tells when.
+// Close makes the outbox reject new lines. Run returns, and closes Done, once the queue is written.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,7 +162,7 @@ func (o *Outbox) Close() {
 	o.change.Signal()
 }
 
-// Abort is Close, but drops what waits.
+// Abort is Close, but drops the queue.
 func (o *Outbox) Abort() {
 	o.mu.Lock()
 	o.queue, o.bytes = nil, 0
@@ -178,18 +173,17 @@ func (o *Outbox) Abort() {
 // Done is closed when Run has returned.
 func (o *Outbox) Done() <-chan struct{} { return o.done }
 
-// Failed is closed when a write has failed, so that nobody reads any more; Err is why.
+// Failed is closed when a write has failed, so the peer no longer reads; see Err.
 func (o *Outbox) Failed() <-chan struct{} { return o.failed }
 
-// Err is the error of the write that failed, nil if none has.
+// Err returns the error of the failed write, or nil.
 func (o *Outbox) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
 }
 
-// Run writes what waits, a batch a Write, until the outbox is closed and empty or the
-// peer takes no more.
+// Run writes the queue, one batch per Write, until the outbox is closed and empty or a write fails.
 func (o *Outbox) Run() {
 	defer close(o.done)
 	var buf []byte
@@ -210,15 +204,14 @@ func (o *Outbox) Run() {
 			o.fail(err)
 			return
 		}
-		clear(batch) // the queue goes on behind it in the same memory
+		clear(batch) // the rest of the queue shares the array
 		if cap(buf) > 2*maxBatch {
-			buf = nil // one long text does not keep its memory
+			buf = nil // do not retain the memory of one long text
 		}
 	}
 }
 
-// take waits for what is to be written next: one line, or several that are not
-// long. It returns nothing when the outbox is closed and empty.
+// take waits for the next batch: one line, or several short ones. It returns nil when the outbox is closed and empty.
 func (o *Outbox) take() []*Line {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -234,7 +227,7 @@ func (o *Outbox) take() []*Line {
 	batch := o.queue[:n:n]
 	o.queue = o.queue[n:]
 	if len(o.queue) == 0 {
-		o.queue = nil // and its memory is free when the batch is written
+		o.queue = nil // free the array once the batch is written
 	}
 	o.bytes -= size
 	o.busy = n > 0

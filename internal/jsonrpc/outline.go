@@ -6,38 +6,36 @@ import (
 	"strings"
 )
 
-// maxDepth is how many levels of lists and objects encoding/json takes.
+// maxDepth is the nesting depth that encoding/json accepts.
 const maxDepth = 10_000
 
-// maxMember bounds what the outline keeps of one name or id, in bytes.
+// maxMember bounds the bytes that outline keeps of one name or ID.
 const maxMember = 64 << 10
 
-// outline finds out whose message a line is that is refused, so that the
-// one who waits for an answer gets it. It reads the line piece by piece in
-// bounded memory, whatever its length and depth. It looks at the names of the
-// outermost object alone, and takes nothing that comes behind a mistake in the
-// line: there it could not tell an id from a piece of the user's text.
+// outline scans a rejected line for its ID and kind, so that the error reaches the right request. It reads the line piece by piece in
+// bounded memory, whatever its length and depth. It considers only the members of the outermost object, and ignores everything after a
+// syntax error, where an ID could be part of the user's text.
 type outline struct {
-	ID       json.RawMessage // the last usable one, nil when there is none
-	method   bool            // there is a "method", so it is a request
-	outcome  bool            // there is a "result" or an "error"
+	ID       json.RawMessage // the last usable one, or nil
+	method   bool            // has a "method", so it is a request
+	outcome  bool            // has a "result" or an "error"
 	deepest  int
-	some     bool // there is something but white space
-	mistaken bool // nothing more is taken
+	some     bool // has anything but white space
+	mistaken bool // syntax error: the rest is ignored
 
 	depth    int
 	object   bool // the outermost value is an object
 	complete bool // the outermost value has ended
 	after    bool // a value or a name has just ended
-	text     bool // within a string
-	escaped  bool // behind a backslash
-	word     bool // within a number, true, false or null
-	name     bool // what is read is the name of an outermost member, or will be
+	text     bool // inside a string
+	escaped  bool // after a backslash
+	word     bool // inside a number, true, false or null
+	name     bool // the next or current token is the name of an outermost member
 	member   string
-	kept     []byte // the string or word being read, at the outermost level
+	kept     []byte // the current string or word at the outermost level
 }
 
-// Read takes the next piece of the line.
+// Read scans the next piece of the line.
 func (o *outline) Read(piece []byte) {
 	for len(piece) > 0 && !o.mistaken {
 		piece = o.skip(piece)
@@ -61,7 +59,7 @@ func (o *outline) Read(piece []byte) {
 	}
 }
 
-// skip passes over what is only text, and most of a long line is that.
+// skip skips the inside of strings, most of a long line.
 func (o *outline) skip(piece []byte) []byte {
 	if !o.text || o.escaped || (o.depth == 1 && len(o.kept) < maxMember) {
 		return piece
@@ -85,7 +83,7 @@ func (o *outline) readText(c byte) {
 	}
 }
 
-// readSign takes a byte between strings and words, or the first of one.
+// readSign scans a byte between strings and words, or the first byte of one.
 func (o *outline) readSign(c byte) {
 	switch c {
 	case ' ', '\t', '\r', '\n':
@@ -100,7 +98,7 @@ func (o *outline) readSign(c byte) {
 		if o.depth == 1 {
 			o.name = o.object && c == ','
 		}
-	case 0xEF, 0xBB, 0xBF: // a byte order mark before the message hides nothing
+	case 0xEF, 0xBB, 0xBF: // ignore a byte order mark before the message
 		o.mistaken = o.depth > 0 || o.complete
 	default:
 		o.mistaken = o.after
@@ -112,7 +110,7 @@ func (o *outline) readSign(c byte) {
 }
 
 func (o *outline) open(c byte) {
-	if o.complete { // a second message: which one is meant cannot be known
+	if o.complete { // a second message: ambiguous
 		o.ID = nil
 	}
 	o.mistaken = o.after
@@ -134,20 +132,20 @@ func (o *outline) close() {
 	o.complete = o.depth == 0
 }
 
-// end follows the last byte of a string or a word.
+// end is called after the last byte of a string or a word.
 func (o *outline) end() {
 	o.after = true
 	switch {
 	case o.depth != 1:
 	case o.name:
 		o.member = ""
-		_ = json.Unmarshal(o.kept, &o.member) // what is no name, or too long, is none that is looked for
+		_ = json.Unmarshal(o.kept, &o.member) // invalid or overlong names are irrelevant
 	default:
 		o.take(o.kept)
 	}
 }
 
-// take notes an outermost member. Names are compared as encoding/json does.
+// take records an outermost member. Names are compared like in encoding/json.
 func (o *outline) take(value []byte) {
 	switch {
 	case o.name:
@@ -164,15 +162,15 @@ func (o *outline) take(value []byte) {
 	}
 }
 
-// keep keeps a byte of a name or a value of the outermost object.
+// keep keeps a byte of a name or value of the outermost object.
 func (o *outline) keep(c byte) {
 	if o.depth == 1 && len(o.kept) < maxMember {
 		o.kept = append(o.kept, c)
 	}
 }
 
-// blank reports that there was nothing but white space.
+// blank reports whether the line has only white space.
 func (o *outline) blank() bool { return !o.some }
 
-// isResponse reports that the line answers a request of the agent's own.
+// isResponse reports whether the line responds to one of our requests.
 func (o *outline) isResponse() bool { return o.outcome && !o.method && o.ID != nil }

@@ -9,11 +9,10 @@ import (
 // whiteSpace is what JSON allows around a message.
 const whiteSpace = " \t\r\n"
 
-// judge says what a line is: a message, or what is to be done in place of one that is
-// none. A blank line is nothing. Of a line that is too long there is the outline alone.
+// judge converts a line into items: a message, or the responses to a line that is not a valid one. A blank line has none. For a line that
+// is too long, only the outline is available.
 //
-// A refused line is answered with the error that JSON-RPC 2.0 names, under the id of the
-// request wherever that can be known.
+// The error is the one that JSON-RPC 2.0 prescribes, with the ID of the request if it can be determined.
 func judge(line []byte, long *outline) []item {
 	if long != nil {
 		return refuse(long, NewError(CodeInvalidRequest, "Invalid request",
@@ -30,8 +29,8 @@ func judge(line []byte, long *outline) []item {
 	return []item{{frame: f, size: len(trimmed)}}
 }
 
-// Judged is what comes of a line that is no message, for those who pass lines on to a connection: the answers to it, and
-// what is passed in its place, each without a line's end. A response that cannot be read is an error for who has asked.
+// Judged validates a line on behalf of a relay. It returns the responses for its sender and the messages to pass on instead, both without
+// newlines. A malformed response becomes an error for the requester.
 func Judged(line []byte) (answers, passes [][]byte) {
 	for _, it := range judge(line, nil) {
 		switch e := it.frame.Error; {
@@ -46,7 +45,7 @@ func Judged(line []byte) (answers, passes [][]byte) {
 	return answers, passes
 }
 
-// refuseLine refuses a line, each message of a batch by itself.
+// refuseLine rejects a line; a batch is rejected message by message.
 func refuseLine(line []byte, e *Error) (items []item) {
 	var batch []json.RawMessage
 	if json.Unmarshal(line, &batch) != nil {
@@ -60,19 +59,18 @@ func refuseLine(line []byte, e *Error) (items []item) {
 			e = malformed(fmt.Sprintf("the message has more than %d levels of lists and objects", maxDepth))
 		}
 		heard = heard && hasNoMethod(o, e)
-		if o.ID != nil { // else nobody waits for an answer to it
+		if o.ID != nil { // without an ID nobody waits for a response
 			items = append(items, refuse(o, e)...)
 		}
 	}
-	if len(items) == 0 && !heard { // the line is not passed over in silence
+	if len(items) == 0 && !heard { // every rejected line is reported
 		return []item{{refusal: e}}
 	}
 	return items
 }
 
-// refuse answers a message with an error, under its id where it is known. A response
-// belongs to a request of our own, which gets the error. What else has no method is not
-// answered: a peer that answered such an answer would get one again, without end.
+// refuse returns the error for a message. The error for a response goes to our own request. Other messages without a method get no
+// response: a peer that responded to it would start an endless exchange.
 func refuse(o *outline, e *Error) []item {
 	switch {
 	case o.blank():
@@ -85,7 +83,7 @@ func refuse(o *outline, e *Error) []item {
 	return []item{{frame: frame{ID: o.ID}, refusal: e}}
 }
 
-// hasNoMethod reports that the line is JSON, an object, and without a "method".
+// hasNoMethod reports whether the line is a JSON object without a "method".
 func hasNoMethod(o *outline, e *Error) bool {
 	return e.Code != CodeParseError && o.object && o.complete && !o.mistaken && !o.method
 }

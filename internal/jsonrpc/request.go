@@ -11,18 +11,17 @@ import (
 // methodCancelRequest is the notification that cancels a request, in both directions.
 const methodCancelRequest = "$/cancel_request"
 
-// Pending is a request of our own that waits for its answer.
+// Pending is a request of our own without a response yet.
 type Pending struct {
 	conn *Conn
-	key  string // its id
+	key  string // its ID
 	line *Line
 	done func(result json.RawMessage, err error)
 }
 
-// Ask sends a request. done is called once, unless Withdraw says otherwise: with the
-// result, with the peer's *Error, with ErrGone, or with why params could not be encoded;
-// the last two may come before Ask returns. It is called in the order in which what the
-// peer says takes effect, and must not block.
+// Ask sends a request. Unless Withdraw succeeds, done is called exactly once, with the result, the peer's *Error, ErrGone, or the error of
+// encoding params; in the latter two cases possibly before Ask returns. It is called in the order of the peer's messages and must not
+// block.
 func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, err error)) *Pending {
 	p := &Pending{conn: c, key: strconv.FormatInt(c.lastID.Add(1), 10), done: done}
 	line, err := EncodeCall(json.RawMessage(p.key), method, params)
@@ -32,7 +31,7 @@ func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, 
 				err = ErrGone
 				return
 			}
-			p.line, _ = c.out.Put(line) // the end of a peer that reads no more is told by stop
+			p.line, _ = c.out.Put(line) // stop reports it if the peer is gone
 		})
 	}
 	if err != nil {
@@ -41,8 +40,8 @@ func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, 
 	return p
 }
 
-// Withdraw has no answer come any more, and tells the peer by "$/cancel_request", if that
-// may know of the request. It reports whether it was in time: done is not called then.
+// Withdraw gives up a request, so that done is not called, and sends "$/cancel_request" if the peer may have seen it. It returns false if
+// it was too late.
 func (p *Pending) Withdraw() bool {
 	waits := false
 	p.conn.update(func(s *state) { waits = s.settle(p.key) != nil })
@@ -52,7 +51,7 @@ func (p *Pending) Withdraw() bool {
 	return waits
 }
 
-// Request is Ask for a caller that waits. The error may be the cause of ctx's end, too.
+// Request is Ask for a caller that waits. It also fails with the cause of ctx.
 func (c *Conn) Request(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	type outcome struct {
 		result json.RawMessage
@@ -72,13 +71,13 @@ func (c *Conn) Request(ctx context.Context, method string, params any) (json.Raw
 	return o.result, o.err
 }
 
-// answered takes the peer's answer to a request of our own.
+// answered handles the response to one of our requests.
 func (c *Conn) answered(f frame) {
 	var p *Pending
 	c.update(func(s *state) { p = s.settle(IDKey(f.ID)) })
 	switch {
 	case p == nil:
-		c.log.Debug("an answer that nobody waits for", zap.ByteString("id", f.ID))
+		c.log.Debug("response to an unknown request", zap.ByteString("id", f.ID))
 	case f.Error != nil:
 		c.finish(p, nil, f.Error)
 	default:
@@ -86,11 +85,11 @@ func (c *Conn) answered(f frame) {
 	}
 }
 
-// finish calls done. A panic there ends nothing else.
+// finish calls done and contains its panic.
 func (c *Conn) finish(p *Pending, result json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.logPanic("panic where an answer is taken", p)
+			c.logPanic("panic while handling a response", p)
 		}
 	}()
 	p.done(result, err)

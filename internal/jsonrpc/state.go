@@ -6,44 +6,42 @@ import (
 	"slices"
 )
 
-// maxWaiting is how many bytes of messages may have been read and not taken effect, each
-// counted with what it costs beside. Beyond that the peer is not read.
+// maxWaiting is the maximum size in bytes of read but unhandled messages; each also counts itemCost for its overhead. Beyond that nothing
+// is read.
 const (
 	maxWaiting = 16 << 20
 	itemCost   = 256
 )
 
-// state is what a connection knows of its messages. It starts nothing, waits for nothing
-// and calls nobody, so that a test can drive it alone. Conn.update is the one place where
-// it is touched.
+// state is the state of a connection's messages. It starts nothing, blocks on nothing and calls nobody, so that tests can drive it alone.
+// Only Conn.update accesses it.
 type state struct {
-	// waiting was read and has not taken effect, the first first. size counts it.
+	// waiting is the queue of read but unhandled items, of total size size.
 	waiting []item
 	size    int
-	// holder is the call that is to say Ordered before the next item takes effect.
+	// holder is the call that must call Ordered before the next item is handled.
 	holder *Call
 
-	// requests are the peer's, read and without a response, by their ids. Nothing keeps
-	// a peer from using an id twice.
+	// requests holds the peer's unanswered requests by ID. A peer may use an ID twice.
 	requests map[string][]*Response
-	// asked are our own requests without an answer, by their ids.
+	// asked holds our own unanswered requests by ID.
 	asked map[string]*Pending
 
-	moved   bool // next may have something that it had not before
-	ended   bool // nothing more is read
-	left    bool // the peer says nothing more behind what is not yet read
-	stopped bool // nothing more takes effect, and no request of ours gets an answer
+	moved   bool // next may return more than before
+	ended   bool // the input has ended
+	left    bool // the peer has closed its end; unread data may remain
+	stopped bool // nothing more is handled, and our requests get no response
 }
 
-// item is something that was read: a message, or the answer to a line that is none.
+// item is a message, or the error for a line that is not a message.
 type item struct {
 	frame
 	size    int
 	call    *Call  // of a request or notification
-	refusal *Error // of a line that is no message; its id is the frame's
+	refusal *Error // error for a line that is not a message; its ID is the frame's
 }
 
-// isAnswered reports whether a line goes out for the item.
+// isAnswered reports whether the item causes a line to be sent.
 func (it *item) isAnswered() bool {
 	return it.refusal != nil || it.call != nil && it.call.Response != nil
 }
@@ -52,7 +50,7 @@ func newState() state {
 	return state{requests: map[string][]*Response{}, asked: map[string]*Pending{}}
 }
 
-// arrive takes what was read.
+// arrive queues an item.
 func (s *state) arrive(it item) {
 	if s.stopped {
 		return
@@ -67,17 +65,17 @@ func (s *state) arrive(it item) {
 	s.moved = true
 }
 
-// end notes the end of the input.
+// end records the end of the input.
 func (s *state) end() { s.ended, s.moved = true, true }
 
-// leave notes that the peer has gone, whatever of it is still to be read.
+// leave records that the peer has closed its end, even if unread data remains.
 func (s *state) leave() { s.left, s.moved = true, true }
 
-// isFull reports whether nothing more should be read for now.
+// isFull reports whether reading should pause.
 func (s *state) isFull() bool { return s.size >= maxWaiting && !s.stopped }
 
-// next takes out what takes effect now, if anything may. room says whether there is room
-// for an answer: a notification, a cancel above all, and a response need none.
+// next dequeues the item to handle now, if any. Without room, only notifications, in particular cancellations, and responses are returned,
+// since they cause no output.
 func (s *state) next(room bool) (it item, ok bool) {
 	if s.holder != nil || len(s.waiting) == 0 || !room && s.waiting[0].isAnswered() {
 		return item{}, false
@@ -90,17 +88,17 @@ func (s *state) next(room bool) (it item, ok bool) {
 	return it, true
 }
 
-// ordered lets the item behind a call take effect.
+// ordered allows the item after c to be handled.
 func (s *state) ordered(c *Call) {
 	if s.holder == c {
 		s.holder, s.moved = nil, true
 	}
 }
 
-// isOver reports that all that will ever be read has taken effect.
+// isOver reports whether everything has been read and handled.
 func (s *state) isOver() bool { return s.ended && len(s.waiting) == 0 && s.holder == nil }
 
-// answer notes the response to a request. It reports false when there was one before.
+// answer records the response to a request. It returns false if there already was one.
 func (s *state) answer(r *Response) bool {
 	same := s.requests[r.key]
 	i := slices.Index(same, r)
@@ -113,10 +111,10 @@ func (s *state) answer(r *Response) bool {
 	return true
 }
 
-// withID are the peer's requests that have this id and no response.
+// withID returns the peer's unanswered requests with this ID.
 func (s *state) withID(key string) []*Response { return slices.Clone(s.requests[key]) }
 
-// ask notes a request of our own. It reports false when no answer can come any more.
+// ask records a request of our own. It returns false if no response can arrive.
 func (s *state) ask(p *Pending) bool {
 	if !s.stopped {
 		s.asked[p.key] = p
@@ -124,20 +122,18 @@ func (s *state) ask(p *Pending) bool {
 	return !s.stopped
 }
 
-// settle ends the wait of the request of our own with this id, and returns it; nil when
-// nobody waits.
+// settle removes our pending request with this ID and returns it, or nil.
 func (s *state) settle(key string) *Pending {
 	p := s.asked[key]
 	delete(s.asked, key)
 	return p
 }
 
-// stop drops what has not taken effect. It returns the requests of our own that get no
-// answer.
+// stop drops unhandled items and returns our requests that will get no response.
 func (s *state) stop() (lost []*Pending) {
 	for _, it := range s.waiting {
 		if it.call != nil && it.call.Response != nil {
-			s.answer(it.call.Response) // it never was taken up, so nobody answers it
+			s.answer(it.call.Response) // never handled, so never answered
 		}
 	}
 	for _, p := range s.asked {
@@ -148,7 +144,7 @@ func (s *state) stop() (lost []*Pending) {
 	return lost
 }
 
-// check finds what must not be, in time that does not depend on how much there is.
+// check verifies invariants in constant time.
 func (s *state) check() error {
 	switch {
 	case s.size < len(s.waiting)*itemCost || len(s.waiting) == 0 && s.size != 0:

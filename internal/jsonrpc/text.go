@@ -6,25 +6,23 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// maxText bounds what one line takes of a text that comes in pieces, in bytes
-// before they are encoded.
+// maxText bounds the part of a text in one line, in bytes before encoding.
 const maxText = 64 << 10
 
-// TextFrame is a notification around a text: the encoded line before and behind the
-// JSON string, without a newline. Texts of equal frames that follow one another are
-// one text to the peer.
+// TextFrame is a notification around a text: the encoded line before and after the JSON string, without a newline. To the peer, adjacent
+// texts of equal frames are one text.
 type TextFrame struct{ Before, After string }
 
-// Line is a line to be: encoded, or a text in a frame.
+// Line is a queued line: encoded, or a text with its frame.
 type Line struct {
 	data   []byte // nil for a text
 	frame  TextFrame
 	text   string
-	merged []byte // the whole text, once a piece was added to it
+	merged []byte // the whole text, once another was appended to it
 }
 
-// Text queues a text, or lengthens the one that waits last. A text of more than 64 KiB
-// becomes several, which are encoded one by one when they are written.
+// Text queues a text, or appends it to the last queued line. A text of more than 64 KiB becomes several lines, each encoded when it is
+// written.
 func (o *Outbox) Text(frame TextFrame, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,7 +45,7 @@ func (o *Outbox) Text(frame TextFrame, text string) {
 	_ = o.append(&Line{frame: frame, text: text})
 }
 
-// size is what counts of a line against the limits, in bytes.
+// size returns what the line counts against the limits, in bytes.
 func (l *Line) size() int { return max(len(l.data), len(l.text), len(l.merged)) }
 
 func (l *Line) add(text string) {

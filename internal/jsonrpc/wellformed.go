@@ -8,10 +8,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// wellFormed is JSON as strict readers take it: in UTF-8, and without an escape that is
-// one half of a character. Such halves become the sign for what cannot be read, as most
-// readers make of them. Values that are passed on as they came may have both: ids of
-// requests, and what a model or droid wrote.
+// wellFormed makes JSON acceptable to strict readers: valid UTF-8 without escaped unpaired surrogates, which become U+FFFD as in most
+// readers. Values passed through unchanged may contain both: request IDs, and text by a model or droid.
 func wellFormed(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
@@ -24,7 +22,7 @@ func wellFormed(text []byte) []byte {
 
 func isWellFormed(text []byte) bool { return utf8.Valid(text) && firstHalf(text) < 0 }
 
-// firstHalf is where the first such escape stands, -1 if there is none.
+// firstHalf returns the index of the first escaped unpaired surrogate, or -1.
 func firstHalf(text []byte) int {
 	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); {
 		length, half := escape(text[i:])
@@ -41,7 +39,7 @@ func firstHalf(text []byte) int {
 	return -1
 }
 
-// withoutHalves is a copy of the text, of which the first half stands at i.
+// withoutHalves returns a copy of text without unpaired surrogates, the first of which is at i.
 func withoutHalves(text []byte, i int) []byte {
 	whole := append(make([]byte, 0, len(text)), text[:i]...)
 	for i < len(text) {
@@ -61,8 +59,8 @@ func withoutHalves(text []byte, i int) []byte {
 	return whole
 }
 
-// escape is how long the escape is with which a text begins, both halves of a character
-// together, and whether it is a half by itself.
+// escape returns the length of the escape at the beginning of text, of a surrogate pair as a whole, and whether it is an unpaired
+// surrogate.
 func escape(text []byte) (length int, half bool) {
 	first := rawjson.HexRune(text)
 	switch {

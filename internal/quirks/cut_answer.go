@@ -1,8 +1,7 @@
 package quirks
 
-// What droid does: it lets the model go on with an answer that was cut at its
-// output limit, in a message of its own. A hidden system message before it, of the
-// role "user" in a history, says so.
+// What droid does: it makes the model continue an answer that was cut at its output limit, in a separate message. A hidden system message
+// (of the role "user" in a history) precedes it.
 // Seen on: 0.99 (the words say "truncated"), 0.225.
 // Quirk: 11.
 // Fixtures: finish_length_0.225.txtar.
@@ -13,7 +12,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// continues reports whether a message tells the model to go on where it stopped.
+// continues reports whether a message tells the model to continue a cut answer.
 func continues(m stream.Message) bool {
 	return m.Visibility == stream.VisibilityLLMOnly && m.Role != stream.RoleAssistant &&
 		strings.HasSuffix(plainText(m), "Continue where you left off.")

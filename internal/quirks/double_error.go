@@ -1,9 +1,7 @@
 package quirks
 
-// What droid does: a failed model call is told twice, as the event error with
-// the provider's words and as a system message with advice for the user; the
-// reason in agent_turn_completed is a third version since 0.215. An error does
-// not always end the turn.
+// What droid does: a failed model call is reported twice, as the event error with the provider's message and as a system message with
+// advice for the user; since 0.215 the reason in agent_turn_completed is a third version. An error does not always end the turn.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 29.
 // Fixtures: llm_401_0.99.txtar, llm_401_0.225.txtar, no_login_0.225.txtar.
@@ -15,7 +13,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// failed keeps an error until the turn's end shows whether the turn ended by it.
+// failed keeps an error until it is known whether it ended the turn.
 func (n *Normalizer) failed(ev stream.Failure) {
 	f := Failure{Name: errorName(ev), Message: ev.Message}
 	f.Message = cmp.Or(f.Message, ev.Detail.Message)
@@ -34,7 +32,7 @@ func (n *Normalizer) failed(ev stream.Failure) {
 	t.failure, t.recovered = &f, false
 }
 
-// errorName picks the more telling one of droid's two error names.
+// errorName returns the more specific of droid's two error names.
 func errorName(ev stream.Failure) string {
 	if ev.ErrorType != "" && ev.ErrorType != "Error" {
 		return ev.ErrorType
@@ -45,7 +43,7 @@ func errorName(ev stream.Failure) string {
 	return ev.ErrorType
 }
 
-// advice reports whether a system message belongs to an error, and adds it.
+// advice adds a system message to an error, and reports whether it belongs to one.
 func (n *Normalizer) advice(text string) bool {
 	if t := n.turn; t != nil {
 		if !t.failing() || t.failure.Advice != "" {
@@ -59,10 +57,10 @@ func (n *Normalizer) advice(text string) bool {
 	return said
 }
 
-// failing reports whether t has an error after which droid did not go on.
+// failing reports whether t has an error after which droid did not continue.
 func (t *turn) failing() bool { return t.failure != nil && !t.recovered }
 
-// showFailure shows an error that did not end the turn.
+// showFailure emits an error that did not end the turn.
 func (n *Normalizer) showFailure(t *turn) {
 	if t.failure == nil {
 		return

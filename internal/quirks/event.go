@@ -6,46 +6,40 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Event is one event of the honest stream that the Normalizer makes of what
-// droid said. The concrete types are the ones in this file.
+// Event is an event of the normalized stream. The concrete types are in this file.
 type Event interface{ honest() }
 
-// TurnStarted says that droid works on the prompt with this request id: the
-// echo of the user's message arrived. It comes at most once a prompt.
+// TurnStarted reports that droid works on a prompt: it has echoed the user's message. It comes at most once per prompt.
 type TurnStarted struct {
-	RequestID string // of the add_user_message request, "" when droid began the turn by itself
+	RequestID string // of the add_user_message request, "" if droid started the turn by itself
 	MessageID string // of the user message in droid's history
 }
 
-// PromptFolded says that droid took the prompt with this request id into the
-// turn that runs, as steering (quirk 2). It gets no turn of its own. If
+// PromptFolded reports that droid added a prompt to the running turn, as steering (quirk 2). It gets no turn of its own. If
 // Normalizer.Begin announced it, a TurnEnded for it follows that of the turn.
 type PromptFolded struct {
 	RequestID string
 	MessageID string // of the user message in droid's history
 }
 
-// Text is a piece of assistant text, or of thinking when Thought, in order and
-// exactly once. MessageID is droid's id of the message; a message that droid
-// retracted and streamed again continues under a new MessageID.
+// Text is a piece of assistant text, or of thinking if Thought, in order and exactly once. MessageID is droid's message ID; a message that
+// was retracted and streamed again continues under a new one.
 type Text struct {
 	MessageID string
 	Thought   bool
 	Text      string
 }
 
-// AnswerContinues says that the next message goes on where the last one was cut.
+// AnswerContinues reports that the next message continues a cut one.
 type AnswerContinues struct{}
 
-// TextRetracted says that the text sent under MessageID is void: droid made
-// the model repeat its answer. What replaces it follows under another id.
+// TextRetracted declares the text sent under MessageID void, since the model repeats its answer. The replacement follows under another ID.
 type TextRetracted struct {
 	MessageID string
 }
 
-// TextRestarted says that the first Void bytes of text and the first VoidThought
-// bytes of thinking sent under MessageID are void: the model's answer broke off
-// and came again. Text is the whole text that holds; it has been sent.
+// TextRestarted declares the first Void bytes of text and the first VoidThought bytes of thinking sent under MessageID void, since the
+// model's answer broke off and started again. Text is the whole valid text, which has been sent.
 type TextRestarted struct {
 	MessageID   string
 	Text        string
@@ -53,64 +47,58 @@ type TextRestarted struct {
 	VoidThought int
 }
 
-// UserText is what the user wrote, without what droid added to it, and the files
-// that they attached. It comes once a message, before its images, and from History
-// only: live, the client knows what it sent. Text is empty where only files were sent.
+// UserText is text by the user, without droid's additions, and the attached files. It comes once per message, before its images, and only
+// from History: during a turn the client knows what it sent. Text is empty if only files were sent.
 type UserText struct {
 	MessageID string
 	Text      string
 	Files     []UserFile
 }
 
-// UserImage is an image that the user attached, as droid kept it, which need
-// not be the bytes that were sent (0.99 makes every image a JPEG).
+// UserImage is an image attached by the user as droid stored it, which may differ from what was sent (0.99 converts every image to JPEG).
 type UserImage struct {
 	MessageID string
 	Data      string // base64
 	MediaType string
 }
 
-// UserFile is a file that the user attached, without its content. Name is the
-// one that the client gave it, and may be empty.
+// UserFile is a file attached by the user, without its content. Name is the client's and may be empty.
 type UserFile struct {
 	Name      string
 	MediaType string
 }
 
-// Notice is something that droid tells the user outside the conversation, such
-// as a system message. It is no assistant text.
+// Notice is a message of droid outside the conversation, such as a system message. It is not assistant text.
 type Notice struct {
 	Text string
 }
 
-// ToolStarted announces a tool call, once. ID is unique in the session, also
-// when the model repeats an id. Input may still be incomplete ("{}").
+// ToolStarted announces a tool call, once. ID is unique in the session even if the model reuses an ID. Input may be incomplete ("{}").
 type ToolStarted struct {
 	ID    string
 	Name  string
 	Input json.RawMessage
 }
 
-// ToolInput gives the complete input of a started call, at most once a call,
-// before its permission, progress or end.
+// ToolInput supplies the complete input of a started call, at most once per call, before its permission, progress or end.
 type ToolInput struct {
 	ID    string
 	Name  string
 	Input json.RawMessage
 }
 
-// ToolRunning says that a started call now executes, at most once a call.
+// ToolRunning reports that a started call is executing, at most once per call.
 type ToolRunning struct{ ID string }
 
-// ToolProgress reports on a running call.
+// ToolProgress is a progress report of a running call.
 type ToolProgress struct {
 	ID     string
 	Update stream.ProgressUpdate
 }
 
-// ToolEnded ends a started call, once. Unfinished means that the turn ended
-// without a result for it; Content is then empty and IsError true, or false where it is not known how it ended. Elsewhere, of a history, says that it may go on in
-// another program that has the session open. Background, of a Task, says that its subagent goes on: SubagentEnded follows.
+// ToolEnded ends a started call, once. Unfinished means that the turn ended without a result; then Content is empty, and IsError true
+// unless the outcome is unknown. Elsewhere, in a history, means that the call may continue in another program that has the session open.
+// Background, of a Task, means that its subagent continues: SubagentEnded follows.
 type ToolEnded struct {
 	ID         string
 	Name       string
@@ -120,13 +108,12 @@ type ToolEnded struct {
 	Elsewhere  bool
 	Background bool
 
-	MayNeedLogin bool // it failed, perhaps for want of a login to Factory, which Content does not say
+	MayNeedLogin bool // it failed, perhaps for lack of a Factory login, which Content does not mention
 }
 
-// PermissionAsked asks the user to decide on all Tools at once. No other
-// PermissionAsked or QuestionAsked follows until this one is answered
-// (Normalizer.Answered) or withdrawn. Tools carry the ids of ToolStarted.
-// Subagent is the name of the subagent that asks, "" for droid itself; the model has given it.
+// PermissionAsked asks the user to decide on all Tools at once. No other PermissionAsked or QuestionAsked follows until it is answered
+// (Normalizer.Answered) or withdrawn. Tools have the IDs of ToolStarted. Subagent is the model's name of the requesting subagent, "" for
+// droid itself.
 type PermissionAsked struct {
 	RequestID string
 	Tools     []stream.PermissionToolUse
@@ -134,136 +121,127 @@ type PermissionAsked struct {
 	Subagent  string
 }
 
-// QuestionAsked asks the user one or more questions; the rules of
-// PermissionAsked hold.
+// QuestionAsked asks the user one or more questions, under the rules of PermissionAsked.
 type QuestionAsked struct {
 	RequestID string
 	ToolID    string
 	Questions []stream.Question
 }
 
-// AskWithdrawn says that droid no longer waits for the answer to RequestID.
+// AskWithdrawn reports that droid no longer waits for the answer to RequestID.
 type AskWithdrawn struct{ RequestID string }
 
-// SubagentBegan says that a subagent works, whose session and file have this id. From now on its file is to be read and
-// given to Normalizer.Wrote.
+// SubagentBegan reports that a subagent is working; ID is that of its session and file. From now on the caller must read the file and pass
+// its lines to Normalizer.Wrote.
 type SubagentBegan struct{ ID string }
 
-// SubagentSteps say what a subagent has done since the last ones, under the call ToolID of Task, which may have ended.
+// SubagentSteps reports new steps of a subagent under the Task call ToolID, which may have ended.
 type SubagentSteps struct {
 	ID, ToolID string
 	Steps      []Step
 }
 
-// Step is a text, or a call of a tool with its input, or that such a call failed.
+// Step is a text, a tool call with its input, or the failure of one.
 type Step struct {
 	Text   string
 	Tool   string
 	Input  json.RawMessage
-	Failed json.RawMessage // the result
+	Failed json.RawMessage // the result of a failed call
 }
 
-// SubagentStops says that a subagent has ended. What its file says by now is to be given to Normalizer.Wrote before what
-// follows is told.
+// SubagentStops reports that a subagent has ended. The caller must pass the rest of its file to Normalizer.Wrote before handling later
+// events.
 type SubagentStops struct{ ID string }
 
-// SubagentEnded ends what SubagentBegan began, once. ToolID is the call of Task of one that worked in the background, else
-// "". From History it comes without a Reason where it is not known what became of it.
+// SubagentEnded ends a subagent, once. ToolID is the Task call of a background subagent, else "". In a History, Reason is empty if the
+// outcome is unknown.
 type SubagentEnded struct {
 	ID, ToolID string
 	Name       string
 	Gone       bool   // with droid's process
-	Reason     string // droid's: completed, cancelled, permission_rejected, process_exit, …; "" where it said none
-	Answer     string // what it said last
+	Reason     string // droid's: completed, cancelled, permission_rejected, process_exit, …; may be ""
+	Answer     string // its last message
 }
 
-// SubagentReports says that droid begins a turn of its own, or goes on with one, because a subagent in the background has
-// ended.
+// SubagentReports reports that droid starts a turn by itself, or continues one, because a background subagent has ended.
 type SubagentReports struct{ ID, Name, Reason string }
 
-// SettingsChanged reports settings that differ from the ones last reported.
-// Settings is always complete as far as droid ever told.
+// SettingsChanged reports changed settings. Settings includes everything reported so far.
 type SettingsChanged struct{ Settings stream.Settings }
 
-// TitleChanged reports a title that differs from the last one.
+// TitleChanged reports a changed title.
 type TitleChanged struct{ Title string }
 
-// UsageChanged reports the token usage, when it differs from the last one.
+// UsageChanged reports changed token usage.
 type UsageChanged struct {
 	Total    stream.TokenUsage
 	LastCall stream.TokenUsage
 }
 
-// Retrying says that the model call failed and droid repeats it.
+// Retrying reports that a model call failed and droid retries it.
 type Retrying struct {
 	Attempt int
 	Reason  string
 }
 
-// Discarded reports a user message that droid threw away unanswered. RequestID
-// is "" when it is not known whose message that was.
+// Discarded reports a user message that droid dropped unanswered. RequestID is "" if the prompt is unknown.
 type Discarded struct {
 	RequestID string
 	Text      string
 }
 
-// TurnBeside says that droid ran another turn beside the one of this prompt, which
-// an interrupt may no longer reach.
+// TurnBeside reports that droid ran another turn concurrently with that of this prompt. An interrupt may not reach the latter.
 type TurnBeside struct{ RequestID string }
 
-// Outcome is how a turn ended.
+// Outcome is the outcome of a turn.
 type Outcome int
 
 // Outcomes of a turn.
 const (
-	Completed Outcome = iota // droid finished, also after a refusal by the user
+	Completed Outcome = iota // droid finished, possibly after a refusal by the user
 	Cancelled                // interrupted
-	Failed                   // Failure says why
-	Dropped                  // droid threw the prompt away before it began with it
+	Failed                   // see Failure
+	Dropped                  // droid dropped the prompt before starting it
 )
 
-// String names the outcome.
+// String returns the name of the outcome.
 func (o Outcome) String() string {
 	return [...]string{"completed", "cancelled", "failed", "dropped"}[o]
 }
 
-// Failure is why a turn failed. Reason is droid's machine-readable one (see
-// stream.TurnCompleted), or "error" from versions that give none. Message is
-// the provider's or droid's raw error, Advice droid's words for the user;
-// either may be empty. Name is droid's error name ("AuthenticationError", …).
+// Failure describes why a turn failed. Reason is droid's (see stream.TurnCompleted), or "error" from versions that give none. Message is
+// the raw error of the provider or droid, Advice droid's text for the user; either may be empty. Name is droid's error name
+// ("AuthenticationError", …).
 type Failure struct {
 	Reason  string
-	Typed   bool // Reason is droid's own; else it is "error", as droid gave none
+	Typed   bool // Reason is droid's own
 	Name    string
 	Message string
 	Advice  string
 }
 
-// WantsLogin tells a missing Factory login from a model key that the provider refused; both
-// carry the reason model_authentication_failed.
+// WantsLogin distinguishes a missing Factory login from a model key that the provider rejected; both have the reason
+// model_authentication_failed.
 func (f *Failure) WantsLogin() bool {
 	return f.Name == "AuthenticationError" || f.Message == "No access token available"
 }
 
-// TurnEnded ends the turn, exactly once after its TurnStarted or, when droid
-// never echoed the message, after Normalizer.Begin. All its tool calls have
-// ended and all its requests are answered or withdrawn, but for those of subagents.
+// TurnEnded ends a turn, exactly once after its TurnStarted or, if droid never echoed the message, after Normalizer.Begin. All its tool
+// calls have ended and all its requests are answered or withdrawn, except those of subagents.
 type TurnEnded struct {
 	RequestID string // as in TurnStarted and Normalizer.Begin
 	Outcome   Outcome
-	Reason    string   // droid's own reason, "" from versions that give none
+	Reason    string   // droid's own, "" from versions that give none
 	Failure   *Failure // set when Outcome is Failed
-	// Used is what the calls of the model in this turn took, as droid says at its end
-	// (since 0.215); zero where it says nothing or 0, and for a message that was folded
-	// into the turn. InputTokens are without those of the cache.
+	// Used is the token usage of the turn as reported by droid at its end (since 0.215); zero if it reported none, and for a message that
+	// was added to the turn. InputTokens excludes cached tokens.
 	Used stream.TokenUsage
 }
 
-// Other is an event that has no honest form of its own and passes unchanged:
-// MCP status, hooks, compaction, unknown events.
+// Other is an event that passes unchanged: MCP status, hooks, compaction, unknown events.
 type Other struct{ Event stream.Event }
 
-// Unwrap is ev, or what an Other has in it, so that one switch knows both.
+// Unwrap returns the event in an Other, or else ev itself, for use in a single type switch.
 func Unwrap(ev Event) any {
 	if other, ok := ev.(Other); ok {
 		return other.Event

@@ -2,22 +2,20 @@ package quirks
 
 import "droid-acp/internal/droid/stream"
 
-// What droid does: create_message also carries what is meant for the model
-// alone: user messages without content, system messages such as "Your previous
-// response ended before completion". Visibility says so. System messages that
-// the user may see are notices and no answer of the model. An interrupt leaves
-// "Request interrupted by user", "Request cancelled by user" and "Error:
-// Request was aborted." behind, hidden on some versions and shown on others.
+// What droid does: create_message also carries what only the model should see: user messages without content, system messages such as "Your
+// previous response ended before completion". They are marked by visibility. System messages that the user may see are notices, not answers
+// of the model. An interrupt leaves "Request interrupted by user", "Request cancelled by user" and "Error: Request was aborted." behind,
+// hidden in some versions and visible in others.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 11.
 // Fixtures: finish_length_0.225.txtar, interrupt_midstream_0.99.txtar.
 
-// hidden reports whether a user message is not from the user.
+// hidden reports whether a user message is not by the user.
 func hidden(msg stream.Message) bool {
 	return msg.Visibility == stream.VisibilityLLMOnly || len(msg.Content) == 0
 }
 
-// ofInterrupt reports whether text is what droid says after an interrupt.
+// ofInterrupt reports whether text is droid's message after an interrupt.
 func ofInterrupt(text string) bool {
 	switch text {
 	case "Request interrupted by user", "Request cancelled by user",

@@ -1,11 +1,9 @@
 package quirks
 
-// What droid does: the history of load_session is what droid keeps for the
-// model. Messages that are hidden lie between those to show, a call that a
-// crash cut off has no result, one that runs in another process has a result that says that it is pending (0.225), and the
-// model's ids repeat. Results are messages
-// of the role "tool", whose blocks have toolUseId and isError, and what was a
-// system message has the role "user" here; visibility tells it from the user's.
+// What droid does: the history of load_session is the one kept for the model. It contains hidden messages, calls without a result because
+// of a crash, calls with a result that says "pending" because they run in another process (0.225), and repeated IDs of the model. Results
+// are messages of the role "tool" whose blocks have toolUseId and isError, and system messages have the role "user"; visibility
+// distinguishes them from the user's.
 // Seen on: 0.99, 0.225.
 // Quirks: 10, 11, 21.
 // Histories: testdata/history.
@@ -19,19 +17,13 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// History returns the honest events of the messages of a loaded session, oldest
-// first: those that the live stream gave, except what concerns turns,
-// permissions, progress and settings. Every ToolStarted has its complete input
-// and exactly one ToolEnded.
+// History converts the messages of a loaded session, oldest first, to the events of the live stream except those about turns, permissions,
+// progress and settings. Every ToolStarted has its complete input and exactly one ToolEnded.
 //
-// A history does not have everything. Text that an interrupt cut off is there only
-// while the process that said it lives, and lost with a crash; a message that
-// droid made the model repeat is there once and under droid's id, without "~2", and
-// an error that ended a turn is a mere Notice.
-// Results are what the model got; live, droid trims them and puts "Error: "
-// before some. Sessions that were compacted have all their messages still, and
-// those that compact_session made have none from before; the summary is in
-// neither (0.225).
+// A history is incomplete. Text cut off by an interrupt exists only in the process that produced it and is lost with a crash; a message
+// that droid made the model repeat occurs once, under droid's ID without "~2"; and an error that ended a turn is only a Notice. Results are
+// what the model got; in the live stream droid trims them and prefixes some with "Error: ". Compacted sessions still have all their
+// messages; those created by compact_session have none from before; the summary is in neither (0.225).
 func History(messages []stream.Message) []Event {
 	h := newHistory(messages)
 	for i, m := range messages {
@@ -44,7 +36,7 @@ func History(messages []stream.Message) []Event {
 	return h.out
 }
 
-// CutOff reports whether messages seem to end with calls that have no result.
+// CutOff reports whether messages seem to end with calls without a result.
 func CutOff(messages []stream.Message) bool {
 	open := 0
 	for _, m := range slices.Backward(messages) {
@@ -63,8 +55,8 @@ func CutOff(messages []stream.Message) bool {
 	return open > 0
 }
 
-// GoOnElsewhere notes of the calls without a result at the end of a history that they may go on in another program. It
-// reports whether there are any.
+// GoOnElsewhere marks calls without a result at the end of a history as possibly continuing in another program. It reports whether there
+// are any.
 func GoOnElsewhere(history []Event) (some bool) {
 	for i := len(history) - 1; i >= 0; i-- {
 		end, ok := history[i].(ToolEnded)
@@ -77,37 +69,36 @@ func GoOnElsewhere(history []Event) (some bool) {
 	return some
 }
 
-// history makes the events of a history.
+// history is the state of converting a history.
 type history struct {
-	skip  []bool              // by message: hidden or a repetition
-	calls map[place]*pastCall // by the block that makes the call
-	ends  map[place]*pastCall // by the block that is its result
-	open  []*pastCall         // started and not ended, oldest first
+	skip  []bool              // by message: hidden or repeated
+	calls map[place]*pastCall // by the block with the call
+	ends  map[place]*pastCall // by the block with the result
+	open  []*pastCall         // started but not ended, oldest first
 	out   []Event
 
-	working []pastWorker // that have not reported yet
+	working []pastWorker // without a report so far
 }
 
-// pastWorker is a subagent that was started to work in the background, for a call.
+// pastWorker is a background subagent with its call.
 type pastWorker struct {
 	id   string
 	call *pastCall
 }
 
-// place is a block of a history.
+// place is the position of a block in a history.
 type place struct{ message, block int }
 
-// pastCall is a tool call of a history.
+// pastCall is a tool call in a history.
 type pastCall struct {
 	id, name string
 	answered bool   // a result follows
-	about    string // of a Task, what its subagent is called
+	about    string // of a Task: the name of its subagent
 }
 
-// newHistory pairs calls with results before any is told, so that a call
-// without one can end as soon as the conversation goes on. A call takes the
-// first result with its id that comes before the next call with that id; other
-// results belong to no call. One message has one call of each id, as live.
+// newHistory matches calls with results in advance, so that a call without one can end as soon as the conversation continues. A call gets
+// the first result with its ID that precedes the next call with that ID; other results are ignored. As in the live stream, a message has
+// one call for each ID.
 func newHistory(messages []stream.Message) *history {
 	h := &history{
 		skip:  make([]bool, len(messages)),
@@ -141,13 +132,12 @@ func newHistory(messages []stream.Message) *history {
 	return h
 }
 
-// pending reports whether a result holds the place of one that is still to come.
+// pending reports whether a result is a placeholder.
 func pending(r toolResult) bool {
 	return bytes.Contains(r.Content, []byte(`"__TOOL_RESULT_PENDING__"`))
 }
 
-// again reports whether id was seen, and notes it. Messages without an id never
-// repeat.
+// again reports whether id was seen before, and records it. Messages without an ID never repeat.
 func again(seen map[string]bool, id string) bool {
 	if id == "" || !seen[id] {
 		seen[id] = true
@@ -156,8 +146,7 @@ func again(seen map[string]bool, id string) bool {
 	return true
 }
 
-// message tells one message. Results in it count whatever its role is, so that no
-// call stays without its end because of an odd message.
+// message converts one message. Results in it count whatever its role, so that no call stays open because of an odd message.
 func (h *history) message(i int, m stream.Message) {
 	for j, b := range m.Content {
 		if c := h.ends[place{i, j}]; c != nil {
@@ -190,10 +179,8 @@ func (h *history) message(i int, m stream.Message) {
 	}
 }
 
-// bySystem reports whether a message of the role "user" was a system message.
-// Those have a visibility; the user's own have none, or "both" when the session
-// is loaded by the process that has it open (0.99), and then only the words of
-// an interrupt tell them apart.
+// bySystem reports whether a message of the role "user" was a system message. Those have a visibility; the user's own have none, or "both"
+// if the session is loaded by the process that has it open (0.99); then only the texts of an interrupt distinguish them.
 func bySystem(m stream.Message) bool {
 	return m.Visibility == stream.VisibilityUserOnly || m.Visibility != "" && ofInterrupt(plainText(m))
 }
@@ -205,7 +192,7 @@ func (h *history) assistant(i int, m stream.Message) {
 			h.open = append(h.open, c)
 			if c.name == "Task" {
 				var in struct{ Description string }
-				_ = json.Unmarshal(b.Input, &in) // what cannot be read has no name
+				_ = json.Unmarshal(b.Input, &in) // "" if invalid
 				c.about = in.Description
 			}
 			h.out = append(h.out, ToolStarted{ID: c.id, Name: c.name, Input: input(b.Input)})
@@ -217,8 +204,7 @@ func (h *history) assistant(i int, m stream.Message) {
 	}
 }
 
-// end ends c. When c is not open yet, its result stands in its own message,
-// which no droid writes; it then counts as having none.
+// end ends c. If c is not open yet, its result is in its own message, which no droid writes; it then counts as having none.
 func (h *history) end(c *pastCall, end ToolEnded) {
 	k := slices.Index(h.open, c)
 	if k < 0 {
@@ -235,7 +221,7 @@ func (h *history) end(c *pastCall, end ToolEnded) {
 	h.out = append(h.out, end)
 }
 
-// reported tells that a subagent has ended, before what droid says to that.
+// reported emits the end of a subagent, before droid's reaction to it.
 func (h *history) reported(r report) {
 	k := slices.IndexFunc(h.working, func(w pastWorker) bool { return w.id == r.id })
 	if k < 0 {
@@ -247,8 +233,7 @@ func (h *history) reported(r report) {
 		SubagentReports{ID: r.id, Name: call.about, Reason: r.reason})
 }
 
-// endCalls ends the open calls that have no result: the conversation went on
-// without them, or is over.
+// endCalls ends the open calls without a result, since the conversation continued without them or is over.
 func (h *history) endCalls() {
 	var wait []*pastCall
 	for _, c := range h.open {
@@ -268,7 +253,7 @@ type toolResult struct {
 	IsError   bool
 }
 
-// CallOf is the id of the call whose result a block of a history is, "" for others.
+// CallOf returns the ID of the call of which a block is the result, "" for other blocks.
 func CallOf(b stream.ContentBlock) string {
 	if b.Type != "tool_result" {
 		return ""
@@ -276,12 +261,11 @@ func CallOf(b stream.ContentBlock) string {
 	return resultOf(b).ToolUseID
 }
 
-// CallFailed reports whether a block of a history is the result of a call that failed.
+// CallFailed reports whether a block is the result of a failed call.
 func CallFailed(b stream.ContentBlock) bool { return b.Type == "tool_result" && resultOf(b).IsError }
 
-// resultOf reads a tool_result, whose fields are toolUseId and isError in the
-// histories of 0.99 to 0.225, unlike in the provider's API that stream.ContentBlock
-// follows.
+// resultOf parses a tool_result, whose fields are toolUseId and isError in the histories of 0.99 to 0.225, unlike in the provider's API
+// that stream.ContentBlock follows.
 func resultOf(b stream.ContentBlock) toolResult {
 	r := toolResult{b.ToolUseID, b.Content, b.IsError}
 	var camel struct {

@@ -1,22 +1,16 @@
 package quirks
 
-// What droid does: it adds text for the model to what the user says. 0.99 puts
-// it into the user's message, before and after the user's words; since 0.215 it
-// is a message of its own, hidden and with an id that begins with "context-";
-// only the paths of images still stand in the user's message. Such text is in
-// <system-reminder> tags. Of a custom command, 0.225 keeps what it expands to, in
-// <system-notification> tags, and not what the user typed; "/greet is running"
-// before it says that much. create_message leaves the reminders out.
+// What droid does: it adds text for the model to the user's. 0.99 puts it into the user's message, before and after the user's text; since
+// 0.215 it is a separate hidden message with an ID that begins with "context-", and only the paths of images are still in the user's
+// message. Such text is in <system-reminder> tags. Of a custom command, 0.225 stores the expansion in <system-notification> tags and not
+// what the user typed; only "/greet is running" precedes it. create_message omits the reminders.
 // Seen on: 0.99, 0.225.
 // Quirk: 21, 33.
 // Histories: testdata/history.
 //
-// A block of injected text is told by where its tags stand: the opening one
-// begins a line or ends it, the closing one ends a line. Tags within a line of
-// the user's stay. The price is that a user who pastes such a block, tags on
-// lines of their own, does not see it again; the model still has it. A block
-// that is never closed hides the rest of its message: hiding too much is the
-// lesser harm.
+// Injected text is recognized by the position of its tags: the opening tag begins or ends a line, the closing one ends a line. Tags within
+// a line of the user stay. The price: if a user pastes such a block with its tags on separate lines, it is not shown again, though the
+// model still has it. A block that is never closed hides the rest of its message, since hiding too much is the lesser harm.
 
 import (
 	"encoding/json"
@@ -34,8 +28,8 @@ func injectedMessage(m stream.Message) bool {
 		strings.HasPrefix(m.ID, "__internal__")
 }
 
-// userEvents tells what the user said: one text, then the images, in whatever
-// order droid keeps them. It puts what was attached before the text (0.99 to 0.225).
+// userEvents returns the user's part of a message: one text, then the images, in whatever order droid stores them. droid puts attachments
+// before the text (0.99 to 0.225).
 func userEvents(m stream.Message) []Event {
 	var texts []string
 	var files []UserFile
@@ -62,14 +56,14 @@ func userEvents(m stream.Message) []Event {
 	return append([]Event{UserText{MessageID: m.ID, Text: strings.Join(texts, "\n"), Files: files}}, images...)
 }
 
-// source is where an image or a document comes from.
+// source is the source of an image or a document.
 type source struct {
 	MediaType string `json:"mediaType"`
 	Data      string `json:"data"`
 	Name      string `json:"name"`
 }
 
-// sourceOf reads the source of a block, which is empty where it cannot be read.
+// sourceOf parses the source of a block; it is empty if invalid.
 func sourceOf(b stream.ContentBlock) source {
 	var block struct {
 		Source source `json:"source"`
@@ -81,20 +75,20 @@ func sourceOf(b stream.ContentBlock) source {
 }
 
 var (
-	// opening tags of injected text, at the beginning or the end of a line
+	// opening matches the opening tags of injected text at the beginning or the end of a line.
 	opening = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^[ \t]*<system-(reminder|notification)>|<system-(reminder|notification)>[ \t\r]*$`)
 	})
-	// what may follow a closing tag on its line
+	// lineEnd matches what may follow a closing tag on its line.
 	lineEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t\r]*(\n|$|<system-)`) })
 )
 
 // stripper removes injected text from the text blocks of one message.
 type stripper struct {
-	inside string // the tag that an earlier block left open
+	inside string // the tag left open by an earlier block
 }
 
-// text returns the part of a block that the user wrote.
+// text returns the user's part of a block.
 func (s *stripper) text(block string) string {
 	var kept strings.Builder
 	rest, cut := block, false
@@ -109,7 +103,7 @@ func (s *stripper) text(block string) string {
 			continue
 		}
 		var at []int
-		if strings.Contains(rest, "<system-") { // most texts have none, and the pattern takes long
+		if strings.Contains(rest, "<system-") { // cheap check first: the pattern is slow
 			at = opening().FindStringIndex(rest)
 		}
 		if at == nil {
@@ -126,10 +120,9 @@ func (s *stripper) text(block string) string {
 	return kept.String()
 }
 
-// closing returns where injected text ends, behind its closing tag, or −1. The
-// closing tag is the first one at the end of a line: the text may well have others
-// within, such as those of a file it quotes. If the next block opens before that
-// tag, or no tag ends a line, it is the first tag of all.
+// closing returns the index after the closing tag of injected text, or −1. It is the first closing tag at the end of a line, as the text
+// may contain others, such as those of a quoted file. If another block opens before that tag, or no tag ends a line, it is the first
+// closing tag of all.
 func closing(text, tag string) int {
 	tag = "</" + tag + ">"
 	first := -1

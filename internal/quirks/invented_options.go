@@ -1,7 +1,7 @@
 package quirks
 
-// What droid does: to a question for which the model gave no options it adds Yes and No, also to
-// "What should it be called?". The tool's input shows that it had none.
+// What droid does: to a question for which the model gave no options it adds Yes and No, even to "What should it be called?". The tool's
+// input shows that it had none.
 // Seen on: 0.99, 0.225.
 // Quirk: 37.
 // Fixtures: ask_user_free_text_0.225.txtar.
@@ -14,11 +14,11 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// withoutInvented are the questions of an AskUser without the options that droid added. An input that
-// does not show which options are the model's leaves all of them.
+// withoutInvented removes the options that droid added to the questions of an AskUser. It keeps all options if the input does not show
+// which are the model's.
 func withoutInvented(questions []stream.Question, in json.RawMessage) []stream.Question {
 	var asked struct{ Questionnaire string }
-	_ = json.Unmarshal(in, &asked) // the model's: may be anything
+	_ = json.Unmarshal(in, &asked) // the model may have sent anything
 	parts := strings.Split(strings.ToLower(asked.Questionnaire), "[question]")[1:]
 	if len(parts) != len(questions) {
 		return questions

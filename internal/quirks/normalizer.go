@@ -1,11 +1,8 @@
-// Package quirks turns what droid says into an honest stream of events: text
-// exactly once, tools with one start and one end, one question at a time, and
-// one end for every turn.
+// Package quirks normalizes droid's event stream: text exactly once, tools with one start and one end, one question at a time, and one end
+// for every turn. The main type is Normalizer, one per droid process, used by adapter; History does the same for stored messages.
 //
-// Each oddity of droid has a file of its own whose head says what droid does,
-// where it was seen, its number among the field notes' quirks, and the fixture
-// in testdata/fixtures that shows it. The package is pure: it starts no
-// goroutine, reads no clock and does no I/O.
+// Each oddity of droid has its own file. The head says what droid does, where it was seen, its number among the field notes' quirks, and
+// the fixture in testdata/fixtures that shows it. The package is pure: no goroutine, clock or I/O.
 package quirks
 
 import (
@@ -14,8 +11,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Normalizer holds what is known of one droid process. It is not safe for
-// concurrent use. Times passed to its methods must not go backwards.
+// Normalizer is the state of one droid process. It is not safe for concurrent use. Times passed to its methods must not go backwards.
 type Normalizer struct {
 	version   stream.Version
 	completes bool // agent_turn_completed precedes the idle that ends a turn
@@ -23,33 +19,33 @@ type Normalizer struct {
 	now time.Time
 	out []Event
 
-	turn    *turn               // the one that runs, or nil
-	waiting []*turn             // begun prompts that droid has yet to start, oldest first
-	last    ending              // of the turn before
-	over    map[string]struct{} // prompts that have ended
+	turn    *turn               // the running turn, or nil
+	waiting []*turn             // prompts announced by Begin that droid has yet to start, oldest first
+	last    ending              // the previous turn
+	over    map[string]struct{} // ended prompts
 	state   string              // droid's last working state
 
-	seen     map[string]bool     // ids of user and system messages
-	messages map[string]*message // assistant messages by droid's id
+	seen     map[string]bool     // IDs of user and system messages
+	messages map[string]*message // assistant messages by droid's ID
 	live     []*message          // those with deltas but no snapshot in this turn
 
 	tools  tools
 	asks   []ask               // asks[0] is open, the others are held back
-	opened map[string]struct{} // requests that were open once
+	opened map[string]struct{} // all requests so far
 
-	subagents map[string]*subagent    // by the ids of their sessions, those that have ended too
-	allowing  map[string][]*childCall // that requests of subagents are about, until droid has the answer
+	subagents map[string]*subagent    // by session ID, including ended ones
+	allowing  map[string][]*childCall // calls in requests of subagents, until droid has the answer
 
 	settings stream.Settings
 	told     []byte // settings last reported, as JSON
 	title    title
 	usage    UsageChanged
-	hooks    map[string]stream.HookStarted // that run with commands of our own, by their id
-	stray    string                        // error outside any turn that was shown
+	hooks    map[string]stream.HookStarted // running hooks that include our own commands, by ID
+	stray    string                        // last error shown outside any turn
 }
 
-// New returns a Normalizer for a droid of protocol version v. The zero Version
-// stands for one that told none, as droid 0.57 and older do.
+// New returns a Normalizer for a droid of protocol version v. The zero Version stands for one that reports none, such as droid 0.57 and
+// older.
 func New(v stream.Version) *Normalizer {
 	n := &Normalizer{
 		over:     map[string]struct{}{},
@@ -66,22 +62,20 @@ func New(v stream.Version) *Normalizer {
 	return n
 }
 
-// SetVersion tells the protocol version when it was not known to New. It
-// belongs before the first event.
+// SetVersion sets the protocol version if it was not known to New. It must precede the first event.
 func (n *Normalizer) SetVersion(v stream.Version) {
 	n.version = v
 	n.completes = v.Has(stream.TellsTurnEnd)
 }
 
-// Reserve marks tool ids as taken, such as those in a loaded history: a new
-// call with one of them gets another id.
+// Reserve marks tool IDs as used, such as those in a loaded history: a new call with such an ID gets another one.
 func (n *Normalizer) Reserve(toolIDs ...string) {
 	for _, id := range toolIDs {
 		n.tools.used[id] = struct{}{}
 	}
 }
 
-// Push takes the next event of droid.
+// Push processes the next event of droid and returns the resulting events.
 func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 	n.now = now
 	switch ev := ev.(type) {
@@ -91,7 +85,7 @@ func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 		n.messageCreated(ev)
 	case stream.TextDelta:
 		n.textDelta(ev)
-	case stream.TextComplete: // the snapshot says the same and more
+	case stream.TextComplete: // the snapshot includes it
 	case stream.MessageRetracted:
 		n.messageRetracted(ev)
 	case stream.LLMRetry:
@@ -134,7 +128,7 @@ func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 	return n.take()
 }
 
-// messageCreated sends a snapshot to the file that knows its role.
+// messageCreated dispatches a snapshot by role.
 func (n *Normalizer) messageCreated(ev stream.MessageCreated) {
 	switch ev.Message.Role {
 	case stream.RoleUser:
@@ -148,8 +142,7 @@ func (n *Normalizer) messageCreated(ev stream.MessageCreated) {
 	}
 }
 
-// workingState follows droid's state. Only the steps that decide something
-// have an effect here; an unknown or compacting state passes.
+// workingState follows droid's state. Unknown states and compacting pass through.
 func (n *Normalizer) workingState(ev stream.WorkingStateChanged) {
 	n.state = ev.State
 	switch ev.State {
@@ -170,7 +163,7 @@ func (n *Normalizer) workingState(ev stream.WorkingStateChanged) {
 	n.traced(ev.Trace)
 }
 
-// Working reports whether droid says that it works on a turn, its own ones included.
+// Working reports whether droid's state says that it works on a turn, including those that it started by itself.
 func (n *Normalizer) Working() bool {
 	switch n.state {
 	case stream.StateStreaming, stream.StateThinking, stream.StateExecuting, stream.StateWaiting:
@@ -181,8 +174,8 @@ func (n *Normalizer) Working() bool {
 
 func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 
-// take hands out what was emitted since the last call, and behind it the request whose turn has come. While a turn is being
-// stopped, all requests that are handed out are refused, so one that does not end with it waits until then.
+// take returns the events since the last call, followed by the next request that is due. While a turn is being stopped, all requests that
+// are returned get refused, so one that does not end with the turn waits.
 func (n *Normalizer) take() []Event {
 	if len(n.asks) > 0 && !n.asks[0].out && (n.asks[0].ofTurn() || n.turn == nil || !n.turn.interrupted) {
 		n.asks[0].out = true

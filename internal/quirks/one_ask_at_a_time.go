@@ -1,9 +1,7 @@
 package quirks
 
-// What droid does: one permission request may hold several tools, and several
-// requests may be open at once. droid takes a request back without a word to
-// the request itself: permission_resolved names it when an interrupt resolved
-// it, and nothing does for ask_user.
+// What droid does: one permission request may contain several tools, and several requests may be open at once. droid does not announce on
+// the request itself that it withdraws it: permission_resolved names it if an interrupt resolved it, and nothing does for ask_user.
 // Seen on: 0.99 (one request for all tools), 0.215, 0.225 (one for each
 // run of tools of one kind).
 // Quirk: 18, 19.
@@ -17,16 +15,15 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// ask is a request of droid that waits for the user.
+// ask is a request of droid to the user.
 type ask struct {
 	requestID string
 	event     Event
-	of        *subagent // that asks, nil for droid itself
-	out       bool      // the user is asked
+	of        *subagent // requesting subagent, nil for droid itself
+	out       bool      // emitted
 }
 
-// Answered says that the request was answered; refused is whether the answer
-// was cancel. It returns the next request that was held back, if there is one.
+// Answered records that a request was answered; refused means by cancel. It returns the next request that was held back, if any.
 func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []Event {
 	n.now = now
 	if n.turn != nil && refused && !slices.ContainsFunc(n.asks, func(a ask) bool { return a.requestID == requestID && a.of != nil }) {
@@ -70,7 +67,7 @@ func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 	n.ask(ask{requestID: ev.RequestID, event: q})
 }
 
-// ask has a request passed on when none is open, see take.
+// ask queues a request; see take.
 func (n *Normalizer) ask(a ask) {
 	if _, ok := n.opened[a.requestID]; ok {
 		return
@@ -79,13 +76,12 @@ func (n *Normalizer) ask(a ask) {
 	n.asks = append(n.asks, a)
 }
 
-// removeAsk forgets a request.
+// removeAsk removes a request.
 func (n *Normalizer) removeAsk(requestID string) {
 	n.asks = slices.DeleteFunc(n.asks, func(a ask) bool { return a.requestID == requestID })
 }
 
-// permissionResolved withdraws a request that somebody else answered, and notes
-// that the tools it allows now run.
+// permissionResolved withdraws a request that was answered elsewhere, and marks the allowed tools as running.
 func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 	if len(n.asks) > 0 && n.asks[0].requestID == ev.RequestID {
 		n.emit(AskWithdrawn{RequestID: ev.RequestID})
@@ -101,7 +97,7 @@ func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 	}
 }
 
-// withdrawAsks takes back and forgets requests for which droid waits no more.
+// withdrawAsks withdraws and removes requests for which droid no longer waits.
 func (n *Normalizer) withdrawAsks(which func(ask) bool) {
 	if len(n.asks) > 0 && n.asks[0].out && which(n.asks[0]) {
 		n.emit(AskWithdrawn{RequestID: n.asks[0].requestID})
@@ -109,5 +105,5 @@ func (n *Normalizer) withdrawAsks(which func(ask) bool) {
 	n.asks = slices.DeleteFunc(n.asks, which)
 }
 
-// ofTurn reports whether a request ends with the turn that runs.
+// ofTurn reports whether a request ends with the running turn.
 func (a ask) ofTurn() bool { return a.of == nil || !a.of.background }

@@ -1,12 +1,9 @@
 package quirks
 
-// What droid does: it tells of the hooks that this program gave it as of the user's own.
-// Where both have commands for one event, they are told together; the results have no
-// commands before 0.215. When such a hook sends a Read to another file, 0.225 tells the
-// call once more with that file, which is private and soon gone. What it was asked to do
-// is in the message of the model, which keeps the input. A history has a message for each
-// hook that ran, "Hook execution started: PreToolUse" where the process that ran it loads
-// the session.
+// What droid does: it reports the hooks installed by this program like the user's own. If both have commands for one event, they are
+// reported together; before 0.215 the results do not name the commands. If such a hook redirects a Read to another file, 0.225 reports the
+// call again with that file, which is private and short-lived. The model's message keeps the original input. A history has a message for
+// each hook that ran, "Hook execution started: PreToolUse" if the process that ran it loads the session.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 33.
 // Fixtures: own_hooks_0.99.txtar, own_hooks_0.225.txtar.
@@ -57,8 +54,7 @@ func (n *Normalizer) hookCompleted(ev stream.HookCompleted) {
 
 func ownCommand(c stream.HookCommand) bool { return stream.IsOwnHook(c.Command) }
 
-// redirect notes the input that a hook of ours, which said this, gave the call in place
-// of its own.
+// redirect records the input with which our hook, whose output is said, replaced that of the call.
 func (n *Normalizer) redirect(raw, said string) {
 	c := n.tools.newest[raw]
 	if c == nil || c.ended {
@@ -74,8 +70,7 @@ func (n *Normalizer) redirect(raw, said string) {
 	}
 }
 
-// redirectedTo reports whether in is what a hook of ours gave the call in place of its
-// own input. An input that a hook of the user's gave it is what droid does, and shown.
+// redirectedTo reports whether in is the input with which our hook replaced that of the call. Replacements by the user's hooks are shown.
 func (c *openCall) redirectedTo(in json.RawMessage) bool {
 	if len(c.elsewhere) == 0 {
 		return false

@@ -1,6 +1,6 @@
 package quirks
 
-// What droid does: idle comes before the snapshot of the last message.
+// What droid does: idle precedes the snapshot of the last message.
 // Seen on: 0.36.2 (the adapter notes in the seeds); never on 0.99 or later.
 // Quirk: 1.
 // Fixtures: premature_idle_0.36.txtar, idle_without_message_0.36.txtar.
@@ -11,13 +11,11 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// snapshotAfterIdle is how long an idle waits for the message it overtook.
-// When none comes, the text as streamed is all there is.
+// snapshotAfterIdle is how long an idle waits for the message that it overtook. If none comes, the streamed text is complete.
 const snapshotAfterIdle = 1 * time.Second
 
-// outstanding reports whether a message was begun whose snapshot is missing.
-// Where droid may send a message in its snapshot alone, only droid's state tells
-// that one was begun; after a refusal no message follows.
+// outstanding reports whether the snapshot of a message is missing. In versions that may send a message as a snapshot only, droid's state
+// is the only sign of it; after a refusal no message follows.
 func (n *Normalizer) outstanding() bool {
 	if len(n.live) > 0 {
 		return true
@@ -26,8 +24,8 @@ func (n *Normalizer) outstanding() bool {
 	return !n.version.Has(stream.StreamsMessages) && t.awaiting && !t.refused
 }
 
-// messageArrived ends the turn if an idle only waited for this message. After a
-// message that calls tools another one follows, so then the idle waits once more.
+// messageArrived ends the turn if an idle was only waiting for this message. A message with tool calls is followed by another one, so then
+// the idle waits again.
 func (n *Normalizer) messageArrived() {
 	t := n.turn
 	switch {

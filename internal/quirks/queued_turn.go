@@ -1,11 +1,9 @@
 package quirks
 
-// What droid does: a message sent while droid streams text waits, and after
-// idle droid takes it up by itself as a turn of its own. A message sent while
-// a tool runs or a permission is pending goes into the running turn instead
-// and gets no idle of its own. An interrupt throws waiting messages away, and
-// says so once for all of them: their texts with an empty line between (0.99) or
-// none (0.215, 0.225), and, of one alone since 0.215, its request id.
+// What droid does: a message sent while droid streams text waits, and after idle droid starts it by itself as a separate turn. A message
+// sent while a tool runs or a permission is pending joins the running turn instead and gets no idle of its own. An interrupt drops waiting
+// messages and reports that once for all of them: their texts separated by an empty line (0.99) or not at all (0.215, 0.225), and, for a
+// single one since 0.215, its request ID.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 2, 11.
 // Fixtures: message_while_tool_0.225.txtar, message_while_streaming_0.225.txtar.
@@ -17,17 +15,16 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// userMessage finds out which turn a user message belongs to. Messages that
-// droid adds for the model alone are skipped.
+// userMessage determines which turn a user message belongs to. Messages for the model only are skipped.
 func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 	if ev.RequestID == "" && hidden(ev.Message) || again(n.seen, ev.Message.ID) {
 		return
 	}
 	if t := n.turn; t != nil && (t.completed != nil || t.idle) && (ev.RequestID == "" || ev.RequestID != t.requestID) {
-		n.finish() // droid moved on
+		n.finish() // droid has moved on
 	}
 	if _, over := n.over[ev.RequestID]; over && ev.RequestID != "" {
-		return // an echo that comes after the end of its turn, see late_event.go
+		return // an echo after the end of its turn, see late_event.go
 	}
 	t, id := n.turn, ev.Message.ID
 	switch {
@@ -35,8 +32,8 @@ func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 		t.echoedIn(ev.Trace)
 		n.start(t, id)
 	case t != nil && t.echoed && ev.RequestID == "":
-		n.emit(Other{Event: ev}) // a message of droid's to the model, as after a plan in a new session
-	case t != nil && t.echoed && ev.RequestID == t.requestID: // once is enough
+		n.emit(Other{Event: ev}) // a message of droid to the model, as after a plan in a new session
+	case t != nil && t.echoed && ev.RequestID == t.requestID: // repeated
 	case t != nil && t.echoed:
 		if w := n.waitingTurn(ev.RequestID); w != nil {
 			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
@@ -49,8 +46,7 @@ func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 	}
 }
 
-// startOther starts a turn that is not the one expected next; the expected one
-// goes on waiting.
+// startOther starts a turn other than the expected one, which continues to wait.
 func (n *Normalizer) startOther(ev stream.MessageCreated, messageID string) {
 	t := n.waitingTurn(ev.RequestID)
 	if t == nil {
@@ -65,8 +61,8 @@ func (n *Normalizer) startOther(ev stream.MessageCreated, messageID string) {
 	n.start(t, messageID)
 }
 
-// discarded passes on that waiting messages were thrown away, and ends their
-// turns. For a message that came while droid stopped, droid says so after idle.
+// discarded emits that waiting messages were dropped, and ends their turns. For a message that arrived while droid was stopping, droid
+// reports this after idle.
 func (n *Normalizer) discarded(ev stream.QueuedMessagesDiscarded) {
 	if t := n.unechoed(ev.RequestID); t != nil {
 		n.discard(t, ev.Text)
@@ -90,8 +86,8 @@ func (n *Normalizer) discard(t *turn, text string) {
 	n.drop(t, TurnEnded{Outcome: Dropped})
 }
 
-// textsOf finds the prompts that a discarded text is made of, where droid does
-// not name one: the text of each is a part of it that ends where a line ends.
+// textsOf finds the prompts in a discarded text for which droid gives no request ID: each prompt's text is a part of it that ends at the
+// end of a line.
 func (n *Normalizer) textsOf(ev stream.QueuedMessagesDiscarded) []*turn {
 	if ev.RequestID != "" {
 		return nil
@@ -112,8 +108,7 @@ func (n *Normalizer) textsOf(ev stream.QueuedMessagesDiscarded) []*turn {
 	return of
 }
 
-// oldestQueued returns the oldest prompt that droid may keep back, or else the
-// one that it has not begun with, or nil.
+// oldestQueued returns the oldest prompt that droid may have queued, or else the one that it has not started, or nil.
 func (n *Normalizer) oldestQueued() *turn {
 	var unechoed *turn
 	if n.turn != nil && !n.turn.echoed {

@@ -1,7 +1,7 @@
 package quirks
 
-// What droid does: it puts "Error: " before the words of a failed tool, also where
-// they begin with it already, as when spec mode refuses an edit.
+// What droid does: it puts "Error: " before the message of a failed tool even if it already begins with that, as when spec mode refuses an
+// edit.
 // Seen on: 0.99, 0.225.
 // Quirk: 39.
 // Fixtures: none.
@@ -11,7 +11,7 @@ import (
 	"encoding/json"
 )
 
-// oneErrorWord leaves only one "Error: " before the words of a failed tool.
+// oneErrorWord removes repeated "Error: " prefixes from the message of a failed tool.
 func oneErrorWord(end ToolEnded) ToolEnded {
 	const word = "Error: "
 	for end.IsError && bytes.HasPrefix(end.Content, []byte(`"`+word+word)) {

@@ -2,13 +2,12 @@ package quirks
 
 import "droid-acp/internal/droid/stream"
 
-// What droid does: an interrupt makes it send the result of a tool twice, on
-// 0.225 with different texts while a permission was pending.
+// What droid does: after an interrupt it sends the result of a tool twice, 0.225 with different texts if a permission was pending.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 7.
 // Fixtures: interrupt_midtool_0.99.txtar, interrupt_permission_0.225.txtar.
 
-// toolResult ends a call with the first result that comes.
+// toolResult ends a call with the first result.
 func (n *Normalizer) toolResult(ev stream.ToolResult) {
 	if n.tools.newest[ev.ToolUseID] == nil && n.late() {
 		return

@@ -2,10 +2,8 @@ package quirks
 
 import "droid-acp/internal/droid/stream"
 
-// What droid does: tool_call comes 2 to 17 times for one call, first with an
-// empty input, then with what the model has spelled out so far, and on 0.99
-// once more before the result. Only the snapshot and the permission request
-// are sure to have the whole input.
+// What droid does: tool_call comes 2 to 17 times for one call, first with an empty input, then with what the model has written so far, and
+// on 0.99 once more before the result. Only the snapshot and the permission request are certain to have the whole input.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 8.
 // Fixtures: split_tool_args_0.99.txtar, exec_allowed_0.225.txtar.

@@ -1,10 +1,8 @@
 package quirks
 
-// What droid does: when a model call breaks off, droid repeats it, and the
-// deltas of the second answer come under the same message id, after those of
-// the first. 0.225 says assistant_message_retracted in between, after an
-// llm_retry that 0.215 has alone; 0.99 says nothing at all. The
-// snapshot has the second answer only.
+// What droid does: when a model call breaks off, droid retries it, and the deltas of the second answer come under the same message ID after
+// those of the first. In between 0.225 sends assistant_message_retracted after an llm_retry, 0.215 only the latter, and 0.99 nothing at
+// all. The snapshot has only the second answer.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 6.
 // Fixtures: retry_midstream_0.99.txtar, retry_midstream_0.225.txtar.
@@ -16,7 +14,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// retract declares void what was sent of m. What follows goes by another id.
+// retract declares what was sent of m void. What follows gets another ID.
 func (n *Normalizer) retract(m *message) {
 	if len(m.blocks) == 0 {
 		return
@@ -26,9 +24,8 @@ func (n *Normalizer) retract(m *message) {
 	m.forget()
 }
 
-// restarted reports whether the text that was sent of m ends with the text of its
-// snapshot. Then the answer broke off, which droid did not say, and came again in
-// full (0.99), so that only the beginning is void.
+// restarted reports whether the sent text of m ends with the text of its snapshot. Then the answer broke off without notice and was
+// repeated in full (0.99), so only the beginning is void.
 func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	text, thinking := readable(content)
 	if len(text) == 0 {
@@ -38,7 +35,7 @@ func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 	said := &m.said[kindOf(false)]
 	ev.Void = said.size - len(ev.Text)
 	holds := said.has(ev.Void, ev.Text)
-	if len(thinking) > 0 { // without any, this version may leave it out of its history
+	if len(thinking) > 0 { // otherwise this version may omit it from its history
 		said, whole := &m.said[kindOf(true)], strings.Join(thinking, "")
 		ev.VoidThought = said.size - len(whole)
 		holds = holds && said.has(ev.VoidThought, whole)
@@ -58,9 +55,8 @@ func (n *Normalizer) messageRetracted(ev stream.MessageRetracted) {
 	n.live = slices.DeleteFunc(n.live, func(l *message) bool { return l == m })
 }
 
-// llmRetry retracts what the failed attempt had streamed, and ends the tool
-// calls it had begun to spell out. After it assistant_message_retracted finds
-// nothing left to retract.
+// llmRetry retracts what the failed attempt had streamed, and ends the tool calls that it had begun to write. A following
+// assistant_message_retracted has no effect.
 func (n *Normalizer) llmRetry(ev stream.LLMRetry) {
 	n.busy()
 	for _, m := range n.live {

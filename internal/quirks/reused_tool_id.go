@@ -1,8 +1,7 @@
 package quirks
 
-// What droid does: it passes the model's tool ids on. Some models give the same
-// id to a call of every message, or to two calls of one message; droid then
-// treats those two as one.
+// What droid does: it passes on the model's tool IDs. Some models use the same ID for a call of every message, or for two calls of one
+// message; droid then treats those two as one.
 // Seen on: 0.99, 0.215, 0.225.
 // Quirk: 10.
 // Fixtures: same_tool_ids_0.99.txtar, same_tool_ids_0.225.txtar.
@@ -16,8 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// modelCalled notes that the model is asked anew, so that an id it uses again
-// is another call. While a tool is open droid says "streaming" for other
+// modelCalled records a new model call, so that a reused ID denotes another call. While a tool is open, droid reports "streaming" for other
 // reasons, such as an answered permission.
 func (n *Normalizer) modelCalled() {
 	if len(n.tools.open) == 0 {
@@ -25,9 +23,8 @@ func (n *Normalizer) modelCalled() {
 	}
 }
 
-// claim returns the call that u speaks of: the open one with that id, or a new
-// one. It returns nil when u only repeats a call that has ended. A snapshot
-// comes once a message, so there the same input is another call too.
+// claim returns the call that u refers to: the open one with that ID, or a new one. It returns nil if u only repeats a call that has ended.
+// There is one snapshot per message, so there the same input denotes another call, too.
 func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *openCall {
 	c := n.tools.newest[u.ID]
 	if c == nil {
@@ -45,7 +42,7 @@ func (n *Normalizer) claim(u stream.ToolUse, snapshot bool) *openCall {
 	return n.startCall(u)
 }
 
-// uniqueID returns raw, or raw with the first suffix from "~2" on that is free.
+// uniqueID returns raw, or raw with the first free suffix from "~2" on.
 func (t *tools) uniqueID(raw string) string {
 	id := raw
 	for i := 2; ; i++ {
@@ -57,7 +54,7 @@ func (t *tools) uniqueID(raw string) string {
 	}
 }
 
-// RawID is the id that droid has for a call that uniqueID gave this one.
+// RawID returns droid's ID of a call whose ID was made by uniqueID.
 func RawID(id string) string {
 	at := strings.LastIndexByte(id, '~')
 	if _, err := strconv.Atoi(id[at+1:]); err != nil || at < 0 {

@@ -1,7 +1,7 @@
 package quirks
 
-// What droid does: where a prompt wants its answer in the form of a JSON schema, the snapshot of that answer
-// has the same value, written anew: {"n": 4} in the deltas is {"n":4} there. What was sent stands.
+// What droid does: if a prompt requests an answer according to a JSON schema, the snapshot has the same value as the deltas, but
+// reformatted: {"n": 4} becomes {"n":4}. What was sent remains valid.
 // Seen on: 0.215, 0.225.
 // Quirk: 41.
 // Fixtures: structured_output_0.225.txtar.
@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// asSaid returns content with its text as it was sent, where droid has written the same JSON anew.
+// asSaid returns content with its text as it was sent, if droid has reformatted the same JSON.
 func (m *message) asSaid(content []stream.ContentBlock) []stream.ContentBlock {
 	i := slices.IndexFunc(content, func(b stream.ContentBlock) bool { return b.Type == "text" && b.Text != "" })
 	text, _ := readable(content)
@@ -33,7 +33,7 @@ func (m *message) asSaid(content []stream.ContentBlock) []stream.ContentBlock {
 	return content
 }
 
-// sameValue reports whether two texts are the same object or array, however its numbers and texts are written.
+// sameValue reports whether two texts are the same JSON object or array, regardless of formatting.
 func sameValue(a, b string) bool {
 	if !strings.HasPrefix(b, "{") && !strings.HasPrefix(b, "[") {
 		return false

@@ -3,22 +3,22 @@ package quirks
 import "strings"
 
 const (
-	// saidPiece is how much text is collected before it becomes a piece, in bytes.
+	// saidPiece is the size of collected pieces, in bytes.
 	saidPiece = 64 << 10
-	// saidWhole is the length from which a text becomes a piece as it is, uncopied.
+	// saidWhole is the length from which a text becomes a piece without being copied.
 	saidWhole = 4 << 10
 )
 
-// said is a text that grows and is compared with others. It is kept in pieces: one
-// string would be copied again and again, and may be hundreds of megabytes long.
+// said is a growing text that is compared with others. It is stored in pieces: a single string would be copied repeatedly, and may be
+// hundreds of megabytes long.
 type said struct {
 	pieces []string
 	tail   strings.Builder
 	size   int
-	gone   bool // the text is not kept any more
+	gone   bool // only the size is kept
 }
 
-// add lengthens the text.
+// add appends to the text.
 func (s *said) add(text string) {
 	s.size += len(text)
 	if s.gone {
@@ -34,7 +34,7 @@ func (s *said) add(text string) {
 	}
 }
 
-// seal makes a piece of the tail.
+// seal turns the tail into a piece.
 func (s *said) seal() {
 	if s.tail.Len() > 0 {
 		s.pieces = append(s.pieces, s.tail.String())
@@ -42,10 +42,10 @@ func (s *said) seal() {
 	}
 }
 
-// drop keeps nothing but the size.
+// drop keeps only the size.
 func (s *said) drop() { *s = said{size: s.size, gone: true} }
 
-// each calls f with the n bytes that begin at a place in the text, piece by piece.
+// each calls f with the n bytes from index at on, piece by piece.
 func (s *said) each(at, n int, f func(piece string)) {
 	s.seal()
 	for _, piece := range s.pieces {
@@ -61,8 +61,7 @@ func (s *said) each(at, n int, f func(piece string)) {
 	}
 }
 
-// has reports whether text stands at a place in s. It reports false when s is not
-// kept any more.
+// has reports whether text is at index at in s. It returns false if only the size is kept.
 func (s *said) has(at int, text string) bool {
 	if s.gone || at < 0 || at+len(text) > s.size {
 		return false

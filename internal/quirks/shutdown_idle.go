@@ -1,21 +1,18 @@
 package quirks
 
-// What droid does: when its stdin ends or SIGTERM arrives it says idle at once,
-// and then goes on with the turn, even with another model call. The turn's own
-// end follows with agent_turn_completed and a second idle. Before 0.215, asked to leave
-// while a permission waits, withdraws the request half a minute later, says idle
-// and leaves, without a result for the call.
+// What droid does: when its stdin ends or SIGTERM arrives it reports idle at once, and then continues the turn, even with another model
+// call. The turn's own end follows with agent_turn_completed and a second idle. Versions before 0.215, asked to exit while a permission is
+// pending, withdraw the request half a minute later, report idle and exit, without a result for the call.
 // Seen on: 0.117 (permission; the one recording of it), 0.215, 0.225.
 // Quirk: 3.
 // Fixtures: eof_midstream_0.225.txtar, eof_permission_0.117.txtar.
 //
-// The idle without agent_turn_completed is held back by idled; busy and
-// resultArrived take it back as soon as droid shows that it goes on.
+// idled holds back the idle without agent_turn_completed; busy and resultArrived cancel it when droid continues.
 
 import "slices"
 
-// resultArrived gives a held idle more time: a tool that ended is no proof
-// that droid goes on, but the model is told the result first if it does.
+// resultArrived extends a held idle: the end of a tool does not prove that droid continues, but if it does, the model gets the result
+// first.
 func (n *Normalizer) resultArrived() {
 	t := n.turn
 	if t == nil || !t.idle {
@@ -28,9 +25,8 @@ func (n *Normalizer) resultArrived() {
 	t.hold = n.now.Add(d)
 }
 
-// cutOff reports whether an idle came upon a call that droid took up and gave no
-// result for, though neither the user refused it nor an interrupt ended it. Such a
-// turn did not complete.
+// cutOff reports whether an idle interrupted a call that droid had started and that has no result, although neither the user refused it nor
+// an interrupt ended it. Such a turn did not complete.
 func (n *Normalizer) cutOff(t *turn) bool {
 	if n.completes || t.completed != nil || t.refused || t.interrupted {
 		return false

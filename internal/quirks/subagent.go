@@ -1,17 +1,16 @@
 package quirks
 
-// What droid does: a subagent works in a process and a session of its own. droid tells once that there is one, for which
-// call of Task, and asks the user in its place, also when the turn that began it is over. The calls that it asks for, and
-// how they end, are told nowhere but in the subagent's own file, nor is what it does meanwhile. Its ids of calls are its
-// model's, as droid's are. Unless it is waited for, the result of Task comes at once and says so, to the model; its end is
-// then a message to the model that begins a turn of droid's own.
+// What droid does: a subagent works in its own process and session. droid announces it once, with its Task call, and asks the user on its
+// behalf, even after the turn that started it. The calls that it asks for, their outcomes and its other steps are only in the subagent's
+// own file. Its call IDs are its model's, like droid's. If it is not waited for, the result of Task comes at once and says so, to the
+// model; its end is then a message to the model that starts a turn by droid itself.
 // Seen on: 0.215, 0.225.
 // Quirk: 40.
 // Fixtures: subagent_asks_0.215.txtar, subagent_asks_0.225.txtar, subagent_refused_0.225.txtar,
 // subagent_background_0.225.txtar, two_subagents_0.225.txtar.
 //
-// Who has the Normalizer reads the files, from SubagentBegan on, and gives it their lines (Wrote). At SubagentStops
-// it reads the last ones. A call whose end is in no line, as the file is not there, ends by Lost.
+// The owner of the Normalizer reads the files, from SubagentBegan on, and passes their lines to Wrote, the last ones at SubagentStops. A
+// call without an end in the file ends by Lost.
 
 import (
 	"cmp"
@@ -25,41 +24,41 @@ import (
 // subagent is a session that works for droid's.
 type subagent struct {
 	id, name string
-	task     *openCall // the call of Task that it works for; nil where droid did not say
-	nested   bool      // it works for a subagent of that call's
-	since    time.Time // what its file has from before is of an earlier call; zero for nothing
-	fresh    bool      // its file has something from after
+	task     *openCall // its Task call; nil if droid did not name it
+	nested   bool      // works for a subagent of that call
+	since    time.Time // earlier lines of its file are of a previous call; zero for no such limit
+	fresh    bool      // its file has later lines
 
-	background bool      // nobody waits for it: it goes on when its call has ended
-	rests      time.Time // its file said then that its turn has ended; zero while it did not
+	background bool      // not waited for: continues when its call has ended
+	rests      time.Time // when its file reported the end of its turn; zero if it did not
 	stopped    bool      // it has ended
-	told       bool      // SubagentEnded is out
+	told       bool      // SubagentEnded was emitted
 	reason     string
 	answer     string
-	steps      []Step // that are not told yet
+	steps      []Step // not emitted yet
 
-	asked []*childCall       // that the user was asked for and that have not ended, oldest first
-	uses  map[string]toolUse // in its file without a result, by the model's id
+	asked []*childCall       // calls in requests to the user, not ended, oldest first
+	uses  map[string]toolUse // calls in its file without a result, by the model's ID
 }
 
-// unnamed is what one is called that droid and the model gave no name.
+// unnamed is the name of a subagent without one.
 const unnamed = "subagent"
 
 // childCall is a call of a subagent.
 type childCall struct {
 	openCall
-	raw string // the model's id
+	raw string // the model's ID
 }
 
 const (
-	// clockSlack is how much earlier than droid's announcement a line may say that it was written.
+	// clockSlack is how much earlier than droid's announcement a line may be dated.
 	clockSlack = 2 * time.Second
-	// reportTime is how long after its last turn a subagent of the background may take to report. 0.6 s were seen; one
-	// that the model stops need not report at all.
+	// reportTime is how long after its last turn a background subagent may take to report. 0.6 s were seen; one that the model stops need
+	// not report at all.
 	reportTime = 10 * time.Second
 )
 
-// childAvailable notes a subagent, or that one works again.
+// childAvailable records a new subagent, or one that works again.
 func (n *Normalizer) childAvailable(ev stream.ChildSessionAvailable) {
 	if old := n.subagents[ev.ChildID]; !stream.ValidSessionID(ev.ChildID) || old != nil && !old.stopped {
 		return
@@ -81,8 +80,8 @@ func (n *Normalizer) beginSubagent(s *subagent) {
 	n.emit(SubagentBegan{ID: s.id})
 }
 
-// asking is the subagent that a request comes from, nil for droid itself. One that was not announced works for another
-// subagent, and ends with that.
+// asking returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another subagent, and
+// ends with it.
 func (n *Normalizer) asking(sessions []string) *subagent {
 	if len(sessions) < 2 || !stream.ValidSessionID(sessions[0]) {
 		return nil
@@ -101,7 +100,7 @@ func (n *Normalizer) asking(sessions []string) *subagent {
 	return s
 }
 
-// subagentAsks announces the calls that a subagent asks for. Their ids have its own before them, as two may use the same.
+// subagentAsks announces the calls in a subagent's request. Their IDs are prefixed by its own, as two subagents may use the same.
 func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
 	if _, again := n.opened[ev.RequestID]; again {
 		return
@@ -116,7 +115,7 @@ func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
 		event: PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name}})
 }
 
-// subagentCall is the open call that a subagent asks for, which begins where it asks for the first time.
+// subagentCall returns the open call in a subagent's request, starting it if it is new.
 func (n *Normalizer) subagentCall(s *subagent, u stream.ToolUse) *childCall {
 	in := input(u.Input)
 	for _, c := range s.asked {
@@ -130,8 +129,8 @@ func (n *Normalizer) subagentCall(s *subagent, u stream.ToolUse) *childCall {
 	return c
 }
 
-// subagentResolved takes the answer to a request of a subagent's; false when the request was another's. The ids in it are
-// the subagent's, and may be those of other calls.
+// subagentResolved handles the answer to a subagent's request; it returns false if the request is not a subagent's. The call IDs are the
+// subagent's and may equal those of other calls.
 func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
 	calls, ofSubagent := n.allowing[ev.RequestID]
 	delete(n.allowing, ev.RequestID)
@@ -143,8 +142,7 @@ func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
 	return ofSubagent
 }
 
-// taskEnds takes the end of a call, with which its subagents end unless they work in the background. It reports whether
-// they do.
+// taskEnds handles the end of a Task, with which its subagents end unless they work in the background. It reports whether they do.
 func (n *Normalizer) taskEnds(c *openCall, end ToolEnded) (goOn bool) {
 	all, id := n.ofTask(c), launchedID(end)
 	goOn = slices.ContainsFunc(all, func(s *subagent) bool { return s.id == id })
@@ -156,7 +154,7 @@ func (n *Normalizer) taskEnds(c *openCall, end ToolEnded) (goOn bool) {
 	return goOn
 }
 
-// ofTask are the subagents that work for a call.
+// ofTask returns the running subagents of a call.
 func (n *Normalizer) ofTask(c *openCall) (all []*subagent) {
 	for _, s := range n.allSubagents() {
 		if c != nil && s.task == c && !s.stopped {
@@ -166,14 +164,14 @@ func (n *Normalizer) ofTask(c *openCall) (all []*subagent) {
 	return all
 }
 
-// stop notes that a subagent has ended.
+// stop records that a subagent has ended.
 func (n *Normalizer) stop(s *subagent) {
 	s.stopped = true
 	n.withdrawAsks(func(a ask) bool { return a.of == s })
 	n.emit(SubagentStops{ID: s.id})
 }
 
-// reported takes the message in which a subagent reports.
+// reported handles the message in which a subagent reports.
 func (n *Normalizer) reported(r report) {
 	s := n.subagents[r.id]
 	if s == nil {
@@ -196,24 +194,24 @@ func (n *Normalizer) stopAll(s *subagent) {
 	n.stop(s)
 }
 
-// Works reports whether a subagent has not ended.
+// Works reports whether the subagent is running.
 func (n *Normalizer) Works(id string) bool {
 	s := n.subagents[id]
 	return s != nil && !s.stopped
 }
 
-// SubagentsWork reports whether one has not ended.
+// SubagentsWork reports whether any subagent is running.
 func (n *Normalizer) SubagentsWork() bool {
 	return slices.ContainsFunc(n.allSubagents(), func(s *subagent) bool { return !s.stopped })
 }
 
-// Lacks reports whether the user was asked for calls of a subagent's that have no end yet.
+// Lacks reports whether a subagent has unfinished calls that the user was asked about.
 func (n *Normalizer) Lacks(id string) bool {
 	s := n.subagents[id]
 	return s != nil && len(s.asked) > 0
 }
 
-// Lost says that a subagent's file tells no more. How those of its calls ended that ran and have no end is not known.
+// Lost records that a subagent's file has no more lines. The outcome of its calls that ran without an end is unknown.
 func (n *Normalizer) Lost(now time.Time, id string) []Event {
 	n.now = now
 	if s := n.subagents[id]; s != nil {
@@ -222,7 +220,7 @@ func (n *Normalizer) Lost(now time.Time, id string) []Event {
 	return n.take()
 }
 
-// EndSubagents says that droid is gone, and its subagents with it.
+// EndSubagents records that droid has exited together with its subagents.
 func (n *Normalizer) EndSubagents(now time.Time) []Event {
 	n.now = now
 	n.endSubagents()
@@ -238,7 +236,7 @@ func (n *Normalizer) endSubagents() {
 	}
 }
 
-// loseCalls ends calls of which no end came. Those that nobody allowed did not run.
+// loseCalls ends calls without an end. Those that were not allowed did not run.
 func (n *Normalizer) loseCalls(s *subagent) {
 	for _, c := range s.asked {
 		n.endSubagentCall(c, ToolEnded{Unfinished: true, IsError: !c.running})
@@ -264,7 +262,7 @@ func (n *Normalizer) tellEnd(s *subagent, gone bool) {
 	n.emit(end)
 }
 
-// allSubagents are all of them, in an order that does not change.
+// allSubagents returns all subagents in a stable order.
 func (n *Normalizer) allSubagents() (all []*subagent) {
 	for _, id := range slices.Sorted(maps.Keys(n.subagents)) {
 		all = append(all, n.subagents[id])

@@ -1,6 +1,6 @@
 package quirks
 
-// What the file of a subagent's session says, see subagent.go.
+// Lines in the file of a subagent's session, see subagent.go.
 
 import (
 	"cmp"
@@ -11,15 +11,14 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// toolUse is a call as it stands in a file.
+// toolUse is a call in a file.
 type toolUse struct {
 	name   string
 	input  digest
-	leaves json.RawMessage // the input, where the call may leave something running when it has ended
+	leaves json.RawMessage // the input, if the call may leave something running
 }
 
-// Wrote takes lines that a subagent's file has and did not have when it was read before. Behind SubagentStops it is
-// called at least once, also without any.
+// Wrote processes new lines of a subagent's file. After SubagentStops it must be called at least once, even without lines.
 func (n *Normalizer) Wrote(now time.Time, id string, lines []stream.ChildLine) []Event {
 	n.now = now
 	s := n.subagents[id]
@@ -48,7 +47,7 @@ func (n *Normalizer) Wrote(now time.Time, id string, lines []stream.ChildLine) [
 	return n.take()
 }
 
-// childMessage takes a message of a subagent's file.
+// childMessage processes a message in a subagent's file.
 func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
 	if m.Visibility == stream.VisibilityLLMOnly {
 		return
@@ -73,8 +72,8 @@ func (n *Normalizer) childMessage(s *subagent, m stream.Message) {
 	}
 }
 
-// childResult ends the call that a result in a file is of. The model may use an id again, so the call as it stands in the
-// file has to be the one that the user was asked for.
+// childResult ends the call of a result in the file. The model may reuse an ID, so the call in the file must equal the one that the user
+// was asked about.
 func (n *Normalizer) childResult(s *subagent, r toolResult) {
 	use := s.uses[r.ToolUseID]
 	delete(s.uses, r.ToolUseID)
@@ -89,7 +88,7 @@ func (n *Normalizer) childResult(s *subagent, r toolResult) {
 	case k >= 0:
 		c = s.asked[k]
 		s.asked = slices.Delete(s.asked, k, k+1)
-	case use.leaves != nil && !r.IsError: // it is a call of its own for the user, as what it has begun outlives it
+	case use.leaves != nil && !r.IsError: // shown as a separate call, since what it started outlives it
 		c = n.subagentCall(s, stream.ToolUse{ID: r.ToolUseID, Name: use.name, Input: use.leaves})
 		s.asked = slices.DeleteFunc(s.asked, func(a *childCall) bool { return a == c })
 	default:
@@ -98,13 +97,13 @@ func (n *Normalizer) childResult(s *subagent, r toolResult) {
 	n.endSubagentCall(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
 }
 
-// leavesRunning reports whether a call asks for what goes on when it has ended.
+// leavesRunning reports whether a call requests something that outlives it.
 func leavesRunning(input json.RawMessage) bool {
 	var in struct{ FireAndForget bool }
 	return json.Unmarshal(input, &in) == nil && in.FireAndForget
 }
 
-// step notes what a subagent does, where a call shows that.
+// step records a step, if there is a call to show it under.
 func (s *subagent) step(step Step) {
 	if s.task != nil && !s.nested {
 		s.steps = append(s.steps, step)

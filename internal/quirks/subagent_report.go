@@ -1,6 +1,6 @@
 package quirks
 
-// What droid tells the model of subagents in the background, see subagent.go.
+// Messages of droid to the model about background subagents, see subagent.go.
 
 import (
 	"encoding/json"
@@ -9,10 +9,10 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// launched begins the result of a Task whose subagent is not waited for. The id stands behind it.
+// launched begins the result of a Task whose subagent is not waited for. Its ID follows.
 const launched = "Task launched in background.\ntask_id: "
 
-// launchedID is the id of the subagent that goes on when its call has ended so, "" for none.
+// launchedID returns the ID of the subagent that continues after such a result, or "".
 func launchedID(end ToolEnded) string {
 	var text string
 	if end.IsError || json.Unmarshal(end.Content, &text) != nil {
@@ -26,13 +26,13 @@ func launchedID(end ToolEnded) string {
 	return id
 }
 
-// reportsTask begins the ids of messages, and of turns, in which a subagent of the background reports that it has ended.
+// reportsTask is the ID prefix of messages and turns in which a background subagent reports its end.
 const reportsTask = "task-completion:"
 
-// report is what such a message says.
+// report is the content of such a message.
 type report struct{ id, reason, output string }
 
-// reportOf reads such a message. What is the models' comes last in it.
+// reportOf parses such a message. Text by the models comes last in it.
 func reportOf(msg stream.Message) (r report, ok bool) {
 	if !strings.HasPrefix(msg.ID, reportsTask) {
 		return report{}, false

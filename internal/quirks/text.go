@@ -9,26 +9,25 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// message is one assistant message, and what was sent of it.
+// message is an assistant message and what was sent of it.
 type message struct {
 	id      string
-	attempt int  // of the model; the second one goes by "<id>~2"
-	done    bool // the snapshot came or the turn was cancelled: the rest is repetition
-	mixed   bool // blocks did not come in order
+	attempt int  // of the model; the second one has the ID "<id>~2"
+	done    bool // the snapshot has arrived or the turn was cancelled: the rest is repetition
+	mixed   bool // blocks were interleaved
 	blocks  []*block
-	said    [2]said // text and thinking, in the order in which they were sent
+	said    [2]said // text and thinking in the order in which they were sent
 }
 
-// block is the text sent of one content block: a part of what was said, unless the
-// blocks did not come in order.
+// block is the sent text of one content block: a contiguous part of said, unless blocks were interleaved.
 type block struct {
 	index       int
 	thought     bool
 	start, size int
-	sum         *maphash.Hash // of the text, once that is not kept any more
+	sum         *maphash.Hash // of the text, once that is no longer kept
 }
 
-// publicID is the id that the message's text goes by.
+// publicID returns the ID under which the message's text is sent.
 func (m *message) publicID() string {
 	if m.attempt == 1 {
 		return m.id
@@ -36,8 +35,8 @@ func (m *message) publicID() string {
 	return fmt.Sprintf("%s~%d", m.id, m.attempt)
 }
 
-// unkeep drops the message's text and keeps only the size and a hash of each block
-// from now on. A model that was asked to stop may say a lot before it does.
+// unkeep drops the message's text and from now on keeps only the size and a hash of each block. A model that was asked to stop may write a
+// lot before it does.
 func (m *message) unkeep() {
 	for _, b := range m.blocks {
 		if b.sum == nil {
@@ -59,10 +58,10 @@ func (m *message) isText(b *block, text string) bool {
 	return m.said[kindOf(b.thought)].has(b.start, text)
 }
 
-// forget forgets what was sent.
+// forget drops what was sent.
 func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]said{} }
 
-// block returns the block that a delta belongs to, the last one as a rule.
+// block returns the block of a delta, usually the last one.
 func (m *message) block(index int, thought bool) *block {
 	for i, b := range slices.Backward(m.blocks) {
 		if b.index == index && b.thought == thought {
@@ -78,7 +77,7 @@ func (m *message) block(index int, thought bool) *block {
 	return b
 }
 
-// sent returns what was sent of each block of text, or of thinking.
+// sent returns the sent blocks of text or of thinking.
 func (m *message) sent(thought bool) []*block {
 	var sent []*block
 	for _, b := range m.blocks {
@@ -98,7 +97,7 @@ func (n *Normalizer) message(id string) *message {
 	return m
 }
 
-// textDelta passes text on as it comes.
+// textDelta emits text as it arrives.
 func (n *Normalizer) textDelta(d stream.TextDelta) {
 	m := n.message(d.MessageID)
 	if m.done || d.Text == "" {
@@ -106,7 +105,7 @@ func (n *Normalizer) textDelta(d stream.TextDelta) {
 	}
 	n.busy()
 	if m.done {
-		return // it was of the turn that just ended
+		return // it belonged to the turn that just ended
 	}
 	if !slices.Contains(n.live, m) {
 		n.live = append(n.live, m)
@@ -124,7 +123,7 @@ func (n *Normalizer) textDelta(d stream.TextDelta) {
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
-// assistantMessage compares a snapshot with what was sent and sends the rest.
+// assistantMessage compares a snapshot with what was sent and emits the rest.
 func (n *Normalizer) assistantMessage(msg stream.Message) {
 	m := n.message(msg.ID)
 	if m.done {
@@ -135,7 +134,7 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 		n.busy()
 	}
 	if m.done {
-		return // it was of the turn that just ended
+		return // it belonged to the turn that just ended
 	}
 	if msg.Visibility != stream.VisibilityLLMOnly {
 		n.fillIn(m, msg.Content)
@@ -149,7 +148,7 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 	n.messageArrived()
 }
 
-// fillIn sends what the snapshot has and the deltas had not, and the tool calls.
+// fillIn emits what the snapshot has and the deltas had not, and the tool calls.
 func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
 	rest, ok := m.missing(content)
 	if !ok {
@@ -173,9 +172,8 @@ func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
 	}
 }
 
-// missing returns the texts of content that were not sent. It is not ok when
-// something else was sent. Thinking counts only if the snapshot has any: a version
-// may stream it and leave it out of its history.
+// missing returns the texts of content that were not sent; false if something else was sent. Thinking is compared only if the snapshot has
+// any: a version may stream it and omit it from its history.
 func (m *message) missing(content []stream.ContentBlock) (rest []Text, ok bool) {
 	if m.mixed {
 		return nil, false
@@ -198,8 +196,7 @@ func (m *message) missing(content []stream.ContentBlock) (rest []Text, ok bool) 
 	return rest, ok
 }
 
-// suffixes returns what must follow what was sent to make whole. Only the last
-// block sent may be incomplete.
+// suffixes returns what must be appended to what was sent to yield whole. Only the last sent block may be incomplete.
 func (m *message) suffixes(thought bool, whole []string) (missing []string, ok bool) {
 	sent := m.sent(thought)
 	if len(sent) > len(whole) {
@@ -234,7 +231,7 @@ func readable(content []stream.ContentBlock) (text, thinking []string) {
 	return text, thinking
 }
 
-// kindOf indexes what is kept of text and of thinking.
+// kindOf returns the index of text or thinking in message.said.
 func kindOf(thought bool) int {
 	if thought {
 		return 1

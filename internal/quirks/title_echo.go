@@ -2,16 +2,15 @@ package quirks
 
 import "droid-acp/internal/droid/stream"
 
-// What droid does: after a manual rename, or a title by the model, it may send
-// the first user message as title once more.
+// What droid does: after a manual rename, or a title by the model, it may send the first user message as title again.
 // Seen on: 0.225.
 // Quirk: 30.
 // Fixtures: rename_0.225.txtar.
 
-// firstUserMessage is the updateType of the title that droid makes at once.
+// firstUserMessage is the updateType of the initial title.
 const firstUserMessage = "first_user_message"
 
-// title is the session's title and whether it is better than the first one.
+// title is the session's title.
 type title struct {
 	text  string
 	named bool
@@ -23,7 +22,7 @@ func (n *Normalizer) titleUpdated(ev stream.TitleUpdated) {
 		if n.title.named {
 			return
 		}
-	case "": // versions that do not say
+	case "": // not set by some versions
 	default:
 		n.title.named = true
 	}

@@ -10,37 +10,36 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// openCall is one tool call, open or ended. Its id is unique, the model's raw id
-// need not be.
+// openCall is a tool call, open or ended. Its ID is unique; the model's raw ID need not be.
 type openCall struct {
 	id, name  string
-	first     json.RawMessage // input told with ToolStarted, while the call is open
+	first     json.RawMessage // input in ToolStarted, while the call is open
 	latest    json.RawMessage // newest input seen, while the call is open
 	ran       digest          // of the newest input, once it has ended
-	elsewhere json.RawMessage // input that our own hook put in place of it, see own_hooks.go
-	told      bool            // the complete input is known and told
-	acted     bool            // droid took the call up, it is not just being spelled out
+	elsewhere json.RawMessage // replacement for it by our own hook, see own_hooks.go
+	told      bool            // the complete input is known and emitted
+	acted     bool            // droid has started it; it is not just being written
 	running   bool
 	ended     bool
-	epoch     int // model call during which it ended
+	epoch     int // number of the model call during which it ended
 }
 
 // tools are the calls of a session.
 type tools struct {
-	newest map[string]*openCall // by raw id
+	newest map[string]*openCall // by raw ID
 	used   map[string]struct{}
 	open   []*openCall
-	epoch  int // counts model calls
+	epoch  int // number of model calls
 }
 
 func newTools() tools {
 	return tools{newest: map[string]*openCall{}, used: map[string]struct{}{}}
 }
 
-// noInput is the input of a call of which none is known.
+// noInput is the input of a call while none is known.
 const noInput = "{}"
 
-// input makes what droid sent for an input a JSON value.
+// input returns raw, or noInput if it is not a JSON value.
 func input(raw json.RawMessage) json.RawMessage {
 	if !json.Valid(raw) || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		return json.RawMessage(noInput)
@@ -48,7 +47,7 @@ func input(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// sameJSON compares two values up to white space.
+// sameJSON compares two values, ignoring white space.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -73,7 +72,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	}
 }
 
-// once is an input in the memory of the one that is known, where it is the same: of a file there is one.
+// once returns the known input if it equals in, so that a file is in memory only once.
 func (c *openCall) once(in json.RawMessage) json.RawMessage {
 	if bytes.Equal(c.latest, in) {
 		return c.latest
@@ -81,7 +80,7 @@ func (c *openCall) once(in json.RawMessage) json.RawMessage {
 	return in
 }
 
-// startCall announces a call under an id that was never used.
+// startCall announces a call under an unused ID.
 func (n *Normalizer) startCall(u stream.ToolUse) *openCall {
 	n.busy()
 	in := input(u.Input)
@@ -92,8 +91,7 @@ func (n *Normalizer) startCall(u stream.ToolUse) *openCall {
 	return c
 }
 
-// openCall returns the open call with this raw id, starting it when the id is
-// new. It returns nil when the call has ended.
+// openCall returns the open call with this raw ID, starting it if the ID is new. It returns nil if the call has ended.
 func (n *Normalizer) openCall(raw, name string) *openCall {
 	c := n.tools.newest[raw]
 	switch {
@@ -106,20 +104,18 @@ func (n *Normalizer) openCall(raw, name string) *openCall {
 	return c
 }
 
-// Open reports whether the call of this id has begun and not ended.
+// Open reports whether the call with this ID has started and not ended.
 func (n *Normalizer) Open(id string) bool {
 	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.id == id })
 }
 
-// touch notes that droid works on c. It reports false if that showed that the turn
-// of c was over, so that c has ended, too.
+// touch records that droid works on c. It returns false if that ended the turn of c, and c with it.
 func (n *Normalizer) touch(c *openCall) bool {
 	n.busy()
 	return !c.ended
 }
 
-// tellInput reports the complete input of c, once, if it is not what the start
-// had told.
+// tellInput emits the complete input of c, once, if it differs from that in ToolStarted.
 func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
 	if c.told {
 		return
@@ -132,7 +128,7 @@ func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
 	}
 }
 
-// run reports that c executes, once.
+// run emits that c executes, once.
 func (n *Normalizer) run(c *openCall) {
 	c.acted = true
 	n.tellInput(c, c.latest)
@@ -146,7 +142,7 @@ func (n *Normalizer) run(c *openCall) {
 func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	c.ended = true
 	c.epoch = n.tools.epoch
-	c.ran, c.first, c.latest, c.elsewhere = digestOf(c.latest), nil, nil, nil // calls are remembered, their inputs may be files
+	c.ran, c.first, c.latest, c.elsewhere = digestOf(c.latest), nil, nil, nil // calls are kept, but their inputs may be large
 	end.ID, end.Name = c.id, c.name
 	end.MayNeedLogin = blamesDaemon(end)
 	end.Background = n.taskEnds(c, end)
@@ -154,14 +150,14 @@ func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	n.emit(end)
 }
 
-// endTools ends what is open without a result.
+// endTools ends the open calls without a result.
 func (n *Normalizer) endTools() {
 	for len(n.tools.open) > 0 {
 		n.endCall(n.tools.open[0], ToolEnded{IsError: true, Unfinished: true})
 	}
 }
 
-// abandonCalls ends the calls that a failed model call had begun to spell out.
+// abandonCalls ends the calls that a failed model call had begun to write.
 func (n *Normalizer) abandonCalls() {
 	for _, c := range slices.Clone(n.tools.open) {
 		if !c.acted {
@@ -170,13 +166,13 @@ func (n *Normalizer) abandonCalls() {
 	}
 }
 
-// toolSnapshot takes the complete input of a call from the message that makes it.
+// toolSnapshot processes the complete input of a call from the message with the call.
 func (n *Normalizer) toolSnapshot(b stream.ContentBlock) {
 	u := stream.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
 	if c := n.claim(u, true); c != nil {
 		c.acted = true
 		if u.Name != "" {
-			c.name = u.Name // of two calls with one id droid keeps the second
+			c.name = u.Name // of two calls with one ID droid keeps the second
 		}
 		n.tellInput(c, input(u.Input))
 	}
@@ -202,11 +198,10 @@ func (n *Normalizer) toolProgress(ev stream.ToolProgress) {
 	n.emit(ToolProgress{ID: c.id, Update: ev.Update})
 }
 
-// digest stands for a JSON value that is not kept. It is the same for values that
-// differ in white space alone.
+// digest replaces a JSON value that is not kept. It is independent of white space.
 type digest [sha256.Size]byte
 
-// digestOf is the digest of a valid JSON value.
+// digestOf returns the digest of a valid JSON value.
 func digestOf(raw json.RawMessage) digest {
 	hash := sha256.New()
 	begin, inString := 0, false

@@ -7,48 +7,47 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// turn is one prompt on its way through droid.
+// turn is a prompt being processed by droid.
 type turn struct {
 	requestID string
-	text      string   // of the prompt, until droid echoed it
-	messageID string   // of the user message, once droid echoed it
-	folded    []string // other prompts begun that droid took into this turn
-	queued    bool     // it was begun while another one ran, so droid may keep it back
-	behindOwn bool     // droid worked on a turn that it had begun by itself, see Begin
-	echoed    bool     // TurnStarted is out
-	stirred   bool     // droid did something for it, so what comes next belongs to it
-	traces    traces   // of droid's turns that are told as this one
+	text      string   // of the prompt, until droid has echoed it
+	messageID string   // of the user message, once droid has echoed it
+	folded    []string // other prompts that droid added to this turn
+	queued    bool     // begun while another turn ran, so droid may have queued it
+	behindOwn bool     // droid was working on a turn that it had started by itself, see Begin
+	echoed    bool     // TurnStarted was emitted
+	stirred   bool     // droid has worked on it, so subsequent events belong to it
+	traces    traces   // of droid's turns that are reported as this one
 
-	interrupted bool // we asked droid to stop
-	stopped     bool // droid said that it was interrupted
+	interrupted bool // interrupt_session was sent
+	stopped     bool // droid reported the interrupt
 	refused     bool // the user refused a request of this turn
-	awaiting    bool // the model was called and its message is not there yet
-	complete    bool // the last thing that came is a message without tool calls
+	awaiting    bool // the model was called and its message is missing
+	complete    bool // the last event was a message without tool calls
 
 	failure   *Failure // last error
-	recovered bool     // droid went on after it
+	recovered bool     // droid continued after it
 
 	completed *stream.TurnCompleted
-	idle      bool      // idle came but does not count yet
-	beside    bool      // that idle seems to be of another turn
-	hold      time.Time // when the turn ends if nothing else comes; zero: never
+	idle      bool      // idle has arrived but is held back
+	beside    bool      // that idle seems to belong to another turn
+	hold      time.Time // when the turn ends unless another event comes; zero: never
 }
 
-// ending is what a turn leaves behind for events that come late.
+// ending is what is needed of an ended turn for late events.
 type ending struct {
 	messageID string
 	cancelled bool
 }
 
-// Begin announces that the prompt with this request id and text is about to be sent.
-// The turn runs from here on. If one runs already, as when droid takes up a
-// queued message by itself, the prompt waits until that one has ended.
+// Begin announces that a prompt is about to be sent. Its turn starts now, or if a turn is running, as when droid starts a queued message by
+// itself, after that one.
 func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 	n.now = now
 	t := &turn{requestID: requestID, text: text}
 	if n.turn == nil {
 		n.turn = t
-		t.behindOwn = n.Working() // for a message that only the model sees, such as a subagent's late report
+		t.behindOwn = n.Working() // caused by a message to the model only, such as a late subagent report
 	} else {
 		t.queued = true
 		n.waiting = append(n.waiting, t)
@@ -56,9 +55,8 @@ func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 	return n.take()
 }
 
-// Abort says that droid did not take the prompt with this request id. Its turn
-// is over, and what is open in it ends. There is no TurnEnded for it, as the caller
-// knows better why it ended.
+// Abort records that droid did not accept a prompt. It ends its turn with everything open in it, but emits no TurnEnded, as the caller
+// knows the reason.
 func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 	n.now = now
 	switch t := n.waitingTurn(requestID); {
@@ -74,8 +72,7 @@ func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 	return n.take()
 }
 
-// Interrupted says that interrupt_session was sent: messages that are still
-// missing will not come.
+// Interrupted records that interrupt_session was sent: missing messages will not come.
 func (n *Normalizer) Interrupted(now time.Time) []Event {
 	n.now = now
 	if t := n.turn; t != nil {
@@ -87,7 +84,7 @@ func (n *Normalizer) Interrupted(now time.Time) []Event {
 	return n.take()
 }
 
-// Deadline returns when Tick is wanted next, if at all.
+// Deadline returns when Tick must be called next, if at all.
 func (n *Normalizer) Deadline() (time.Time, bool) {
 	if n.turn == nil || n.turn.hold.IsZero() {
 		return time.Time{}, false
@@ -104,8 +101,8 @@ func (n *Normalizer) Tick(now time.Time) []Event {
 	return n.take()
 }
 
-// Exited says that droid is gone. All that is open ends; a turn that runs
-// fails with stream.ReasonProcessExit, unless droid had ended it before.
+// Exited records that droid has exited and ends everything that is open. A running turn fails with stream.ReasonProcessExit, unless droid
+// had ended it before.
 func (n *Normalizer) Exited(now time.Time) []Event {
 	n.now = now
 	n.endSubagents()
@@ -125,9 +122,8 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 	return n.take()
 }
 
-// busy notes that droid works. After agent_turn_completed it works on the next
-// turn, so the running one ends. Otherwise its work shows that an idle which came
-// before did not end the running turn.
+// busy records that droid works. After agent_turn_completed that is the next turn, so the running one ends. Otherwise it shows that a
+// preceding idle did not end the running turn.
 func (n *Normalizer) busy() {
 	if n.turn != nil && n.turn.completed != nil {
 		n.finish()
@@ -142,7 +138,7 @@ func (n *Normalizer) busy() {
 	t.hold = time.Time{}
 }
 
-// start makes t the running turn and reports that droid works on it.
+// start makes t the running turn and emits TurnStarted.
 func (n *Normalizer) start(t *turn, messageID string) {
 	n.turn = t
 	t.messageID = messageID
@@ -152,11 +148,10 @@ func (n *Normalizer) start(t *turn, messageID string) {
 	n.emit(TurnStarted{RequestID: t.requestID, MessageID: messageID})
 }
 
-// finish ends the running turn the way droid ended it.
+// finish ends the running turn as droid ended it.
 func (n *Normalizer) finish() { n.finishAs(n.ending(n.turn)) }
 
-// finishAs ends the running turn and what is open in it, and moves on to the
-// next prompt that waits.
+// finishAs ends the running turn with everything open in it, and continues with the next waiting prompt.
 func (n *Normalizer) finishAs(end TurnEnded) {
 	t := n.turn
 	n.withdrawAsks(ask.ofTurn)
@@ -197,8 +192,7 @@ func (n *Normalizer) drop(t *turn, end TurnEnded) {
 	n.emit(end)
 }
 
-// unechoed returns the announced turn with this request id that droid has not
-// echoed yet, or nil.
+// unechoed returns the announced turn with this request ID that droid has not echoed, or nil.
 func (n *Normalizer) unechoed(requestID string) *turn {
 	if t := n.turn; t != nil && !t.echoed && t.requestID == requestID {
 		return t

@@ -1,9 +1,8 @@
 package quirks
 
-// What droid does: a turn ends with the working state idle. Since 0.215 the
-// event agent_turn_completed comes just before and alone says why the turn
-// ended; after the implementation of a plan in a new session another one,
-// reason spec_handoff, follows the idle for a turn that is long over.
+// What droid does: a turn ends with the working state idle. Since 0.215 the event agent_turn_completed precedes it, and only that has the
+// reason; after the implementation of a plan in a new session another one, with the reason spec_handoff, follows the idle for a turn that
+// ended long before.
 // Seen on: 0.215, 0.225 (agent_turn_completed); all (idle).
 // Quirk: 1, 4, 22.
 // Fixtures: plain_0.225.txtar, spec_new_session_0.225.txtar,
@@ -16,14 +15,14 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// How long one half of a turn's end waits for the other. In the recordings the
-// two are at most 5 ms apart; idle alone is more likely to be a false one.
+// How long one half of a turn's end waits for the other. In the recordings the two are at most 5 ms apart; idle alone is more likely to be
+// a false one.
 const (
 	idleAfterCompleted  = 1 * time.Second
 	completedBeforeIdle = 3 * time.Second
 )
 
-// turnCompleted notes that droid ended the turn; idle ends it for good.
+// turnCompleted records that droid ended the turn; idle makes it final.
 func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	n.completes = true
 	t := n.turn
@@ -31,11 +30,11 @@ func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 		return
 	}
 	if ev.TurnID == "" && !t.stirred || ev.TurnID != "" && ev.TurnID == n.last.messageID {
-		return // of a turn that is over
+		return // of an ended turn
 	}
 	own := t.behindOwn || strings.HasPrefix(ev.TurnID, reportsTask)
 	if own && !t.echoed && !t.interrupted && ev.TurnID != "" {
-		t.stirred, t.behindOwn = false, false // of droid's own turn, as is the idle behind it
+		t.stirred, t.behindOwn = false, false // of droid's own turn, like the following idle
 		return
 	}
 	t.stirred = true
@@ -47,13 +46,12 @@ func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	t.hold = n.now.Add(idleAfterCompleted)
 }
 
-// idled judges an idle. One that comes before droid did anything for the
-// running turn belongs to the past.
+// idled handles an idle. One that precedes any work on the running turn belongs to an earlier one.
 func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
 	case t == nil || !t.stirred:
-		n.live = nil // of a turn of droid's own, which is over
+		n.live = nil // of droid's own turn, which has ended
 	case n.besides(t, trace): // see two_turns_at_once.go
 	case t.completed != nil || t.interrupted:
 		n.finish()
@@ -71,13 +69,13 @@ func (n *Normalizer) idled(trace string) {
 func (n *Normalizer) holdIdle(d time.Duration) {
 	t := n.turn
 	if t.idle {
-		return // a repeated idle does not put the end off
+		return // a repeated idle does not delay the end
 	}
 	t.idle = true
 	t.hold = n.now.Add(d)
 }
 
-// ending derives how t ended, and shows an error that did not decide it.
+// ending returns how t ended, and emits an error that did not end it.
 func (n *Normalizer) ending(t *turn) TurnEnded {
 	if t.completed == nil {
 		switch {
@@ -102,7 +100,7 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 		return TurnEnded{Outcome: Cancelled, Reason: reason}
 	case stream.ReasonProcessExit:
 		if !t.complete {
-			return t.fail(reason) // droid was ended before its answer was
+			return t.fail(reason) // droid exited before its answer was complete
 		}
 		fallthrough
 	case stream.ReasonCompleted, stream.ReasonPermissionRejected, "":
@@ -113,7 +111,7 @@ func (n *Normalizer) ending(t *turn) TurnEnded {
 	}
 }
 
-// fail ends t with its last error. An empty reason is "error" in Failure.
+// fail ends t with its last error. An empty reason becomes "error" in Failure.
 func (t *turn) fail(reason string) TurnEnded {
 	f := Failure{}
 	if t.failure != nil {

@@ -9,20 +9,18 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// AnnounceAfter bounds how long a call is held back until its input is known.
-// droid names a call when the model begins to spell it out, and some clients keep
-// the title that it has then.
+// AnnounceAfter bounds how long the announcement of a call waits for its input. droid names a call when the model starts to write it, and
+// some clients keep the title of the announcement.
 const AnnounceAfter = 150 * time.Millisecond
 
-// unannounced is a call that is not announced yet.
+// unannounced is a call that has not been announced yet.
 type unannounced struct {
 	id, name string
 	input    json.RawMessage
-	at       time.Time // when it is announced without its input; zero for never
+	at       time.Time // when to announce it without input; zero for never
 }
 
-// postpone keeps a call back for a moment. Clients that keep the first title get it only
-// when its input is known.
+// postpone delays the announcement of a call. A client that keeps the first title gets it only with the input.
 func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
 	h := unannounced{id: ev.ID, name: ev.Name, input: ev.Input}
 	if !v.client.FirstTitle {
@@ -31,9 +29,8 @@ func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
 	v.unannounced = append(v.unannounced, h)
 }
 
-// announceFor announces those calls that have to come before an event: the calls
-// that it is about, and before the model's next words all of them. It reports whether
-// that showed everything there is to show of the event.
+// announceFor announces the calls that must precede an event: the calls that it is about, and before text of the model all of them. It
+// reports whether nothing else of the event needs to be shown.
 func (v *View) announceFor(ev quirks.Event) bool {
 	if len(v.unannounced) == 0 {
 		return false
@@ -59,7 +56,7 @@ func (v *View) announceFor(ev quirks.Event) bool {
 	return false
 }
 
-// announceKnown announces a call with its input, if it is one.
+// announceKnown announces the call with the input of ev, if it was postponed.
 func (v *View) announceKnown(ev quirks.ToolInput) bool {
 	i := v.unannouncedAt(ev.ID)
 	if i < 0 {
@@ -70,7 +67,7 @@ func (v *View) announceKnown(ev quirks.ToolInput) bool {
 	return true
 }
 
-// announceDue announces the calls whose time has come; all when now is zero.
+// announceDue announces the calls that are due; all of them if now is zero.
 func (v *View) announceDue(now time.Time) {
 	for _, h := range slices.Clone(v.unannounced) {
 		if now.IsZero() || (!h.at.IsZero() && !now.Before(h.at)) {
@@ -79,7 +76,7 @@ func (v *View) announceDue(now time.Time) {
 	}
 }
 
-// announce shows a call. One that is shown already stays as it is.
+// announce announces a postponed call. It does nothing for one that has been announced.
 func (v *View) announce(id string) {
 	i := v.unannouncedAt(id)
 	if i < 0 {

@@ -16,25 +16,25 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Left is a command that droid has left running in the background as its call ended, as the call's result tells it.
+// Left is a command that continues in the background after its call has ended, according to the result of the call.
 type Left struct {
-	Process int    // its id, which is also that of its process group
-	Output  string // the file with what it writes to stdout and stderr
+	Process int    // process ID, which is also its process group
+	Output  string // the file with its stdout and stderr
 }
 
-// ID names it to clients.
+// ID identifies the command to clients.
 func (l Left) ID() string { return strings.TrimSuffix(filepath.Base(l.Output), filepath.Ext(l.Output)) }
 
-// leftForm is droid's form of that result (0.99 to 0.225). The command stands in it as the model gave it, and may hold
-// the same words: the last ones are droid's.
+// leftForm matches that result (droid 0.99 to 0.225). It includes the model's command, which may contain the same words, so the last match
+// is droid's.
 var leftForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^Background process started \(PID: ([1-9]\d{0,9})\)\nCommand: .*\nOutput: ([^\n]+)\nStatus: Running in background\n\nNote: [^\n]*$`)
 })
 
-// LeftRunning reads the result of an Execute with fireAndForget. ok is false for a command that has ended at once, and
-// for all that has another form.
+// LeftRunning parses the result of an Execute with fireAndForget. It returns false for a command that has already ended and for any other
+// form.
 func LeftRunning(content json.RawMessage) (left Left, ok bool) {
-	if !bytes.Contains(content, []byte("Background process started")) { // nearly all
+	if !bytes.Contains(content, []byte("Background process started")) { // cheap check first
 		return left, false
 	}
 	m := leftForm().FindStringSubmatch(ResultText(content))
@@ -45,41 +45,41 @@ func LeftRunning(content json.RawMessage) (left Left, ok bool) {
 	return Left{Process: id, Output: m[2]}, err == nil
 }
 
-// LeavesRunning reports whether a call of a tool asks for a command that goes on in the background (fireAndForget).
+// LeavesRunning reports whether a call requests a command that continues in the background (fireAndForget).
 func LeavesRunning(tool string, input json.RawMessage) bool {
 	return tool == "Execute" && string(inputFields(input)["fireAndForget"]) == "true"
 }
 
-// CommandOf is the command of an Execute.
+// CommandOf returns the command of an Execute.
 func CommandOf(input json.RawMessage) string { return parseToolInput(input).Command }
 
-// forgotten is what the view of a command knows of one that is to go on in the background.
+// forgotten describes a command that will continue in the background.
 type forgotten struct {
-	forget  bool // it is to
+	forget  bool // it is to run in the background
 	line    string
-	summary string // the model's
+	summary string // written by the model
 }
 
 // describe implements toolView.
 func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolCall) {
 	if LeavesRunning(name, input) {
 		c.forgotten = forgotten{forget: true, line: CommandOf(input)}
-		_ = json.Unmarshal(inputFields(input)["summary"], &c.summary) // what is no text is none
+		_ = json.Unmarshal(inputFields(input)["summary"], &c.summary) // "" if not a string
 	}
 }
 
-// What is said of such a command below its call.
+// Texts about such a command below its call.
 const (
 	runsOn         = "It runs in the background: `/background`."
 	endedWithDroid = "It ran in the background, and ended with droid."
 	mayStillRun    = "It ran in the background, and may still run: as process %d, with what it has started."
 )
 
-// StillRun notes which commands of a history that is about to be shown may still run, though their droid is gone.
+// StillRun sets the commands of the history to be shown next that may still be running after their droid exited.
 func (v *View) StillRun(outlived []Left) { v.outlived = outlived }
 
-// left shows the end of a call whose command goes on. droid says that it goes on when droid has ended; it does not
-// (0.99 to 0.225). In a history it is one that has ended, unless it is known to run.
+// left shows the end of a call whose command continues. droid (0.99 to 0.225) claims that the command outlives it, which is not so. In a
+// history it is therefore shown as ended, unless it is known to run.
 func (c *command) left(left Left, update *protocol.ToolCall) {
 	before := c.v.left[left.Output]
 	if c.v.past && before == nil {
@@ -116,14 +116,14 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 	}
 }
 
-// tellLater has what is said of the command told as View.tellLater does.
+// tellLater queues the note like View.tellLater, for clients without results.
 func (c *command) tellLater(note string) {
 	if c.v.client.NoResults && !c.v.client.TerminalOutput {
 		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(note, "It"))
 	}
 }
 
-// shows puts what is said of the command below its terminal, or alone.
+// shows puts the note below the terminal, or alone.
 func (c *command) shows(update *protocol.ToolCall, note string) {
 	update.Content = textContent(note)
 	if c.v.client.TerminalOutput {
@@ -131,7 +131,7 @@ func (c *command) shows(update *protocol.ToolCall, note string) {
 	}
 }
 
-// LeftWrote shows what a command in the background has written since, for who sees it: in the terminal of its call.
+// LeftWrote shows new output of a background command in the terminal of its call.
 func (v *View) LeftWrote(left Left, piece string) []Output {
 	c := v.left[left.Output]
 	if c == nil || piece == "" {
@@ -151,9 +151,8 @@ func (v *View) LeftWrote(left Left, piece string) []Output {
 	return v.take()
 }
 
-// LeftEnded shows that a command in the background has ended. how says so in a sentence: droid does not know its exit
-// code, so nothing is said of that. stopped is that somebody had it end. output is the end of what it wrote, for a client that
-// shows its tasks and not what these write.
+// LeftEnded shows that a background command has ended, as the sentence how says; droid does not know its exit code. stopped means that it
+// was stopped on request. output is the end of its output, for clients that show tasks but not their output.
 func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
 	c := v.left[left.Output]
 	if c == nil {
@@ -180,8 +179,8 @@ func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
 	return v.take()
 }
 
-// LeftMessage is what a client is told of the end of a command in the background, before LeftEnded; "" for one that has terminals,
-// or sees that in its tasks and below the call. output is the end of what it wrote.
+// LeftMessage returns a message about the end of a background command, to be sent before LeftEnded; "" for clients with terminals and for
+// those that show it in tasks and below the call. output is the end of its output.
 func (v *View) LeftMessage(left Left, line, output string) string {
 	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.NoResults && v.left[left.Output] != nil {
 		return ""
@@ -189,7 +188,7 @@ func (v *View) LeftMessage(left Left, line, output string) string {
 	return "A command that droid ran in the background has ended: " + markdown.Code(shorten(visible.Line(FirstLine(line)), maxTitle)) + lastWords(output)
 }
 
-// lastWords is the end of what a command wrote, behind a sentence.
+// lastWords returns the end of a command's output, to be appended to a sentence.
 func lastWords(output string) string {
 	if output = visible.Text(strings.TrimSpace(output)); output == "" {
 		return ""

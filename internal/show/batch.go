@@ -10,12 +10,11 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// showBatch shows several tools that droid asks about at once (quirk 18). ACP asks about one
-// call, so the request gets an entry of its own: in the entry of one of them the others
-// would stand, too. after ends that entry, and gives the calls the diffs that it had.
+// showBatch shows one permission request for several tools (quirk 18). ACP's request has a single call, so it gets an entry of its own;
+// otherwise the other tools would appear in the entry of one of them. after ends that entry and restores the diffs of the calls.
 func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	var titles, named []string
-	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // it is no command or edit itself
+	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // neither a command nor an edit itself
 	var own []protocol.ToolCall
 	for _, tool := range ev.Tools {
 		one, keep := v.permissionCall(tool, false)

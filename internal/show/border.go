@@ -6,29 +6,26 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// border keeps the texts of two messages apart. Many clients ignore the ids of
-// messages and show texts that follow each other as one ("Thanks.All done."), so a
-// text begins with an empty line if that of another message stands before it. A tool call
-// between the two does not keep them apart on any screen that was looked at.
-// The line goes by the id of the message that it begins: to who knows ids it is
-// white space before the text, which Markdown does not show.
+// border separates the texts of two messages. Many clients ignore message IDs and join adjacent texts ("Thanks.All done."), so a text is
+// preceded by an empty line if it follows another message. A tool call in between separates them in no client that was tried. The line
+// carries the ID of the new message: for clients that know IDs it is leading white space, which Markdown ignores.
 //
-// Messages and thoughts count apart, as clients may hide the thoughts, and so do the user's
-// messages, which follow each other where a turn was cancelled before it said anything.
+// Messages and thoughts are separate sequences, as clients may hide thoughts. So are the user's messages, which are adjacent if a turn was
+// cancelled before any output.
 type border struct {
 	message, thought, user lastText
-	noUser                 bool // the client shows no message of the user's that it is told
-	loaded                 bool // such a client was told of one since the last prompt
+	noUser                 bool // the client shows no user messages from updates
+	loaded                 bool // such a client was sent one since the last prompt
 }
 
-// lastText is the text that the user saw last.
+// lastText is the most recent text of a sequence.
 type lastText struct {
 	messageID string
-	newlines  int  // at its end, 2 at most
-	open      bool // no message of the other side came after it
+	newlines  int  // at its end, at most 2
+	open      bool // no message of the other side has followed
 }
 
-// before is what must stand before a piece of text of the agent's.
+// before returns the separator to put before a piece of the agent's text.
 func (b *border) before(messageID, text string, thought bool) string {
 	b.user.open = false
 	if thought {
@@ -51,24 +48,23 @@ func (last *lastText) before(messageID, text string) string {
 	return lines
 }
 
-// newlines is how many were trimmed.
+// newlines returns how many newlines were trimmed.
 func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 
-// called notes that a tool call is shown. What a message says behind it is apart from what it
-// said before.
+// called records that a tool call is shown: the rest of a message after it is separated from what preceded it.
 func (b *border) called() { b.message.messageID, b.thought.messageID = "", "" }
 
-// said is a piece of a message of the user's, with what must stand before it.
+// said returns a piece of a user message with its separator.
 func (b *border) said(chunk protocol.UserMessageChunk) protocol.UserMessageChunk {
 	if text := chunk.Content.Text; text != nil {
 		chunk.Content.Text = new(b.user.before(chunk.MessageID, *text) + *text)
 	}
 	b.loaded = b.noUser
-	b.message.open, b.thought.open = b.noUser, b.noUser && b.thought.open // before the first stands the client's own record
+	b.message.open, b.thought.open = b.noUser, b.noUser && b.thought.open // the first follows the client's own record
 	return chunk
 }
 
-// ended is what must stand behind the last message so that more of the client's own stands apart.
+// ended returns the newlines after the last message that separate it from the client's own text.
 func (b *border) ended() string {
 	if !b.message.open {
 		return ""
@@ -78,8 +74,8 @@ func (b *border) ended() string {
 	return lines
 }
 
-// prompted notes that the user sees a prompt of theirs, which the client shows. Who shows no message of the
-// user's that is loaded puts the answer of the first prompt behind what was loaded (avante, seen).
+// prompted records that the client shows a new prompt. A client that shows no loaded user messages appends the answer to the first prompt
+// to the loaded text (avante, seen).
 func (b *border) prompted() {
 	loaded := b.message
 	if !b.loaded {

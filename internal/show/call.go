@@ -16,42 +16,39 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// toolView shows one open tool call. A tool that needs more than the others has a type
-// of its own, which embeds *shownCall and replaces what is different; the table in tools.go
-// says which.
+// toolView shows one open tool call. A tool that differs from the others has its own type, which embeds *shownCall and overrides methods;
+// tools.go assigns them.
 type toolView interface {
 	base() *shownCall
-	// hidden reports whether the call has no entry of its own in the conversation.
+	// hidden reports whether the call has no entry in the conversation.
 	hidden() bool
-	// describe completes what a call with this input looks like. The input is an object
-	// that is not empty.
+	// describe completes the representation of a call with this input, which is a non-empty object.
 	describe(name string, input json.RawMessage, shown *protocol.ToolCall)
 	// announced completes the update that announces the call.
 	announced(shown *protocol.ToolCall)
-	// running completes the update that says that the call runs.
+	// running completes the update for the start of execution.
 	running(update *protocol.ToolCall)
-	// progress shows what droid reports of the call while it runs.
+	// progress shows a progress report of droid.
 	progress(m Moment, u stream.ProgressUpdate)
-	// ended completes the update that ends the call, which has its status.
+	// ended completes the final update, which already has the status.
 	ended(ev quirks.ToolEnded, update *protocol.ToolCall)
-	// due is when flush is to be called; false when there is nothing to do.
+	// due returns when flush must be called; false if there is nothing to do.
 	due() (time.Time, bool)
 	flush(m Moment)
-	// planned are the changes to files that the call is about to make.
+	// planned returns the file changes that the call is about to make.
 	planned() []change
-	// asked takes what droid says of the call when it asks for permission, and the
-	// changes that are shown for it. It reports whether the call's entry goes on showing
-	// these when the request was about several calls.
+	// asked receives the details of a permission request and the changes shown for it. It reports whether the call's entry keeps showing
+	// these after a request for several calls.
 	asked(tool stream.PermissionToolUse, changes []change) (keep bool)
 }
 
-// shownCall is an open tool call, shown as those of most tools are.
+// shownCall is the default toolView.
 type shownCall struct {
 	v      *View
 	id     string
-	status string // as the editor was told last
+	status string // last status sent
 	title  protocol.Line
-	prompt int // how many prompts there were when it began
+	prompt int // number of prompts when it began
 	kind   acp.ToolKind
 }
 
@@ -75,13 +72,13 @@ func (c *shownCall) progress(_ Moment, u stream.ProgressUpdate) {
 }
 
 func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	if !ev.Unfinished { // else what it said so far stays
+	if !ev.Unfinished { // else keep what it has shown so far
 		update.Content = ResultContent(ev.Content)
 	}
 }
 
-// sendMore sends an update that may come when the call has ended. It says again which call that is to a client that has
-// forgotten it by the next prompt: before that, agent-shell would begin another list of calls with it (seen).
+// sendMore sends an update that may follow the end of the call. For clients that forget calls at the next prompt it repeats which call it
+// is, since agent-shell would start another list of calls (seen).
 func (c *shownCall) sendMore(update protocol.ToolCall) {
 	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
 		switch {
@@ -94,12 +91,12 @@ func (c *shownCall) sendMore(update protocol.ToolCall) {
 	c.v.send(update)
 }
 
-// sendContent puts content in place of what the call showed before.
+// sendContent replaces the content of the call.
 func (c *shownCall) sendContent(content ...protocol.ToolContent) {
 	c.sendMore(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Content: content})
 }
 
-// open begins the view of a call.
+// open creates the view of a call.
 func (v *View) open(id, name string) toolView {
 	c := &shownCall{v: v, id: id, status: protocol.StatusPending, prompt: v.prompts}
 	var view toolView = c
@@ -111,7 +108,7 @@ func (v *View) open(id, name string) toolView {
 	return view
 }
 
-// call is the view of an open call. A call that is not open looks like most.
+// call returns the view of an open call, or the default view.
 func (v *View) call(id string) toolView {
 	if view := v.calls[id]; view != nil {
 		return view
@@ -122,11 +119,10 @@ func (v *View) call(id string) toolView {
 // Busy reports whether a tool call is open.
 func (v *View) Busy() bool { return len(v.calls) > 0 }
 
-// ToolIDs are the ids of all calls that were shown. A new droid must not use them again
-// (quirks.Normalizer.Reserve).
+// ToolIDs returns the IDs of all calls shown so far. A new droid must not reuse them (quirks.Normalizer.Reserve).
 func (v *View) ToolIDs() []string { return slices.Collect(maps.Keys(v.ids)) }
 
-// Due is when output or a call waits to be shown by Tick; false when none does.
+// Due returns when output or a call is due to be shown by Tick; false if none is pending.
 func (v *View) Due() (at time.Time, ok bool) {
 	consider := func(next time.Time) {
 		if !ok || next.Before(at) {
@@ -146,7 +142,7 @@ func (v *View) Due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Tick shows the output and the calls that are due.
+// Tick shows the output and calls that are due.
 func (v *View) Tick(m Moment) []Output {
 	v.announceDue(m.Now)
 	for _, id := range slices.Sorted(maps.Keys(v.calls)) {
@@ -163,11 +159,11 @@ func (v *View) toolStarted(m Moment, ev quirks.ToolStarted) {
 	}
 	v.postpone(m.Now, ev)
 	if v.past {
-		v.announce(ev.ID) // with its whole input
+		v.announce(ev.ID) // with its complete input
 	}
 }
 
-// toolInput shows the input of a call that was announced without.
+// toolInput shows the input of a call that was announced without it.
 func (v *View) toolInput(ev quirks.ToolInput) {
 	view := v.call(ev.ID)
 	update := v.describe(view, ev.Name, ev.Input)
@@ -178,7 +174,7 @@ func (v *View) toolInput(ev quirks.ToolInput) {
 	v.send(update)
 }
 
-// describe is what a call with this input looks like.
+// describe returns the representation of a call with this input.
 func (v *View) describe(view toolView, name string, input json.RawMessage) protocol.ToolCall {
 	in := parseToolInput(input)
 	raw := object(input)
@@ -196,8 +192,8 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 	return shown
 }
 
-// titled is a call as this client draws its title. Zed draws those of commands as they stand, and escapes those
-// of edits itself.
+// titled returns a call with its title escaped if this client renders it as Markdown. Zed does not render the titles of commands, and
+// escapes those of edits itself.
 func titled(call protocol.ToolCall, client protocol.ClientTraits) protocol.ToolCall {
 	if client.MarkdownTitles && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
 		call.Title = protocol.Line(markdown.Escaped(visible.Line(string(call.Title))))
@@ -224,7 +220,7 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 	view := v.call(ev.ID)
 	delete(v.calls, ev.ID)
 	if ev.Elsewhere {
-		return // it is not known how it ends
+		return // its outcome is unknown
 	}
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ID, Status: protocol.StatusCompleted}
 	if ev.IsError || isUnknownTool(ev) {
@@ -240,8 +236,7 @@ func (v *View) toolEnded(ev quirks.ToolEnded) {
 	}
 }
 
-// isUnknownTool tells the result of a tool that does not exist, which 0.99 calls
-// no error.
+// isUnknownTool recognizes the result of a nonexistent tool, which 0.99 does not mark as an error.
 func isUnknownTool(ev quirks.ToolEnded) bool {
 	return ResultText(ev.Content) == "Unknown tool: "+ev.Name
 }

@@ -11,25 +11,25 @@ import (
 	"droid-acp/internal/text/markdown"
 )
 
-// OutputEvery is how often the output of a running command is repeated for
-// clients that have no terminals. droid reports it five times a second.
+// OutputEvery is the interval at which the output of a running command is resent to clients without terminals. droid reports output five
+// times per second.
 const OutputEvery = 100 * time.Millisecond
 
 // command is the view of an Execute call.
 type command struct {
 	*shownCall
-	forgotten // how it goes on when the call has ended
+	forgotten // if it continues in the background
 	output    output
-	sent      time.Time // when the output was last repeated
-	dirty     bool      // there is more since
+	sent      time.Time // last time the output was sent
+	dirty     bool      // there is unsent output
 }
 
 func newCommand(c *shownCall) toolView { return &command{shownCall: c} }
 
-// commandTitle is the whole command.
+// commandTitle returns the whole command.
 func commandTitle(in toolInput) string { return in.Command }
 
-// announced adds a terminal to the announcement of a command.
+// announced adds a terminal to the announcement.
 func (c *command) announced(shown *protocol.ToolCall) {
 	if !c.v.client.TerminalOutput {
 		return
@@ -38,14 +38,14 @@ func (c *command) announced(shown *protocol.ToolCall) {
 	shown.Content = []protocol.ToolContent{protocol.TerminalContent(c.id)}
 }
 
-// running shows the terminal in place of what the permission request showed.
+// running replaces the content of the permission request by the terminal.
 func (c *command) running(update *protocol.ToolCall) {
 	if c.v.client.TerminalOutput {
 		update.Content = []protocol.ToolContent{protocol.TerminalContent(c.id)}
 	}
 }
 
-// progress shows what the command has written.
+// progress shows new output.
 func (c *command) progress(m Moment, u stream.ProgressUpdate) {
 	last := c.output.last
 	piece := c.output.push(u)
@@ -56,12 +56,12 @@ func (c *command) progress(m Moment, u stream.ProgressUpdate) {
 		c.flush(m)
 	case piece != "":
 		c.sendTerminal(piece)
-	default: // the terminal goes on with the result; until then the last lines stand below it
+	default: // the result completes the terminal; until then show the last lines below it
 		c.sendContent(protocol.TerminalContent(c.id), protocol.TextContent(markdown.Fenced("console", gapMark[1:]+c.output.last)))
 	}
 }
 
-// wrote shows a piece of output that follows what was shown before.
+// wrote shows output that continues what was shown.
 func (c *command) wrote(m Moment, piece string) {
 	if c.v.client.TerminalOutput {
 		c.sendTerminal(piece)
@@ -80,8 +80,7 @@ func (c *command) sendTerminal(data string) {
 
 func (c *command) due() (time.Time, bool) { return c.sent.Add(OutputEvery), c.dirty }
 
-// flush repeats the output, if it changed and it is time to. An editor that has enough
-// to read gets it later, in one piece.
+// flush resends changed output at most every OutputEvery, and only if the client has room; otherwise it is sent later in one piece.
 func (c *command) flush(m Moment) {
 	if !c.dirty || m.Now.Before(c.sent.Add(OutputEvery)) {
 		return
@@ -97,7 +96,7 @@ func (c *command) repeat() {
 	c.sendContent(protocol.TextContent(markdown.Fenced("console", c.output.shown())))
 }
 
-// ended ends a command with its output, once.
+// ended completes the update with the output, without repeating it.
 func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if c.forget && !ev.IsError {
 		if left, ok := LeftRunning(ev.Content); ok {
@@ -121,7 +120,7 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 	text := result.Output
 	if text == "" {
-		text = c.output.shown() // of a command that was stopped
+		text = c.output.shown() // the command was stopped
 	}
 	if strings.TrimSpace(text) != "" {
 		update.Content = []protocol.ToolContent{protocol.TextContent(markdown.Fenced("console", text))}
@@ -132,9 +131,7 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	update.Content = append(update.Content, textContent(result.Note)...)
 }
 
-// terminalEnded brings a terminal to the output that the result has. Where the
-// terminal does not lead there, as output in between was never reported, the
-// result takes its place.
+// terminalEnded completes the terminal from the result. If output in between was never reported, the result replaces the terminal.
 func (c *command) terminalEnded(result CommandEnd, update *protocol.ToolCall) {
 	id := c.id
 	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.Exit}}

@@ -9,25 +9,24 @@ import (
 )
 
 const (
-	// maxOutput bounds how much of a running command's output is kept, in bytes.
+	// maxOutput bounds the kept output of a running command, in bytes.
 	maxOutput = 64 << 10
-	// minOverlap is how many bytes two windows of output must share to count as
-	// neighbours, unless one of them is shorter.
+	// minOverlap is the number of bytes that two windows of output must share to count as adjacent, unless one of them is shorter.
 	minOverlap = 16
 	// gapMark stands for output that droid did not report.
 	gapMark = "\n[…]\n"
 )
 
-// output puts the output of a running command together from droid's reports:
-// since 0.215 the last 8 kB of it (fullOutput), before only its last two lines.
+// output assembles a running command's output from droid's reports: since 0.215 its last 8 kB (fullOutput), earlier only its last two
+// lines.
 type output struct {
-	text string // in one piece, but for gapMark
-	cut  bool   // the beginning of text was dropped
-	gap  bool   // text has a gapMark
-	last string // the last lines, when it is not known what lies before them
+	text string // contiguous except for gapMark
+	cut  bool   // the beginning was dropped
+	gap  bool   // text contains gapMark
+	last string // the last lines, if what precedes them is unknown
 }
 
-// push takes a report and returns what it adds to text.
+// push processes a report and returns what it adds to text.
 func (o *output) push(u stream.ProgressUpdate) string {
 	piece := ""
 	if u.FullOutput != "" {
@@ -39,7 +38,7 @@ func (o *output) push(u stream.ProgressUpdate) string {
 	return piece
 }
 
-// add takes what follows text.
+// add appends to text.
 func (o *output) add(piece string) {
 	o.text += piece
 	if over := len(o.text) - maxOutput; over > 0 {
@@ -50,7 +49,7 @@ func (o *output) add(piece string) {
 	}
 }
 
-// window takes the end of the output.
+// window processes the last part of the output.
 func (o *output) window(end string) string {
 	if !o.cut && strings.HasPrefix(end, o.text) {
 		return end[len(o.text):]
@@ -62,9 +61,8 @@ func (o *output) window(end string) string {
 	return gapMark + end
 }
 
-// lines takes the last two lines of the output. With one line only, the first
-// is empty. They continue text where they repeat its last line; else output in
-// between was not reported, and they are kept apart.
+// lines processes the last two lines of the output; with a single line, the first is empty. They continue text if they overlap with its
+// last line. Otherwise output in between was not reported, and they are kept separately.
 func (o *output) lines(text string) string {
 	before, last, two := strings.Cut(text, "\n")
 	if !two {
@@ -75,7 +73,7 @@ func (o *output) lines(text string) string {
 	switch {
 	case o.last != "":
 		follows = false
-	case before == "": // there was but one line
+	case before == "": // there was only one line
 		follows = !strings.Contains(o.text, "\n") && strings.HasPrefix(last, known)
 		piece = strings.TrimPrefix(last, known)
 	case o.text == "":
@@ -95,7 +93,7 @@ func (o *output) lines(text string) string {
 	return ""
 }
 
-// shown is the output for clients that replace it each time.
+// shown returns the output for clients that replace it each time.
 func (o *output) shown() string {
 	text := o.text
 	if o.cut {
@@ -107,8 +105,7 @@ func (o *output) shown() string {
 	return strings.TrimPrefix(text, "\n")
 }
 
-// rest returns what the whole output, as the result has it, adds to text; false
-// when text does not lead to it.
+// rest returns what the whole output from the result adds to text, or false if text is not a prefix of it.
 func (o *output) rest(whole string) (string, bool) {
 	trimmed := strings.TrimRight(whole, "\n")
 	switch {
@@ -119,7 +116,7 @@ func (o *output) rest(whole string) (string, bool) {
 	case !o.cut && strings.HasPrefix(whole, o.text):
 		return whole[len(o.text):], true
 	case !o.cut && strings.HasPrefix(o.text, trimmed):
-		return "", true // it ended while droid took its result
+		return "", true // it wrote more after droid took its result
 	}
 	mark := leftOut().FindStringIndex(whole)
 	if mark == nil {
@@ -136,13 +133,12 @@ func (o *output) rest(whole string) (string, bool) {
 	return tail[n:], n > 0
 }
 
-// leftOut is where droid shortened a long output (0.99 to 0.225).
+// leftOut matches the place where droid shortened a long output (0.99 to 0.225).
 var leftOut = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\n\[\.\.\. (truncated \d+ bytes|\d+ lines skipped)[^\n]*\]\n`)
 })
 
-// overlap is the length of the longest end of a that b begins with, 0 when it is
-// too short to tell anything.
+// overlap returns the length of the longest suffix of a that is a prefix of b, or 0 if it is too short to be significant.
 func overlap(a, b string) int {
 	for n := min(len(a), len(b)); n >= min(minOverlap, len(a), len(b)) && n > 0; n-- {
 		if strings.HasSuffix(a, b[:n]) {

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// CommandEnd is how an Execute ended.
+// CommandEnd is the outcome of an Execute.
 type CommandEnd struct {
 	Output   string
-	Note     string // what droid says about it
-	Exit     *int   // nil when the command did not exit by itself
-	TimedOut bool   // droid calls that no error (0.99 to 0.225)
+	Note     string // droid's remark
+	Exit     *int   // nil if the command did not exit by itself
+	TimedOut bool   // droid does not mark this as an error (0.99 to 0.225)
 }
 
-// EndOfCommand reads the result of an Execute.
+// EndOfCommand parses the result of an Execute.
 func EndOfCommand(content json.RawMessage) CommandEnd { return parseCommandResult(ResultText(content)) }
 
-// Words of droid in the result of an Execute (0.99 to 0.225).
+// Texts of droid in the result of an Execute (0.99 to 0.225).
 const (
 	exitedBegin   = "[Process exited with code "
 	failedBegin   = "Error: Command failed (exit code: "
 	timedOutBegin = "Command timed out after "
-	noOutput      = "Command completed successfully" // and no newline
+	noOutput      = "Command completed successfully" // without a newline
 	partialBegin  = "Partial output before timeout:\n"
 	savedBegin    = "\nFull command output saved to: "
 )
 
-// parseCommandResult takes droid's result apart.
+// parseCommandResult parses the text of the result.
 func parseCommandResult(text string) CommandEnd {
 	var r CommandEnd
 	text, r.Exit = cutExitCode(text)
@@ -57,7 +57,7 @@ func parseCommandResult(text string) CommandEnd {
 	return r
 }
 
-// cutExitCode takes the last line off, if it tells an exit code.
+// cutExitCode removes the last line if it contains an exit code.
 func cutExitCode(text string) (string, *int) {
 	i := strings.LastIndex(text, exitedBegin)
 	if i < 0 || (i > 0 && text[i-1] != '\n') {

@@ -6,34 +6,30 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// Dialog is what the user is asked, one step after the other, and what comes of it. It
-// has no part in the View that made it: whoever leads it may do so beside that. Whatever
-// is no clear answer of the user's is a refusal.
+// Dialog is a sequence of questions to the user and its outcome. It is independent of the View that created it and may be conducted
+// concurrently. Anything but a clear answer is a refusal.
 type Dialog interface {
-	// Next is what to ask the user now; false when the dialog is over.
+	// Next returns the next question; false when the dialog is over.
 	Next() (Step, bool)
-	// Chose takes the id of the option that the user picked in a Choice, "" when they
-	// picked none. It reports whether there is such an option.
+	// Chose receives the ID of the option chosen in a Choice, "" for none. It reports whether that option exists.
 	Chose(optionID string) (offered bool)
-	// Filled takes what came of a Form: nil when it could not be shown.
+	// Filled receives the result of a Form: nil if it could not be shown.
 	Filled(result *protocol.ElicitationResult)
 }
 
-// Step is one thing that the user is asked: a Choice or a Form. Neither has the id of
-// the session in it yet.
+// Step is one question to the user: a Choice or a Form. The caller sets the session ID.
 type Step struct {
 	Choice *protocol.PermissionParams
 	Form   *protocol.ElicitationParams
 }
 
-// choice is a choice as this agent means it. The ids that the editor knows its options
-// by may be others.
+// choice is a set of options. Clients may know them by other IDs.
 type choice struct {
 	options []protocol.PermissionOption
 	shown   []protocol.PermissionOption
 }
 
-// newChoice makes a choice for a client, which may show the names of options or not.
+// newChoice creates a choice. names reports whether the client shows the names of options.
 func newChoice(options []protocol.PermissionOption, names bool) choice {
 	c := choice{options, options}
 	if !names {
@@ -42,7 +38,7 @@ func newChoice(options []protocol.PermissionOption, names bool) choice {
 	return c
 }
 
-// picked is the id of the option that the editor knows by optionID, "" for none.
+// picked returns our ID for the option that the client knows by optionID, or "".
 func (c choice) picked(optionID string) string {
 	for i, o := range c.shown {
 		if o.OptionID == optionID {
@@ -52,8 +48,7 @@ func (c choice) picked(optionID string) string {
 	return ""
 }
 
-// namedByKind gives each option its kind for an id, where there is one of a kind: of
-// the clients that act on the kind, avante knows these ids alone.
+// namedByKind uses kinds as IDs if they are unique: among clients that act on kinds, avante knows only these IDs.
 func namedByKind(options []protocol.PermissionOption) []protocol.PermissionOption {
 	named := slices.Clone(options)
 	for i, o := range options {

@@ -11,10 +11,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// changeList are changes, those of the same whole file as one.
+// changeList is a list of changes in which whole-file changes of the same file are merged.
 type changeList struct {
 	list []change
-	at   map[string][]int // by path
+	at   map[string][]int // indexes by path
 }
 
 func listed(changes []change) *changeList {
@@ -37,8 +37,7 @@ func (l *changeList) add(more ...change) {
 	}
 }
 
-// whole is the change of a file of which both texts are known, nil when there is
-// none.
+// whole returns the change of a file both of whose texts are known, or nil.
 func (l *changeList) whole(path string) *change {
 	for _, i := range l.at[path] {
 		if !l.list[i].part {
@@ -48,7 +47,7 @@ func (l *changeList) whole(path string) *change {
 	return nil
 }
 
-// of are the changes of a file.
+// of returns the changes of a file.
 func (l *changeList) of(path string) (changes []change) {
 	for _, i := range l.at[path] {
 		changes = append(changes, l.list[i])
@@ -56,8 +55,7 @@ func (l *changeList) of(path string) (changes []change) {
 	return changes
 }
 
-// diffs show changes as ACP content, as many as a person can look at. What is
-// left out is told.
+// diffs converts changes to ACP content, as many as a person can review. The others are listed by name.
 func diffs(cwd string, changes []change) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	size := 0
@@ -71,7 +69,7 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 	return out
 }
 
-// size is how much text the change has, in bytes.
+// size returns the length of both texts, in bytes.
 func (c change) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
 
 func (c change) content(cwd string) []protocol.ToolContent {
@@ -103,7 +101,7 @@ func (c change) content(cwd string) []protocol.ToolContent {
 	return []protocol.ToolContent{protocol.DiffContent(c.path, &before, &after), protocol.TextContent(size + "; only the lines that change are shown.")}
 }
 
-// beginning is the first lines of a long text.
+// beginning returns the first lines of a long text.
 func beginning(text string) string {
 	if len(text) <= maxBeginning {
 		return text
@@ -115,8 +113,7 @@ func beginning(text string) string {
 	return strings.ToValidUTF8(text, "") + "…"
 }
 
-// changedLines cuts off the lines that two texts have in common at their
-// beginning and end, but for three.
+// changedLines removes the common first and last lines of two texts except for three.
 func changedLines(a, b string) (string, string) {
 	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
 	head, tail := common(x, y)
@@ -126,7 +123,7 @@ func changedLines(a, b string) (string, string) {
 	return a[from : len(a)-to], b[from : len(b)-to]
 }
 
-// sizeOf is how many bytes lines have.
+// sizeOf returns the total length of lines in bytes.
 func sizeOf(lines []string) (size int) {
 	for _, line := range lines {
 		size += len(line)
@@ -134,8 +131,7 @@ func sizeOf(lines []string) (size int) {
 	return size
 }
 
-// common is how many lines two texts both begin with, and how many of the others both end
-// with.
+// common returns the number of common first lines and of common last lines among the rest.
 func common(a, b []string) (head, tail int) {
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -146,8 +142,7 @@ func common(a, b []string) (head, tail int) {
 	return head, tail
 }
 
-// changeLocations are the files that change, with the first line that does, as
-// many as are shown.
+// changeLocations returns the changed files with the first changed line, as many as are shown.
 func changeLocations(changes []change) []protocol.Location {
 	all := changedFiles(changes)
 	return all[:min(len(all), maxChanges)]
@@ -164,11 +159,10 @@ func changedFiles(changes []change) (files []protocol.Location) {
 	return files
 }
 
-// fileName is what a file is called, for readers.
+// fileName returns the name of a file for users.
 func fileName(cwd, path string) string { return visible.Exact(paths.Relative(cwd, path)) }
 
-// fileNames names the files that change, the first of them where they are many,
-// each in the words of named, if there are such.
+// fileNames lists the changed files in a sentence, only the first ones if there are many. named, if not nil, formats each.
 func fileNames(cwd string, changes []change, named func(path, name string) string) string {
 	var names []string
 	for i, l := range changedFiles(changes) {

@@ -15,23 +15,18 @@ import (
 )
 
 const (
-	// maxReplaced bounds the text that replacing makes, in bytes: a short text in
-	// many places may become a long one in each.
+	// maxReplaced bounds the result of replacements, in bytes: a short text in many places may become a long one in each.
 	maxReplaced = 4 << 20
-	// maxScanned bounds how many bytes are searched for replacements, a text as often as
-	// it is searched; some 100 ms of work.
+	// maxScanned bounds the bytes searched for replacements, counting each search, to about 100 ms.
 	maxScanned = 128 << 20
-	// maxChanges and maxShown bound the changes of one call that are shown, by their
-	// number and in bytes. The others are told.
+	// maxChanges and maxShown bound the changes of one call that are shown, by number and in bytes. The others are listed by name.
 	maxChanges = 100
 	maxShown   = 4 << 20
 	// maxNames bounds the names in a sentence.
 	maxNames = 10
-	// maxDiff bounds what one diff shows, old and new together, in bytes. Of larger
-	// files only the lines that change are shown.
+	// maxDiff bounds one diff, old and new text together, in bytes. Of larger files only the changed lines are shown.
 	maxDiff = 1 << 20
-	// maxBeginning bounds what is shown of a change that is longer than that, in
-	// bytes.
+	// maxBeginning bounds the shown part of a longer change, in bytes.
 	maxBeginning = 16 << 10
 )
 
@@ -39,13 +34,12 @@ const (
 type edit struct {
 	*shownCall
 	changes []change
-	files   Files // read when the call began, for when its input is described
+	files   Files // read when the call began, until its input is described
 }
 
 func newEdit(c *shownCall) toolView { return &edit{shownCall: c, files: c.v.files} }
 
-// describe notes what the call is about to change, and names the files where the
-// input does not.
+// describe records what the call is about to change, and adds the files that the title does not name.
 func (e *edit) describe(name string, input json.RawMessage, shown *protocol.ToolCall) {
 	if e.v.files == nil {
 		e.v.files = e.files
@@ -63,13 +57,13 @@ func (e *edit) describe(name string, input json.RawMessage, shown *protocol.Tool
 
 func (e *edit) planned() []change { return e.changes }
 
-// asked takes droid's own word on the changes, which may know better: see askedChanges.
+// asked uses droid's description of the changes, which may be more accurate; see askedChanges.
 func (e *edit) asked(_ stream.PermissionToolUse, changes []change) (keep bool) {
 	e.changes = changes
 	return true
 }
 
-// ended shows what an edit has changed, or was refused to change.
+// ended shows what an edit has changed, or would have changed.
 func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
@@ -96,21 +90,21 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// FailedEdit is an edit of which droid has told no more than that it failed.
+// FailedEdit is an edit for which droid reported only that it failed.
 type FailedEdit struct {
 	ID      string
-	content []protocol.ToolContent // what the call shows beside that
-	files   string                 // their names, in a line
+	content []protocol.ToolContent // other content of the call
+	files   string                 // their names, on one line
 }
 
-// tellLater has words that say why an edit failed wait for an end of the model's words, where the client shows it nowhere.
+// tellLater queues a notice why an edit failed, for clients that do not show results. It is sent after the current message.
 func (v *View) tellLater(e FailedEdit, why string) {
 	if v.client.NoResults && e.files != "" {
 		v.unseen = append(v.unseen, "The edit of "+markdown.Code(visible.Line(e.files))+" failed: "+strings.TrimPrefix(why, "Error: "))
 	}
 }
 
-// tellUnseen tells what waits for that, where the event ends the model's words.
+// tellUnseen sends queued notices if the event ends the model's message.
 func (v *View) tellUnseen(ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
@@ -132,18 +126,18 @@ func (v *View) endWords() {
 	v.unseen = nil
 }
 
-// EndWords tells what waits for an end of the model's words, as none follow.
+// EndWords sends queued notices when no text of the model will follow.
 func (v *View) EndWords() []Output {
 	v.endWords()
 	return v.take()
 }
 
-// noReason matches what droid says of edits that fail (0.225). The model gets the reason, which stands in droid's store when
-// all calls that were made together have ended.
+// noReason matches droid's message for a failed edit (0.225). Only the model gets the reason, which droid stores when all parallel calls
+// have ended.
 var noReason = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Error: )?Failed to [a-z ]{1,40}\.?$`) })
 
-// Unexplained hands out, each once, the failed edits whose reason droid has stored when it tells this event: the model goes on,
-// or the turn has ended.
+// Unexplained returns, once each, the failed edits whose reason is in droid's store by the time of this event: the model continues, or the
+// turn has ended.
 func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
 	switch ev.(type) {
 	case quirks.Text, quirks.ToolStarted, quirks.TurnEnded:
@@ -161,31 +155,30 @@ func (v *View) Explain(e FailedEdit, why string) []Output {
 	return v.take()
 }
 
-// change is what a call does to one file. old and new are the texts of the whole file,
-// or, where these are not known, of the lines that change.
+// change is what a call does to one file. old and new are the texts of the whole file or, if unknown, of the changed lines.
 type change struct {
 	path     string  // absolute
-	old, new *string // nil: there is no such file
-	part     bool    // not the whole file
-	from     string  // name until now of a file that cannot be read, absolute
-	line     int     // first line that changes, from 1; 0 when it is not known
+	old, new *string // nil: no such file
+	part     bool    // only lines, not the whole file
+	from     string  // previous name of a file that cannot be read, absolute
+	line     int     // first changed line, 1-based; 0 if unknown
 
-	overUnknown bool // nobody knows whether there was a file, and what it had: no diff tells that
+	overUnknown bool // it is unknown whether the file existed and what it contained, so there is no diff
 }
 
-// whole is a change of which both texts are known.
+// whole returns a change both of whose texts are known.
 func whole(path string, oldText, newText *string) change {
 	return change{path: path, old: oldText, new: newText, line: firstDifference(orEmpty(oldText), orEmpty(newText))}
 }
 
-// over is a change of a whole file; known says whether its old text is.
+// over returns a change of a whole file; known reports whether its old text is known.
 func over(path string, oldText *string, known bool, newText *string) change {
 	c := whole(path, oldText, newText)
 	c.overUnknown = !known
 	return c
 }
 
-// to is the change of a whole file to another text.
+// to returns the change with another new text.
 func (c change) to(newText *string) change {
 	c.new, c.line = newText, firstDifference(orEmpty(c.old), orEmpty(newText))
 	return c
@@ -198,8 +191,7 @@ func orEmpty(text *string) string {
 	return *text
 }
 
-// firstDifference is the number of the first line in which two texts differ,
-// from 1.
+// firstDifference returns the 1-based number of the first line in which two texts differ.
 func firstDifference(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

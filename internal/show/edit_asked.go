@@ -5,9 +5,8 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// askedChanges are the changes that droid itself describes when it asks for permission,
-// and of those the call had planned the ones of which droid says nothing: of a patch of
-// several files 0.99 describes the first at most.
+// askedChanges returns the changes that droid describes in a permission request, and the planned ones that it does not mention: of a patch
+// for several files 0.99 describes at most the first.
 func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) []change {
 	d, planned := tool.Details, listed(already)
 	path := paths.Absolute(cwd, d.FilePath)
@@ -34,18 +33,15 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 	return planned.list
 }
 
-// outdated reports whether the text on which droid bases its description is no longer
-// that of the file: what was unsaved in the editor has been saved since droid asked
-// (0.99). droid reads the file once more when the call runs.
+// outdated reports whether droid's description is based on an older text of the file: unsaved text of the editor has been saved since the
+// request (0.99). droid reads the file again when the call runs.
 func outdated(planned *changeList, path string, told *string) bool {
 	c := planned.whole(path)
 	return c != nil && c.old != nil && told != nil && *told != "" && *told != *c.old
 }
 
-// fileChanges are the changes that a patch makes to one file: two where the file gets a
-// new name. For a file that is deleted droid gives no new text, or "", and where the patch
-// does not fit it gives none; then the planned changes count. It is nil where there are
-// none of those either.
+// fileChanges returns the changes of one file in a patch: two if it is renamed. droid sends no new text, or "", for a deleted file, and
+// none if the patch does not fit; then the planned changes are used, if any.
 func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []change {
 	path, to := paths.Absolute(cwd, f.FilePath), paths.Absolute(cwd, f.MoveTo)
 	if f.Operation == "delete" {
@@ -67,9 +63,9 @@ func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []cha
 	return []change{old.to(nil), before(planned, to, nil).to(f.NewContent)}
 }
 
-// before is the change of a file whose new text is still to be put in. For a file that the call creates droid
-// leaves the old one out, or says "", also where the call overwrites a file (0.99 to 0.225). Then what was
-// read when the call was planned is right, and where it could not be read, nobody knows.
+// before returns the change of a file whose new text is still to be set. For a file that the call creates, droid omits the old text or
+// sends "", even if the call overwrites a file (0.99 to 0.225). Then the text read when the call was planned is used; if it could not be
+// read, the old text is unknown.
 func before(planned *changeList, path string, told *string) change {
 	if told != nil && *told != "" {
 		return whole(path, told, nil)
@@ -80,8 +76,7 @@ func before(planned *changeList, path string, told *string) change {
 	return over(path, nil, false, nil)
 }
 
-// replaced are the planned changes with what droid tells of one file in place of
-// theirs.
+// replaced returns the planned changes with those of one file replaced by told.
 func replaced(planned []change, told change) []change {
 	var out []change
 	put := false

@@ -7,11 +7,9 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// done says which of the changes a successful call has made. It looks at what is on disk
-// now and at droid's result: these know better when another call or a hook changed the
-// same file. without are the changes that were not made: of a patch that adds two files
-// droid 0.99 adds the first only, and 0.225 leaves out what does not fit; both call that
-// a success.
+// done returns which changes a successful call has made, from the files on disk and droid's result: another call or a hook may have changed
+// the same file. without are the changes that were not made: of a patch that adds two files droid 0.99 adds only the first, and 0.225 skips
+// what does not fit; both report success.
 func (v *View) done(changes []change, result json.RawMessage) (made, without []change) {
 	lines, failed := diffLines(v.cwd, result), failedFiles(v.cwd, result)
 	if len(changes) == 0 && lines != nil {
@@ -40,8 +38,7 @@ func (v *View) done(changes []change, result json.RawMessage) (made, without []c
 	return made, without
 }
 
-// failedFiles are the files that an ApplyPatch did not change, with droid's
-// words for it (0.225).
+// failedFiles returns the files that an ApplyPatch did not change, with droid's reason (0.225).
 func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 	var result struct {
 		Files []struct {
@@ -59,7 +56,7 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 	return failed
 }
 
-// notChanged names the files that a call left as they were, and why.
+// notChanged lists the files that a call did not change, with reasons.
 func notChanged(cwd string, changes []change, result json.RawMessage) string {
 	failed := failedFiles(cwd, result)
 	return "Not changed by droid: " + fileNames(cwd, changes, func(path, name string) string {
@@ -77,8 +74,7 @@ func same(a, b *string) bool {
 	return *a == *b
 }
 
-// diffLines reads the lines that an Edit changed from its result (0.99 to
-// 0.225), nil when it has none.
+// diffLines returns the changed lines from the result of an Edit (0.99 to 0.225), nil if it has none.
 func diffLines(cwd string, raw json.RawMessage) *change {
 	file, lines := EditedLines(raw)
 	if len(lines) == 0 {

@@ -8,15 +8,14 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// replacement is one change of an Edit or MultiEdit (0.99 to 0.225).
+// replacement is a replacement of an Edit or MultiEdit (0.99 to 0.225).
 type replacement struct {
 	OldStr    string `json:"old_str"`
 	NewStr    string `json:"new_str"`
 	ChangeAll bool   `json:"change_all"`
 }
 
-// plannedChanges are the changes that the input of a call asks for. They are made from
-// the texts of the files as they are before the call runs, where these are known.
+// plannedChanges returns the changes that the input of a call requests, based on the files before the call where known.
 func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	var in struct {
 		FilePath string        `json:"file_path"`
@@ -57,8 +56,7 @@ func (v *View) replacements(path string, list []replacement) []change {
 	return out
 }
 
-// replacedIn is a text after replacements, false when one does not fit, the text
-// gets too long, or it would take too long.
+// replacedIn applies replacements to a text. It returns false if one does not fit, or if the result or the effort exceeds its limit.
 func replacedIn(text string, list []replacement) (string, bool) {
 	scanned := 0
 	for _, r := range list {
@@ -77,7 +75,7 @@ func replacedIn(text string, list []replacement) (string, bool) {
 	return text, true
 }
 
-// patchChanges are the changes of an ApplyPatch. Its parts follow on each other.
+// patchChanges returns the changes of an ApplyPatch, whose parts build on each other.
 func (v *View) patchChanges(text string) []change {
 	files, err := patch.Parse(text)
 	if err != nil {
@@ -107,8 +105,7 @@ func (v *View) patchChanges(text string) []change {
 	return out.list
 }
 
-// updated are the changes of a file that a patch updates, and of the one whose
-// name it gets, as replaced has it.
+// updated returns the changes of a file that a patch updates, and of the file that it is renamed to, which is replaced.
 func (v *View) updated(path string, old *string, known bool, f patch.File, replaced change) []change {
 	if known && old != nil {
 		if text, err := f.Apply(*old); err == nil {

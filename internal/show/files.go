@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// Needs are the files, by absolute path, whose texts Event, Permission and the like want
-// for an event: the diffs are made of them.
+// Needs returns the absolute paths of the files whose texts are needed to show an event, for diffs.
 func (v *View) Needs(ev quirks.Event) (named []string) {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
@@ -32,7 +31,7 @@ func (v *View) Needs(ev quirks.Event) (named []string) {
 	return named
 }
 
-// EditedFiles are the files that the input of a call names, if it changes files.
+// EditedFiles returns the files in the input of a call that changes files.
 func EditedFiles(name string, raw json.RawMessage, cwd string) (named []string) {
 	var in struct {
 		FilePath string `json:"file_path"`
@@ -60,8 +59,8 @@ func EditedFiles(name string, raw json.RawMessage, cwd string) (named []string) 
 	return named
 }
 
-// TextAfter returns a file as an edit leaves it, made of the call's input and of the files as the edit found them. It is not known if
-// these do not fit.
+// TextAfter returns a file as an edit leaves it, computed from the call's input and the files before the edit. It is not Known if these do
+// not fit.
 func TextAfter(name string, input json.RawMessage, cwd, path string, before Files) File {
 	v := View{cwd: cwd, files: make(Files)}
 	for at, f := range before {
@@ -77,7 +76,7 @@ func TextAfter(name string, input json.RawMessage, cwd, path string, before File
 	return File{Text: changes[0].new, Known: true}
 }
 
-// Same reports whether two files are known to have the same text, apart from the ends of its lines.
+// Same reports whether two files are known to have the same text, ignoring line endings.
 func (f File) Same(other File) bool {
 	if !f.Known || !other.Known || f.Text == nil || other.Text == nil {
 		return f.Known && other.Known && f.Text == other.Text
@@ -86,10 +85,8 @@ func (f File) Same(other File) bool {
 	return plain(*f.Text) == plain(*other.Text)
 }
 
-// readText is the text of a file that was read for the event that is being shown: nil
-// when there is no such file. known is false when it could not be read in time, cannot
-// be shown, or was not read, as in a conversation of the past, whose files have changed
-// since.
+// readText returns the text of a file that was read for the current event, nil if there is no such file. known is false if it could not be
+// read in time, cannot be shown, or was not read, as for a history, whose files have changed since.
 func (v *View) readText(path string) (text *string, known bool) {
 	if v.past {
 		return nil, false

@@ -11,19 +11,18 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// choiceField and wordsField are the fields of the question i. A form shows its
-// fields in the order of their names, or in no order: the titles have numbers.
+// choiceField and wordsField return the field names of question i. A form shows its fields in the order of their names, or in any order, so
+// titles are numbered.
 func choiceField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
 func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) }
 
-// questionForm is one form for all questions. A question with options has a
-// choice and a field for other words; neither is required, one is enough.
+// questionForm returns one form for all questions. A question with options has a choice and a free-text field; one of them suffices.
 func questionForm(toolID string, questions []stream.Question) *protocol.ElicitationParams {
 	p := &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form", Message: protocol.Text(questionTitle(questions)),
 		Schema: protocol.FormSchema{Type: "object", Properties: map[string]protocol.FormField{}}}
 	for i, q := range questions {
 		title := cmp.Or(q.Topic, "Question")
-		question := "" // a single one is the message
+		question := "" // if there is one, it is the message
 		if len(questions) > 1 {
 			title, question = fmt.Sprintf("%d. %s", i+1, title), q.Question
 		}
@@ -46,7 +45,7 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 	return p
 }
 
-// questionTitle is the question, or how many there are.
+// questionTitle returns the question, or the number of questions.
 func questionTitle(questions []stream.Question) string {
 	if len(questions) == 1 {
 		return questions[0].Question
@@ -54,7 +53,7 @@ func questionTitle(questions []stream.Question) string {
 	return fmt.Sprintf("Droid has %d questions", len(questions))
 }
 
-// Answers for the model where the user gave none.
+// Answers sent to the model if the user gave none.
 const (
 	declinedAnswer = "(The user declined to answer this question.)"
 	noAnswer       = "(The user left this question unanswered.)"
@@ -63,7 +62,7 @@ const (
 		"and they may answer with their next one. Do not assume an answer; if you need one, say so and end your turn.)"
 )
 
-// withoutWordsForTheModel has words for people in place of these answers.
+// withoutWordsForTheModel replaces these answers by text for users.
 func withoutWordsForTheModel(text string) string {
 	for _, words := range [][2]string{
 		{declinedAnswer, "(not answered)"}, {noAnswer, "(left unanswered)"},
@@ -86,8 +85,7 @@ func answerTo(q stream.Question, text string) stream.Answer {
 	return stream.Answer{Index: q.Index, Question: q.Question, Answer: text}
 }
 
-// formAnswers reads a filled form: own words before the choice, or besides it
-// where several may be picked.
+// formAnswers reads a filled form: free text takes precedence over the choice, or is added to it if several may be chosen.
 func formAnswers(questions []stream.Question, filled map[string]json.RawMessage) stream.Answers {
 	var a stream.Answers
 	for i, q := range questions {
@@ -104,8 +102,8 @@ func formAnswers(questions []stream.Question, filled map[string]json.RawMessage)
 	return a
 }
 
-// formText is a field's value, several as droid has them; a client may send
-// other types than asked for. One of the options shown is told in droid's words.
+// formText returns a field's value, several joined as droid does. A client may send unexpected types. A displayed option is mapped back to
+// droid's.
 func formText(raw json.RawMessage, options ...string) string {
 	asOffered := func(text string) string {
 		for _, option := range options {

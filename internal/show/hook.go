@@ -8,11 +8,10 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// maxHookOutput bounds what is told of a failed hook's output, in bytes.
+// maxHookOutput bounds the shown output of a failed hook, in bytes.
 const maxHookOutput = 500
 
-// hookCompleted tells of the commands of a hook that failed. Those that did
-// their work are no news.
+// hookCompleted shows the failed commands of a hook.
 func (v *View) hookCompleted(ev stream.HookCompleted) {
 	started := v.hooks[ev.HookID]
 	delete(v.hooks, ev.HookID)

@@ -12,9 +12,9 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// OwnQuestion is something that this agent asks itself, with one option that says yes.
+// OwnQuestion is a question asked by this agent; one of its options means yes.
 type OwnQuestion struct {
-	Before []Output // what is shown before the user is asked
+	Before []Output // to be sent before asking
 
 	view   *View
 	id     string
@@ -22,13 +22,13 @@ type OwnQuestion struct {
 	asked  bool
 	choice choice
 	call   protocol.ToolCall
-	chosen string // the id of the option
+	chosen string // option ID
 }
 
 var _ Dialog = (*OwnQuestion)(nil)
 
-// ownQuestion makes a question in an entry of its own, whose id begins with a word. Where the client is not
-// known to show what a request is about, it is told before.
+// ownQuestion creates a question in its own entry, with an ID prefixed by word. If the client does not show the content of requests, the
+// text is sent as a message first.
 func (v *View) ownQuestion(word, title, text string, options []protocol.PermissionOption, yes string) *OwnQuestion {
 	q := &OwnQuestion{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
 	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending}
@@ -64,20 +64,20 @@ func (q *OwnQuestion) Filled(*protocol.ElicitationResult) {}
 // Yes reports whether the user said yes.
 func (q *OwnQuestion) Yes() bool { return q.chosen == q.yesID }
 
-// Dismissed reports whether the user picked nothing.
+// Dismissed reports whether the user chose nothing.
 func (q *OwnQuestion) Dismissed() bool { return q.chosen == "" }
 
-// Cancels reports whether the user cancels the prompt with that.
+// Cancels reports whether the user cancelled the prompt.
 func (q *OwnQuestion) Cancels() bool { return q.chosen == trustCancel }
 
-// After ends the entry. The View shows it.
+// After ends the entry, with outcome as its title.
 func (q *OwnQuestion) After(outcome string) []Output {
 	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Kind: q.call.Kind, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
 	return q.view.take()
 }
 
-// yesOrNo asks with two options, one of a kind; yes names the first. It is nil for a client that is not known to show
-// either their names or their kinds: there, what the user typed counts.
+// yesOrNo asks with two options, one of each kind; yes is the name of the first. It returns nil if the client shows neither names nor
+// kinds; then the typed command counts.
 func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
 	if !v.client.ShowsNames() && !v.client.OptionKinds {
 		return nil
@@ -88,8 +88,8 @@ func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
 	}, word)
 }
 
-// CompactQuestion asks whether the conversation is to become a summary. It is nil for a client that cannot be asked
-// (yesOrNo). background says that a command in the background ends with it.
+// CompactQuestion asks whether to compact the conversation. It returns nil if the client cannot be asked (see yesOrNo). background means
+// that a background command ends as a result.
 func (v *View) CompactQuestion(background bool) *OwnQuestion {
 	text := "The model goes on with a summary in place of what was said."
 	if background {
@@ -100,22 +100,22 @@ func (v *View) CompactQuestion(background bool) *OwnQuestion {
 
 const endsBackground = "\n\nA command that droid runs in the background ends with that."
 
-// RewoundFile is a file that going back changes.
+// RewoundFile is a file that a rewind changes.
 type RewoundFile struct {
 	Path    string
-	Deleted bool // it goes, as it was not there then; else it gets its old text
+	Deleted bool // deleted, since it did not exist then; otherwise its old text is restored
 	Since   Since
-	Unsaved bool // the editor has unsaved text of it
+	Unsaved bool // the editor has unsaved text
 }
 
-// Since is what became of a file since droid's first edit of it that is taken back.
+// Since is what happened to a file since droid's first edit to be undone.
 type Since int
 
 const (
-	OnlyEdited  Since = iota // only droid's edits have changed it
-	FileGone                 // it does not exist
-	FileUnknown              // there is nothing to compare it with
-	FileChanged              // something else has changed it as well
+	OnlyEdited  Since = iota // changed only by droid's edits
+	FileGone                 // deleted
+	FileUnknown              // nothing to compare with
+	FileChanged              // changed by something else, too
 )
 
 var sinceWords = [...]string{
@@ -125,10 +125,10 @@ var sinceWords = [...]string{
 	FileChanged: ", **changed by you or another program, too**",
 }
 
-// Loses reports whether going back may undo more than droid's edits.
+// Loses reports whether a rewind may undo more than droid's edits.
 func (f RewoundFile) Loses() bool { return f.Since >= FileUnknown || f.Unsaved }
 
-// words follow the file's name in the question.
+// words returns what follows the file's name in the question.
 func (f RewoundFile) words() string {
 	if f.Unsaved {
 		return sinceWords[f.Since] + ", **with unsaved changes in your editor**"
@@ -136,11 +136,11 @@ func (f RewoundFile) words() string {
 	return sinceWords[f.Since]
 }
 
-// mostRewound bounds how many files a question names of those where nothing is lost but droid's edits. It names all others.
+// mostRewound bounds the number of files listed of which only droid's edits are lost. All others are listed.
 const mostRewound = 50
 
-// RewindQuestion asks whether to go back. files are those which that changes, and background says that a command in the
-// background ends with it. It is nil where CompactQuestion is.
+// RewindQuestion asks whether to rewind. files are the files that change; background means that a background command ends as a result. It
+// returns nil if the client cannot be asked (see yesOrNo).
 func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion {
 	var parts []string
 	for _, kind := range []struct {
@@ -171,7 +171,7 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Yes, go back")
 }
 
-// FileList names files in a sentence.
+// FileList lists files in a sentence.
 func (v *View) FileList(files []string) string {
 	var names []string
 	for _, path := range files {
@@ -184,7 +184,7 @@ func (v *View) fileCode(path string) string {
 	return markdown.Code(visible.Line(paths.Relative(v.cwd, path)))
 }
 
-// The options. The first of their kind is never the one that says yes.
+// Options of Trust. The first of a kind never means yes.
 const (
 	trustGoOn   = "not-now-go-on"
 	trustYes    = "trust"
@@ -195,32 +195,30 @@ const (
 	trustName = "Yes, trust this project"
 )
 
-// trustOptions are two choices and the cancel where their names are known to be read. Elsewhere the one that says yes
-// stands between two others of its kind, as some clients pick the first or the last.
+// trustOptions returns two choices and a cancellation for clients that show names. For others, yes is between two options of its kind, as
+// some clients choose the first or the last.
 func trustOptions(names bool) []protocol.PermissionOption {
 	yes := protocol.PermissionOption{OptionID: trustYes, Name: trustName, Kind: acp.PermissionOptionKindAllowOnce}
 	if names {
 		return []protocol.PermissionOption{
 			{OptionID: trustGoOn, Name: "No, go on without it", Kind: acp.PermissionOptionKindAllowOnce},
 			yes,
-			{OptionID: trustCancel, Name: "No, cancel this prompt", Kind: acp.PermissionOptionKindRejectOnce}, // some clients do that by themselves
+			{OptionID: trustCancel, Name: "No, cancel this prompt", Kind: acp.PermissionOptionKindRejectOnce}, // some clients cancel by themselves
 		}
 	}
 	return []protocol.PermissionOption{
 		{OptionID: trustGoOn, Name: "No, go on", Kind: acp.PermissionOptionKindAllowOnce},
 		yes,
 		{OptionID: trustLook, Name: "No, I look first", Kind: acp.PermissionOptionKindAllowOnce},
-		{OptionID: trustNo, Name: "No", Kind: acp.PermissionOptionKindRejectOnce}, // some clients stop the prompt with it
+		{OptionID: trustNo, Name: "No", Kind: acp.PermissionOptionKindRejectOnce}, // some clients stop the prompt on rejection
 	}
 }
 
-// AsksTrust reports whether the user can be asked whether to trust a project: not where the client is known to show no
-// names of options, as then nobody can say yes.
+// AsksTrust reports whether the user can be asked to trust a project: not if the client shows no option names, as nobody could say yes.
 func (v *View) AsksTrust() bool { return !v.client.OptionKinds && !v.client.ByPolicy }
 
-// Trust asks whether a project may run what it brings; list, which names it, stands last. Only a person who reads
-// the names of the options can say yes: who answers by an option's kind or place picks one that changes nothing.
-// It is not to be called where AsksTrust says no.
+// Trust asks whether a project may run what it brings; list names that and comes last. Only a user who reads the option names can say yes:
+// a client that answers by kind or position chooses an option that changes nothing. It must not be called if AsksTrust returns false.
 func (v *View) Trust(title, list string) *OwnQuestion {
 	advice := ""
 	if !v.client.OptionNames {
@@ -231,7 +229,7 @@ func (v *View) Trust(title, list string) *OwnQuestion {
 	return q
 }
 
-// NotTrusted is what is said of an answer that was no yes, "" where the user has read what they chose.
+// NotTrusted returns the message for an answer other than yes, "" if the user has read what they chose.
 func (v *View) NotTrusted() string {
 	if v.client.OptionNames {
 		return ""

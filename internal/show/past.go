@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// What the calls of a conversation that is over have in their inputs and results, for
-// who shows them elsewhere than in an editor; Label, Tasks, Plan, ResultText, EndOfCommand
-// and EndOfPlan belong to it. All of it is droid's form (0.99 to 0.225).
+// Parsers for the inputs and results of past calls, for representations outside an editor; Label, Tasks, Plan, ResultText, EndOfCommand and
+// EndOfPlan belong to them. All forms are droid's (0.99 to 0.225).
 
-// EditedLine is a line of an edit as its result tells it.
+// EditedLine is a line of an edit in its result.
 type EditedLine struct {
 	Type    string // "added", "removed" or "unchanged"
 	Content string
-	Old     int // its number in the file before and after, from 1; 0 where it is in one of them only
+	Old     int // line number before the edit, 1-based; 0 if it did not exist
 	New     int
 }
 
-// EditedLines are the lines around what an Edit changed, none where its result does not
-// tell them.
+// EditedLines returns the changed lines with context from the result of an Edit, nil if it has none.
 func EditedLines(content json.RawMessage) (file string, lines []EditedLine) {
 	var result struct {
 		FilePath  string `json:"file_path"`
@@ -37,8 +35,7 @@ func EditedLines(content json.RawMessage) (file string, lines []EditedLine) {
 	return result.FilePath, lines
 }
 
-// NotChanged names the files that a patch left as they were, each with droid's reason,
-// "" for none.
+// NotChanged lists the files that a patch did not change, with droid's reasons; "" if there are none.
 func NotChanged(cwd string, content json.RawMessage) string {
 	var failed []change
 	for path, why := range failedFiles(cwd, content) {
@@ -52,7 +49,7 @@ func NotChanged(cwd string, content json.RawMessage) string {
 	return notChanged(cwd, failed, content)
 }
 
-// Asked is a question of an AskUser, or the answer to one.
+// Asked is a question of an AskUser, possibly with its answer.
 type Asked struct {
 	Question string
 	Topic    string
@@ -60,8 +57,7 @@ type Asked struct {
 	Answer   string
 }
 
-// Questionnaire reads questions with their options, as the input of an AskUser has them,
-// or with their answers, as its result has them.
+// Questionnaire parses questions with their options from the input of an AskUser, or with their answers from its result.
 func Questionnaire(text string) (list []Asked) {
 	answering := false
 	for line := range strings.Lines(text) {

@@ -11,34 +11,33 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Permission is a permission request of droid's as the user sees it, and the Dialog that
-// leads to their Decision.
+// Permission is a permission request of droid as shown to the user, and the Dialog that yields a Decision.
 type Permission struct {
-	Before  []Output // what is shown before the user is asked
-	After   []Output // what closes that up when the user was asked, whatever came of it
-	Refused bool     // nobody is to be asked: droid's answer is "cancel"
+	Before  []Output // to be sent before asking
+	After   []Output // to be sent after asking, whatever the outcome
+	Refused bool     // do not ask: the answer is "cancel"
 
 	permissionDialog
 }
 
-// Decision is what the user wants done with a permission request.
+// Decision is the user's answer to a permission request.
 type Decision struct {
-	Option string // of droid's; stream.OptionCancel unless the user chose clearly
-	Plan   string // the name of the plan that they picked where droid offers several
-	Edited string // the plan in the user's words, with stream.OptionEdit
-	Words  string // what the user says to the model with a refusal; "" for nothing
+	Option string // droid's option; stream.OptionCancel unless the user chose clearly
+	Plan   string // the name of the chosen plan, if droid offers several
+	Edited string // the plan edited by the user, with stream.OptionEdit
+	Words  string // the user's message to the model with a refusal, or ""
 }
 
-// Setting is what else of a session a permission request depends on.
+// Setting is the state of a session that a permission request depends on.
 type Setting struct {
-	Directories []string    // of the session: its working directory and the additional ones
-	Mode        stream.Mode // the session is in
-	EditedPlan  bool        // droid takes a plan that the user has edited
-	Words       bool        // what the user says with a refusal can reach the model
+	Directories []string    // of the session: working and additional directories
+	Mode        stream.Mode // the current mode
+	EditedPlan  bool        // droid accepts an edited plan
+	Words       bool        // a message with a refusal can reach the model
 }
 
-// Permission shows what droid wants to do. files are the texts of what Needs names for
-// the event, with where the paths of RequestedPaths and set.Directories lead.
+// Permission prepares a permission request. files are the texts of the files returned by Needs, with the targets of RequestedPaths and
+// set.Directories.
 func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
 	v.files, v.directories = files, set.Directories
 	defer func() { v.files, v.directories = nil, nil }()
@@ -84,8 +83,8 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 	return p
 }
 
-// wantsReader is the kind of what nobody may allow who does not read it, "" where there is none: a mission,
-// which runs agents by itself, and whatever is not known.
+// wantsReader returns the confirmation type of a request that must be read before it is allowed, or "": a mission, which runs agents by
+// itself, or an unknown type.
 func wantsReader(tools []stream.PermissionToolUse) string {
 	for _, t := range tools {
 		if strings.HasSuffix(t.Confirmation, "_mission") || strings.Contains(t.Confirmation, "_mission_") || !stream.KnowsConfirmation(t.Confirmation) {
@@ -95,8 +94,7 @@ func wantsReader(tools []stream.PermissionToolUse) string {
 	return ""
 }
 
-// showOne shows the tool that droid asks about, or all of them as one. after gives the
-// entry of the one its title back where the request has one of its own.
+// showOne shows the tool of a request, or all of them as one. after restores the title of the entry if the request changed it.
 func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	if len(ev.Tools) > 1 {
 		return v.showBatch(ev)
@@ -110,8 +108,8 @@ func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, afte
 	return shown, after
 }
 
-// permissionCall describes one tool that waits for permission, with all the user needs
-// to decide. alone is that the request is about no other. keep is as toolView.asked has it.
+// permissionCall describes a tool that waits for permission, with everything that the user needs to decide. alone means that the request is
+// for this tool only. keep is the result of toolView.asked.
 func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown protocol.ToolCall, keep bool) {
 	view := v.call(tool.ToolUse.ID)
 	shown = v.describe(view, tool.ToolUse.Name, tool.ToolUse.Input)
@@ -136,8 +134,7 @@ func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown 
 	return shown, view.asked(tool, changes)
 }
 
-// planNames are the names of the plans that the user has to pick one of
-// (optionNames, droid ≤0.215). There are none where there is one plan at most.
+// planNames returns the names of the plans to choose from (optionNames, droid ≤0.215), nil if there is at most one plan.
 func planNames(tools []stream.PermissionToolUse) []string {
 	for _, t := range tools {
 		if len(t.Details.OptionNames) > 1 {
@@ -147,7 +144,7 @@ func planNames(tools []stream.PermissionToolUse) []string {
 	return nil
 }
 
-// tellPlans shows several plans to a user who could pick one only blindly.
+// tellPlans sends several plans as messages if the user could not tell the options apart.
 func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 	for _, tool := range ev.Tools {
 		v.tell(permissionText(tool, true))
@@ -155,8 +152,7 @@ func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 	v.tell("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }
 
-// editablePlan is the plan that the user may edit before they approve it, "" where
-// there is more to decide on than one plan that droid lets go ahead.
+// editablePlan returns the plan that the user may edit before approval, "" if the request is not for a single plan.
 func editablePlan(ev quirks.PermissionAsked) string {
 	if len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec || !offers(ev.Options, stream.OptionOnce) {
 		return ""

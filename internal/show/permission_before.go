@@ -19,10 +19,9 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// showBefore shows what the user is about to decide on outside of the request where they would not see
-// it there, in one place: in the entry of the call for clients that show that, else as a message. It
-// returns the call as the request has it. always says what an option raises: in the message, where there
-// is one, else before all that is decided, which stands last, and whole.
+// showBefore shows the content of a request outside of it if the client would not show it there: in the entry of the call if the client
+// shows that, else as a message. It returns the call for the request. always describes what an option raises; it goes into the message, or
+// else before the content, so that what is decided comes last and complete.
 func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
 	asked = call
 	diffs, others := parted(call.Content)
@@ -51,19 +50,19 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
 		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
-			text = append(text, besideCommand(command)) // it is the title
+			text = append(text, besideCommand(command)) // the command is the title
 		} else {
 			text = append(text, contentText(v.cwd, others))
 		}
 		if !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
-			text = append(text, contentText(v.cwd, diffs)) // of a new file some show nothing
+			text = append(text, contentText(v.cwd, diffs)) // some clients show no diff of a new file
 		}
 	}
 	v.tell(paragraphs(text...))
 	return asked
 }
 
-// paragraphs are texts that are not empty as one.
+// paragraphs joins the non-empty texts.
 func paragraphs(texts ...string) (all string) {
 	for _, text := range texts {
 		all = strings.TrimSpace(all + "\n\n" + strings.TrimSpace(text))
@@ -71,7 +70,7 @@ func paragraphs(texts ...string) (all string) {
 	return all
 }
 
-// parted are the diffs of content, and all else.
+// parted separates diffs from other content.
 func parted(content []protocol.ToolContent) (diffs, others []protocol.ToolContent) {
 	for _, c := range content {
 		if c.Type == "diff" {
@@ -83,7 +82,7 @@ func parted(content []protocol.ToolContent) (diffs, others []protocol.ToolConten
 	return diffs, others
 }
 
-// contentText is the content of a call as one text.
+// contentText returns content as one text.
 func contentText(cwd string, content []protocol.ToolContent) string {
 	var parts []string
 	for _, c := range content {
@@ -97,7 +96,7 @@ func contentText(cwd string, content []protocol.ToolContent) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// diffText is a diff for clients that show none.
+// diffText returns a diff as text, for clients that show no diffs.
 func diffText(cwd string, c protocol.ToolContent) string {
 	diff := signedLines(orEmpty(c.OldText), *c.NewText)
 	shown := beginning(diff)
@@ -108,8 +107,8 @@ func diffText(cwd string, c protocol.ToolContent) string {
 	return text
 }
 
-// signedLines are the lines that change, and three around them, with the signs of a diff; of equal texts all
-// lines. A sign stands for those in between.
+// signedLines returns the changed lines with three lines of context and the signs of a diff; for equal texts all lines. An ellipsis
+// separates hunks.
 func signedLines(before, after string) string {
 	var b strings.Builder
 	for _, l := range udiff.Lines(before, after) {
@@ -128,8 +127,7 @@ func signedLines(before, after string) string {
 	return b.String()
 }
 
-// showsCommand reports whether the client shows the command of a request, all of it, in the title or because it is in the
-// input of the call.
+// showsCommand reports whether the client shows the complete command of a request, in the title or from the input of the call.
 func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 	command, input := tool.Details.FullCommand, tool.ToolUse.Input
 	if tool.Confirmation != "exec" || command == "" || command != visible.Exact(command) {
@@ -139,12 +137,11 @@ func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 		v.client.OwnCommand && command == parseToolInput(input).Command && len(input) <= maxRaw
 }
 
-// permissionTitle says what a request is about, as far as a line can: many clients
-// show no more. other is the title of the call.
+// permissionTitle summarizes a request in one line, since many clients show no more. other is the title of the call.
 func permissionTitle(tool stream.PermissionToolUse, other string) string {
 	switch d := tool.Details; {
 	case tool.Confirmation == "exec" && d.FullCommand != "":
-		return visible.Exact(d.FullCommand) // droid's word on what will run
+		return visible.Exact(d.FullCommand) // droid knows what will run
 	case tool.Confirmation == confirmSpec && d.Title != "":
 		return boundedTitle("Approve plan: " + d.Title)
 	case tool.Confirmation == "sandbox_violation" && d.Target != "":
@@ -160,13 +157,12 @@ func permissionTitle(tool stream.PermissionToolUse, other string) string {
 // maxTitleInput bounds the input of an MCP tool in a title, in bytes.
 const maxTitleInput = 200
 
-// inputWords are the fields of an object on one line, in their order; "" for what is no
-// object.
+// inputWords returns the members of an object on one line, in order; "" for any other value.
 func inputWords(raw json.RawMessage) string {
 	var words []string
 	for name, value := range rawjson.Fields(raw) {
 		var line bytes.Buffer
-		_ = json.Compact(&line, value) // it was decoded as a part of droid's message
+		_ = json.Compact(&line, value) // valid, since it was decoded before
 		words = append(words, fieldName(string(name))+": "+line.String())
 	}
 	return strings.Join(words, ", ")
@@ -174,7 +170,7 @@ func inputWords(raw json.RawMessage) string {
 
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+$`) })
 
-// fieldName is a name in words. One that could be taken for more than a name has quotes.
+// fieldName returns a member name, quoted if it could be misread.
 func fieldName(name string) string {
 	if plainName().MatchString(name) {
 		return name

@@ -12,32 +12,30 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// EditOption is the id of the button that opens a plan in a form. It is this agent's:
-// droid takes an edited plan but does not offer to.
+// EditOption is the ID of the option to edit a plan in a form. It is this agent's: droid accepts an edited plan but does not offer to edit
+// it.
 const EditOption = "edit_plan"
 
 // planField is the field of that form.
 const planField = "plan"
 
-// planForms bounds how often the plan is shown in a form for one request, so
-// that a client that answers by itself comes to an end.
+// planForms bounds how often the form is shown for one request, so that a client that answers automatically terminates.
 const planForms = 5
 
-// permissionDialog asks the user about a permission request: which plan, where there are
-// several; then by which option it may go on. A plan that they may edit is one more
-// option, which shows it in a form.
+// permissionDialog asks about a permission request: first which plan, if there are several; then which option. An editable plan adds an
+// option that opens a form.
 type permissionDialog struct {
-	names   bool // the client shows what options are called
+	names   bool // the client shows option names
 	shown   protocol.ToolCall
 	options []protocol.PermissionOption
-	plans   []string // to pick one of; empty when there is one at most
-	plan    string   // that may be edited; "" for none
+	plans   []string // to choose from; empty if there is at most one
+	plan    string   // editable; "" for none
 
-	asking   choice // what the user has in front of them
+	asking   choice // the current question
 	inForm   bool
-	forms    int  // shown so far
-	words    bool // the user may say why they refuse
-	inWords  bool // in a form
+	forms    int  // number shown so far
+	words    bool // a message with the refusal is possible
+	inWords  bool // the form for it is open
 	decision Decision
 	over     bool
 }
@@ -99,8 +97,7 @@ func (d *permissionDialog) pickPlan(option string) {
 	d.refuse()
 }
 
-// Filled implements Dialog. A form that brings no text leads back to the choice: to
-// close it is no word on the plan.
+// Filled implements Dialog. A form without text leads back to the choice: closing it says nothing about the plan.
 func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 	if d.over || !d.inForm {
 		words := ""
@@ -112,7 +109,7 @@ func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
 		return
 	}
 	d.inForm = false
-	if result == nil { // this editor cannot after all
+	if result == nil { // the client could not show the form
 		d.plan = ""
 		return
 	}
@@ -131,7 +128,7 @@ func (d *permissionDialog) refuse() {
 	d.decision, d.over = Decision{Option: stream.OptionCancel}, true
 }
 
-// Decision is what the user wants. As long as the dialog is not over, that is a refusal.
+// Decision returns the user's answer. Until the dialog is over, it is a refusal.
 func (d *permissionDialog) Decision() Decision {
 	if !d.over {
 		return Decision{Option: stream.OptionCancel}
@@ -141,7 +138,7 @@ func (d *permissionDialog) Decision() Decision {
 
 func planOption(i int) string { return fmt.Sprintf("plan_%d", i) }
 
-// planOptions are a button for each plan, and droid's refusal.
+// planOptions returns an option for each plan, and droid's refusal.
 func planOptions(plans []string, options []protocol.PermissionOption) (buttons []protocol.PermissionOption) {
 	for i, name := range plans {
 		buttons = append(buttons, protocol.PermissionOption{OptionID: planOption(i), Name: protocol.Line(name), Kind: acp.PermissionOptionKindAllowOnce})
@@ -154,7 +151,7 @@ func planOptions(plans []string, options []protocol.PermissionOption) (buttons [
 	return buttons
 }
 
-// withEdit puts the button for the form before those that refuse.
+// withEdit inserts the edit option before the refusals.
 func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
 	at := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.Kind == acp.PermissionOptionKindRejectOnce })
 	if at < 0 {
@@ -164,7 +161,7 @@ func withEdit(options []protocol.PermissionOption) []protocol.PermissionOption {
 		protocol.PermissionOption{OptionID: EditOption, Name: "Yes, but edit the plan first", Kind: acp.PermissionOptionKindAllowOnce})
 }
 
-// planForm shows the plan in a form, to be edited.
+// planForm returns the form to edit the plan.
 func planForm(toolID, plan string) *protocol.ElicitationParams {
 	return &protocol.ElicitationParams{ToolCallID: toolID, Mode: "form",
 		Message: protocol.Text("Edit the plan. droid carries out what you leave here, in the mode " + stream.ModeNormal.Title() + "."),
@@ -173,16 +170,14 @@ func planForm(toolID, plan string) *protocol.ElicitationParams {
 		}}}
 }
 
-// WordsOption is the id of the button that refuses and opens a form for what the user
-// wants to say with it. It is this agent's: droid's refusal takes no words that reach
-// the model (0.99 to 0.225).
+// WordsOption is the ID of the option to refuse and open a form for a message to the model. It is this agent's: the text of droid's own
+// refusal does not reach the model (0.99 to 0.225).
 const WordsOption = "refuse_with_words"
 
 // whyField is the field of that form.
 const whyField = "why"
 
-// withWords puts the button for the form behind droid's refusal, as clients that pick by
-// kind take the first of a kind.
+// withWords inserts that option after droid's refusal, as clients that choose by kind take the first of a kind.
 func withWords(options []protocol.PermissionOption) []protocol.PermissionOption {
 	at := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.OptionID == stream.OptionCancel })
 	if at < 0 {
@@ -192,7 +187,7 @@ func withWords(options []protocol.PermissionOption) []protocol.PermissionOption 
 		protocol.PermissionOption{OptionID: WordsOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce})
 }
 
-// wordsForm asks what the user says to the model with the refusal of what was shown.
+// wordsForm returns the form for a message with the refusal.
 func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
 	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: protocol.Text("Refused: " + refused.Title),
 		Schema: protocol.FormSchema{Type: "object", Required: []string{whyField}, Properties: map[string]protocol.FormField{
@@ -200,12 +195,11 @@ func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
 		}}}
 }
 
-// filledIn is what the user wrote into a field of a form, "" when they wrote nothing or
-// closed the form.
+// filledIn returns the text of a form field, "" if it is empty or the form was closed.
 func filledIn(result *protocol.ElicitationResult, field string) (text string) {
 	if result == nil || result.Action != "accept" {
 		return ""
 	}
-	_ = json.Unmarshal(result.Content[field], &text) // what is no text brings none
+	_ = json.Unmarshal(result.Content[field], &text) // "" if not a string
 	return strings.TrimSpace(text)
 }

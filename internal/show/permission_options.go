@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// power is how much an option gives away, the more the higher.
+// power is how much an option grants; larger values grant more.
 type power int
 
 const (
@@ -28,13 +28,11 @@ const (
 	powerHigh
 )
 
-// riskPowers are the powers of droid's levels of risk and autonomy.
+// riskPowers maps droid's levels of risk and autonomy to powers.
 var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high": powerHigh}
 
-// optionPower is what an option gives away in a request for these tools (0.99 to
-// 0.225). The same option means different things in requests of different kinds. It is
-// unknown for the other kinds, and where droid's label names another level than the
-// request.
+// optionPower returns what an option grants in a request for these tools (0.99 to 0.225); the same option has different meanings in
+// different kinds of requests. It is unknown for other kinds, and if droid's label names a different level than the request.
 func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) power {
 	if o.Value == stream.OptionOnce {
 		return powerOnce
@@ -57,25 +55,22 @@ func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) po
 	return unknownPower
 }
 
-// offeredOption is an option of droid's as the editor gets it.
+// offeredOption is an option of droid as sent to the client.
 type offeredOption struct {
 	protocol.PermissionOption
 	power power
 }
 
-// permissionOptions are droid's options as this client gets them.
+// permissionOptions returns droid's options for this client.
 //
-// They stand in the order of what they give away, the least first, since a client may
-// have a key for the first of a kind. A client that is not known to show the names gets
-// the least option of each kind only, and none whose power is unknown or high: some of
-// these clients answer later requests by the kind of an earlier answer, so that one key
-// would in the end allow everything. Options that may not be read have droid's own words, as one
-// such client sorts by them.
+// They are ordered by what they grant, the least first, since a client may have a key for the first of a kind. A client that may not show
+// names gets only the least option of each kind, and none whose power is unknown or high: some of these clients answer later requests by
+// the kind of an earlier answer, so that one key would eventually allow everything. Such options keep droid's labels, as one such client
+// sorts by them.
 //
-// Three kinds of options are left out for all: in a request of a kind that is not known, or about a mission,
-// all but once and no; those that move the conversation to another
-// session, since the editor would keep a session that droid has left (quirk 22), and
-// proceed_edit, which needs a text with it (see editablePlan).
+// Three kinds of options are omitted for all clients: for unknown confirmation types and missions, all but once and no; those that move the
+// conversation to another session, since the editor would keep a session that droid has left (quirk 22); and proceed_edit, which needs a
+// text (see editablePlan).
 func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits, mode stream.Mode) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
@@ -84,7 +79,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 		}
 		p := optionPower(o, tools)
 		if p == unknownPower && o.Value != stream.OptionCancel && wantsReader(tools) != "" {
-			continue // what it would give away, and for how long, nobody could say
+			continue // what it would grant, and for how long, is unknown
 		}
 		name := optionName(o, p, tools, mode)
 		if !client.ShowsNames() && o.Label != "" {
@@ -103,8 +98,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 	return out
 }
 
-// place orders options: those that allow, from the least to what nobody knows,
-// then the refusal.
+// place orders options: those that allow, by increasing power with unknown last, then the refusal.
 func (o offeredOption) place() int {
 	switch {
 	case o.OptionID == stream.OptionCancel:
@@ -115,10 +109,8 @@ func (o offeredOption) place() int {
 	return int(o.power)
 }
 
-// optionKind is the ACP kind of an option of droid's. A client may act on the
-// kind by itself: one that rejects must not hit what may allow, and one that
-// allows once must not hit what may allow more. So what is not known allows
-// always.
+// optionKind returns the ACP kind of droid's option. Clients may act on the kind by themselves: one that rejects must not select what may
+// allow, and one that allows once must not select what may allow more. So unknown options are "allow always".
 func optionKind(value string) acp.PermissionOptionKind {
 	switch value {
 	case stream.OptionOnce, "proceed_report_false_positive":
@@ -134,7 +126,7 @@ var (
 	levelWithin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(low|medium|high) impact\b`) })
 )
 
-// labelLevel is the level that a label of droid's names, "" for none (0.99 to 0.225).
+// labelLevel returns the level in a label of droid, or "" (0.99 to 0.225).
 func labelLevel(label string) string {
 	if m := levelAtEnd().FindStringSubmatch(label); m != nil {
 		return strings.ToLower(m[1])
@@ -145,7 +137,7 @@ func labelLevel(label string) string {
 	return ""
 }
 
-// modeAfter is the mode that an option sets, "" where it sets none or that is not known.
+// modeAfter returns the mode that an option sets, "" if none or unknown.
 func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
 	isPlan := all(tools, confirmSpec)
 	if isPlan && o.Value == stream.OptionOnce {
@@ -157,7 +149,7 @@ func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionTool
 	return ""
 }
 
-// levelNames are the names of options that raise the autonomy to a level.
+// levelNames are the names of options that raise the autonomy level.
 var levelNames = map[power]string{
 	powerLow:    "Yes, always edits and reads",
 	powerMedium: "Yes, always if reversible",
@@ -165,13 +157,12 @@ var levelNames = map[power]string{
 }
 
 const (
-	alwaysEdits  = "Yes, always allow edits" // low, where edits are all that is asked about
+	alwaysEdits  = "Yes, always allow edits" // low, if the request is only for edits
 	proceedNamed = "Yes, and ask each time"
 )
 
-// optionName says what an option does: it begins with Yes or No, and ends with the mode that it sets.
-// Editors have one line for it, of about 40 characters. It is droid's label where what the option gives
-// away is not known.
+// optionName returns the name of an option: it begins with Yes or No and ends with the mode that the option sets. Editors have one line of
+// about 40 characters for it. If the power is unknown, it is droid's label.
 func optionName(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) string {
 	sets := ""
 	if m := modeAfter(o, p, tools, mode); m != "" {
@@ -196,7 +187,7 @@ func optionName(o stream.PermissionOption, p power, tools []stream.PermissionToo
 	return o.Label
 }
 
-// startingWith is a label that begins with this word.
+// startingWith returns label prefixed by word, unless it starts with it.
 func startingWith(word, label string) string {
 	if strings.HasPrefix(label, word) {
 		return label
@@ -204,7 +195,7 @@ func startingWith(word, label string) string {
 	return word + ", " + strings.ToLower(label[:1]) + label[1:]
 }
 
-// namesLevel reports whether an option's name says what it allows from now on.
+// namesLevel reports whether an option's name states what it allows from now on.
 func namesLevel(o protocol.PermissionOption) bool {
 	name, _, _ := strings.Cut(string(o.Name), ": ")
 	return name == alwaysEdits || name == proceedNamed || slices.Contains(slices.Collect(maps.Values(levelNames)), name)

@@ -16,15 +16,13 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// permissionText is what a permission request says, safe to show. shown says that the
-// request has diffs.
+// permissionText returns the text of a permission request, safe to display. shown means that the request has diffs.
 func permissionText(tool stream.PermissionToolUse, shown bool) string {
 	return visible.Text(requestText(tool, shown))
 }
 
-// requestText says in words what droid asks for: the plan, the command with its risk,
-// what the sandbox holds back. Where the diffs say it all, it is "". A request of an
-// unknown kind, or one without what its kind should have, is shown as JSON.
+// requestText describes what droid asks for: the plan, the command with its risk, what the sandbox blocks. It is "" if the diffs suffice. A
+// request of an unknown kind, or without the expected details, is shown as JSON.
 func requestText(tool stream.PermissionToolUse, shown bool) string {
 	if text := confirmationText(tool); text != "" {
 		return text
@@ -39,7 +37,7 @@ func requestText(tool stream.PermissionToolUse, shown bool) string {
 	}
 }
 
-// changesFiles tells a request to change files, and nothing else.
+// changesFiles reports whether a request is to change files and nothing else.
 func changesFiles(tool stream.PermissionToolUse) bool {
 	switch tool.Confirmation {
 	case "edit", "create", "apply_patch":
@@ -48,8 +46,8 @@ func changesFiles(tool stream.PermissionToolUse) bool {
 	return false
 }
 
-// confirmationText says what a request of a known kind is about; of others the JSON is shown. What is said
-// of Droid Shield and missions is written after droid's schema, and was never recorded.
+// confirmationText describes a request of a known kind; "" for others, whose JSON is shown. The texts for Droid Shield and missions are
+// based on droid's schema; such requests were never recorded.
 func confirmationText(tool stream.PermissionToolUse) string {
 	d := tool.Details
 	switch tool.Confirmation {
@@ -75,8 +73,7 @@ func confirmationText(tool stream.PermissionToolUse) string {
 	return ""
 }
 
-// askedPlan is the plan to approve. Where the details lack it, it is what the model
-// wrote.
+// askedPlan returns the plan to approve, or if the details lack it, the model's.
 func askedPlan(tool stream.PermissionToolUse) string {
 	if strings.TrimSpace(tool.Details.Plan) != "" {
 		return tool.Details.Plan
@@ -84,7 +81,7 @@ func askedPlan(tool stream.PermissionToolUse) string {
 	return Plan(tool.ToolUse.Input)
 }
 
-// planText is the plan with the names of its options.
+// planText returns the plan with the names of its options.
 func planText(tool stream.PermissionToolUse) string {
 	text := askedPlan(tool)
 	if names := tool.Details.OptionNames; len(names) > 0 {
@@ -103,7 +100,7 @@ func commandText(tool stream.PermissionToolUse) string {
 	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + besideCommand(tool)
 }
 
-// besideCommand is what the user is told of a command that is asked about.
+// besideCommand returns what a request says about a command besides the command itself.
 func besideCommand(tool stream.PermissionToolUse) string {
 	text := riskText(tool.Details)
 	if LeavesRunning(tool.ToolUse.Name, tool.ToolUse.Input) {
@@ -112,7 +109,7 @@ func besideCommand(tool stream.PermissionToolUse) string {
 	return text
 }
 
-// mcpText is the tool of an MCP server with all that it would get.
+// mcpText describes a call of an MCP tool with its complete input.
 func mcpText(tool stream.PermissionToolUse) string {
 	name := cmp.Or(tool.Details.ToolName, tool.ToolUse.Name)
 	text := Label(name)
@@ -129,7 +126,7 @@ func riskText(d stream.PermissionDetails) string {
 	}
 	text := "\n\nRisk: " + d.ImpactLevel
 	if d.RiskLevelReason != "" {
-		text += " (" + verbatim(strings.Join(strings.Fields(d.RiskLevelReason), " ")) + ")" // the model's words
+		text += " (" + verbatim(strings.Join(strings.Fields(d.RiskLevelReason), " ")) + ")" // written by the model
 	}
 	return text
 }
@@ -137,7 +134,7 @@ func riskText(d stream.PermissionDetails) string {
 // sandboxVerbs are droid's operation types in words (0.99 to 0.225).
 var sandboxVerbs = map[string]string{"read": "read", "write": "write to", "network": "connect to", "tool": "use"}
 
-// sandboxText says what droid's sandbox holds back, and why.
+// sandboxText describes what droid's sandbox blocks, and why.
 func sandboxText(d stream.PermissionDetails) string {
 	if d.Target == "" {
 		return ""
@@ -159,13 +156,12 @@ func sandboxVerb(d stream.PermissionDetails) string {
 	return strings.TrimSpace("reach (" + d.Operation + ")")
 }
 
-// sandboxTitle says so in a line; what is the title of the call.
+// sandboxTitle summarizes it in a line; what is the title of the call.
 func sandboxTitle(d stream.PermissionDetails, what string) string {
 	return fmt.Sprintf("Blocked by droid's sandbox (%s %s): %s", sandboxVerb(d), visible.Exact(FirstLine(d.Target)), what)
 }
 
-// shieldText says what Droid Shield found in a command that is about to publish
-// it.
+// shieldText describes what Droid Shield found in a command that would publish it.
 func shieldText(d stream.PermissionDetails) string {
 	if d.Command == "" && d.Reason == "" {
 		return ""
@@ -188,7 +184,7 @@ func missionText(d stream.PermissionDetails) string {
 	return text
 }
 
-// rawText is what droid sent, for readers.
+// rawText returns droid's JSON for users.
 func rawText(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {
@@ -197,9 +193,8 @@ func rawText(raw json.RawMessage) string {
 	return markdown.Fenced("json", out.String())
 }
 
-// alwaysText says what the options bring with them that lasts longer than the call, where their names do
-// not: a client that shows no names has buttons for "always" and "once", and no label of droid's says that
-// a file keeps the choice. It is "" where nothing is left to say.
+// alwaysText describes effects of the options that outlast the call, unless their names do: a client without names has buttons "always" and
+// "once", and no label of droid says that the choice is saved to a file. It may be "".
 func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, client protocol.ClientTraits, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
@@ -241,7 +236,7 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 	return list
 }
 
-// optionShown is what the user sees of an option: its name, or what a client makes of its kind.
+// optionShown returns what the user sees of an option: its name, or the client's word for its kind.
 func optionShown(o protocol.PermissionOption, client protocol.ClientTraits) string {
 	label, _, _ := strings.Cut(string(o.Name), " (")
 	switch {
@@ -254,8 +249,7 @@ func optionShown(o protocol.PermissionOption, client protocol.ClientTraits) stri
 	return "“" + label + "”"
 }
 
-// raises says what proceed_always does for tools of this risk. In spec mode the
-// autonomy is raised too, but the mode stays.
+// raises describes proceed_always for tools of this risk. In spec mode it raises the autonomy, but the mode stays.
 func raises(risk string, mode stream.Mode) string {
 	switch {
 	case risk == "":
@@ -270,12 +264,11 @@ func all(tools []stream.PermissionToolUse, confirmation string) bool {
 	return !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return t.Confirmation != confirmation })
 }
 
-// autonomyLevels are droid's levels above "off", from the lowest.
+// autonomyLevels are droid's levels above "off", in ascending order.
 var autonomyLevels = []string{"low", "medium", "high"}
 
-// highestRisk is the autonomy that all tools together need: low for edits, the
-// impact of commands and MCP tools (0.99 to 0.225). It is "" where droid tells
-// none, and for requests of other kinds.
+// highestRisk returns the autonomy level that all tools need: low for edits, the impact of commands and MCP tools (0.99 to 0.225). It is ""
+// if droid reports none, and for other kinds of requests.
 func highestRisk(tools []stream.PermissionToolUse) string {
 	highest := 0
 	for _, t := range tools {

@@ -16,27 +16,27 @@ const confirmSpec = "exit_spec_mode"
 // plan is the view of an ExitSpecMode call.
 type plan struct {
 	*shownCall
-	text   string // the plan, as proposed or as edited
-	edited bool   // by the user, here
+	text   string // as proposed or edited
+	edited bool   // by the user, in this client
 }
 
 func newPlan(c *shownCall) toolView { return &plan{shownCall: c} }
 
-// planTitle says that there is a plan to approve.
+// planTitle returns the title of a plan to approve.
 func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "+in.Title, ": ") }
 
-// describe leaves the plan out of the input, which clients show as it is: the content has it.
+// describe removes the plan from the raw input, which clients show verbatim: it is in the content.
 func (p *plan) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
 	if !p.edited {
 		p.text = Plan(input)
 	}
 	fields := protocol.Fields(input)
 	delete(fields, "plan")
-	shown.RawInput, _ = json.Marshal(fields) // fields of JSON always encode
+	shown.RawInput, _ = json.Marshal(fields) // decoded JSON always encodes
 	shown.RawInput = boundedInput(shown.RawInput)
 }
 
-// asked takes the plan that the user is asked about.
+// asked records the plan of the permission request.
 func (p *plan) asked(tool stream.PermissionToolUse, _ []change) (keep bool) {
 	if tool.Confirmation == confirmSpec {
 		p.text = askedPlan(tool)
@@ -44,8 +44,7 @@ func (p *plan) asked(tool stream.PermissionToolUse, _ []change) (keep bool) {
 	return false
 }
 
-// PlanEdited shows the plan as the user has edited it, in place of the one that the
-// model wrote.
+// PlanEdited replaces the model's plan by the user's edited one.
 func (v *View) PlanEdited(toolID, text string) []Output {
 	view := v.call(toolID)
 	if p, ok := view.(*plan); ok {
@@ -55,31 +54,30 @@ func (v *View) PlanEdited(toolID, text string) []Output {
 	return v.take()
 }
 
-// Plan is the plan in the input of an ExitSpecMode, "" when it is not there.
+// Plan returns the plan in the input of an ExitSpecMode, or "".
 func Plan(input json.RawMessage) string {
 	var plan string
-	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model's: may be anything
+	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model may have sent anything
 	return plan
 }
 
-// PlanEnd is what became of a plan that was to be approved: droid gives an object once it
-// is (0.99 to 0.225).
+// PlanEnd is the outcome of a plan: droid returns an object once it is approved (0.99 to 0.225).
 type PlanEnd struct {
 	Approved bool   `json:"approved"`
-	Edited   bool   `json:"isEdited"` // by the user, and what was approved is in File
-	File     string `json:"filePath"` // that the plan was saved in, "" for none
+	Edited   bool   `json:"isEdited"` // by the user; the approved text is in File
+	File     string `json:"filePath"` // where the plan was saved, or ""
 	Message  string `json:"message"`
 }
 
-// EndOfPlan reads the result of an ExitSpecMode.
+// EndOfPlan parses the result of an ExitSpecMode.
 func EndOfPlan(content json.RawMessage) (end PlanEnd) {
 	if json.Unmarshal([]byte(ResultText(content)), &end) != nil {
-		return PlanEnd{} // the words of a refusal
+		return PlanEnd{} // a refusal in words
 	}
 	return end
 }
 
-// ended shows the plan and what became of it.
+// ended shows the plan and its outcome.
 func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		update.Content = textContent(p.text)
@@ -91,31 +89,30 @@ func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		return
 	}
 	message := result.Message
-	if result.File != "" && !strings.Contains(message, result.File) { // 0.99 says it already
+	if result.File != "" && !strings.Contains(message, result.File) { // 0.99 includes it
 		message += "\nThe plan is saved in " + result.File
 	}
-	past := result.Edited && !p.edited // droid keeps the edited plan in the file alone
+	past := result.Edited && !p.edited // droid stores the edited plan only in the file
 	shown := !past && p.v.showApproved(p.text)
 	switch {
 	case p.text != "" && strings.Contains(message, strings.TrimSpace(p.text)): // 0.99
 	case past:
 		update.Content = append([]protocol.ToolContent{protocol.TextContent("You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:")},
 			textContent(p.text)...)
-	case shown: // the entry of the call need not repeat it
+	case shown: // no need to repeat it in the call
 	default:
 		update.Content = textContent(p.text)
 	}
 	update.Content = append(update.Content, protocol.TextContent(message))
 }
 
-// The plans of a session, by which a client that declares "plan" tells them apart: the
-// list of tasks, and the plan that was approved last.
+// IDs of the plans of a session for clients that declare "plan": the task list, and the last approved plan.
 const (
 	planTasks    = "tasks"
 	planApproved = "approved"
 )
 
-// showTasks shows the list of tasks.
+// showTasks shows the task list.
 func (v *View) showTasks(entries []protocol.PlanEntry) {
 	if v.client.Plans {
 		v.send(protocol.NamedPlanUpdate{SessionUpdate: "plan_update", Plan: protocol.PlanItems{Type: "items", PlanID: planTasks, Entries: entries}})
@@ -124,8 +121,8 @@ func (v *View) showTasks(entries []protocol.PlanEntry) {
 	v.send(protocol.PlanUpdate{SessionUpdate: "plan", Entries: entries})
 }
 
-// showApproved shows a plan that was approved beside the conversation. It reports false
-// where there is none, or where the client does not show plans there.
+// showApproved shows an approved plan outside the conversation. It returns false if the plan is empty or the client does not declare
+// "plan".
 func (v *View) showApproved(text string) bool {
 	text = visible.Text(text)
 	if !v.client.Plans || strings.TrimSpace(text) == "" {

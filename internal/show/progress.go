@@ -9,31 +9,30 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// retries are the repeated calls of one model call.
+// retries tracks the retries of one model call.
 type retries struct {
 	reason string
-	broke  bool      // the user was told that an answer broke off, and comes again
-	told   int       // the attempt that was told last
-	toldAt time.Time // when; zero when there are none
+	broke  bool      // the user was notified that an answer broke off and starts again
+	told   int       // the last attempt that was shown
+	toldAt time.Time // when; zero if none was
 	last   int
 }
 
-// retriesEach is how long after one call failed the failure of another is shown again.
+// retriesEach is how long after a failure the failure of another call is shown again.
 const retriesEach = 30 * time.Second
 
 // retryReasons are droid's reasons in words (0.99 to 0.225).
 var retryReasons = map[string]string{"rate_limited": "too many requests", "overloaded": "the server is overloaded", "timeout": "no answer in time", "empty_response": "an empty answer"}
 
-// retrying shows that droid repeats a model call: a message for the first attempt, and
-// when the reason is another. A client that shows ACP's notices gets one
-// for each reason instead, and no message.
+// retrying shows that droid retries a model call: a message for the first attempt and whenever the reason changes. A client that supports
+// notices gets those instead.
 func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
 	reason, text, title := ProviderWords(ev.Reason), "", ""
 	if words := retryReasons[reason]; words != "" {
 		reason = words
 	}
-	if ev.Attempt <= r.last { // those were of another call
+	if ev.Attempt <= r.last { // this is another call
 		v.retried()
 		if reason != r.reason || now.Sub(r.toldAt) >= retriesEach {
 			r.toldAt = time.Time{}
@@ -62,39 +61,38 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	}
 }
 
-// retried tells how many attempts there were, when the turn ends or another call is repeated: an
-// answer that has begun may break off, too.
+// retried shows how many attempts were made, when the turn ends or another call is retried: an answer that has begun may break off, too.
 func (v *View) retried() {
 	if r := v.retries; r.last > r.told && !v.client.Notices {
 		v.tell(fmt.Sprintf("droid tried the model call again %d times.", r.last))
 	}
-	v.retries.told, v.retries.last = 1, 0 // that the next call fails in the same way is told already
+	v.retries.told, v.retries.last = 1, 0 // do not show again that the next call fails in the same way
 }
 
-// Why droid compacts the conversation.
+// Reasons for a compaction, shown to the user.
 const (
 	WindowFull = "The context window is full: droid compacts the conversation."
 	UserAsked  = "droid compacts the conversation."
 )
 
-// CompactionEnd is how a compaction ends: a status of ACP's compaction_update.
+// CompactionEnd is the outcome of a compaction: a status of ACP's compaction_update.
 type CompactionEnd string
 
-// How a compaction ends.
+// Outcomes of a compaction.
 const (
 	Compacted           CompactionEnd = "completed"
 	CompactionFailed    CompactionEnd = "failed"
 	CompactionCancelled CompactionEnd = "cancelled"
 )
 
-// compactionEnds are the ends in words, for clients that do not have the update.
+// compactionEnds are the outcomes in words, for clients without compaction_update.
 var compactionEnds = map[CompactionEnd]string{
 	Compacted:           "Done.",
 	CompactionFailed:    "It failed.",
 	CompactionCancelled: "It was cancelled.",
 }
 
-// Became says how many messages a summary stands for.
+// Became states how many messages a summary replaces.
 func Became(messages int) string {
 	if messages == 1 {
 		return "1 message became a summary."
@@ -102,38 +100,36 @@ func Became(messages int) string {
 	return fmt.Sprintf("%d messages became a summary.", messages)
 }
 
-// Compacting reports whether droid replaces the conversation by a summary now.
+// Compacting reports whether a compaction is running.
 func (v *View) Compacting() bool { return v.compaction != "" }
 
-// BeginCompaction shows that droid replaces the conversation by a summary, and why. It
-// shows nothing while that is shown already.
+// BeginCompaction shows that a compaction has started, and why, unless one is already shown.
 func (v *View) BeginCompaction(why string) []Output {
 	v.beginCompaction(why)
 	return v.take()
 }
 
-// EndCompaction ends what BeginCompaction began, if anything.
+// EndCompaction shows the end of a compaction, if one is shown.
 func (v *View) EndCompaction(end CompactionEnd) []Output {
 	return v.EndCompactionWith(end, CompactionFacts{})
 }
 
-// TakesSummary reports whether the editor is shown what a conversation became.
+// TakesSummary reports whether the client is sent the summary of a compaction.
 func (v *View) TakesSummary() bool { return v.client.Compaction }
 
-// CompactionFacts are what is known of a compaction that has ended, for clients that
-// have the update. All others are told by whoever asked for it.
+// CompactionFacts are details of a finished compaction, for clients with compaction_update. Others are notified by whoever started it.
 type CompactionFacts struct {
-	Summary string // what the conversation became; "" where that is not known
-	Error   string // why it failed; "" where it did not, or where that is not known
+	Summary string // "" if unknown
+	Error   string // reason of a failure; "" if none or unknown
 }
 
-// EndCompactionWith is EndCompaction where more is known than how it ended.
+// EndCompactionWith is EndCompaction with details.
 func (v *View) EndCompactionWith(end CompactionEnd, facts CompactionFacts) []Output {
 	v.endCompaction(end, compactionEnds[end], facts)
 	return v.take()
 }
 
-// NothingToCompact ends it where the conversation was empty.
+// NothingToCompact ends a compaction of an empty conversation.
 func (v *View) NothingToCompact() []Output {
 	const nothing = "There is nothing to compact yet."
 	v.endCompaction(CompactionFailed, nothing, CompactionFacts{Error: nothing})
@@ -169,7 +165,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 	v.own(id, " ", text, true)
 }
 
-// EndTurn ends what a turn showed of its progress. open is how a compaction ends that is open then.
+// EndTurn ends the progress shown for a turn. open is the outcome of a compaction that is still shown.
 func (v *View) EndTurn(open CompactionEnd) []Output {
 	if open != CompactionCancelled {
 		v.retried()

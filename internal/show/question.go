@@ -12,20 +12,17 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Questions are questions of droid's as the user sees them, and the Dialog that leads to
-// their answers.
+// Questions are droid's questions as shown to the user, and the Dialog that yields the answers.
 type Questions struct {
-	Before  []Output // what is shown before the user is asked
-	After   []Output // what closes that up when the user was asked, whatever came of it
-	Refused bool     // nobody is to be asked: droid gets the Answers as they are
+	Before  []Output // to be sent before asking
+	After   []Output // to be sent after asking, whatever the outcome
+	Refused bool     // do not ask: droid gets the Answers as they are
 
 	questionDialog
 }
 
-// Questions shows droid's questions: in one form where the editor has forms, else one
-// after the other, each as a choice. A client that is not known to show what the options
-// are called would have them answered blindly: it is told the questions, and the user
-// answers them with the next prompt.
+// Questions prepares droid's questions: one form if the client supports forms, else one choice after the other. A client that may not show
+// option names would have them answered blindly: it gets the questions as a message, to be answered in the next prompt.
 func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
@@ -39,14 +36,14 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	case !v.client.ShowsNames():
 		q.unshown()
 		q.Before, q.Refused = v.Unasked(q), true
-	case len(ev.Questions) > 1 || v.client.RequestContent: // the call has had the title of its last request
+	case len(ev.Questions) > 1 || v.client.RequestContent: // the call still has the title of its last request
 		v.send(title)
 		q.After = v.take()
 	}
 	return q
 }
 
-// Unasked tells the user the questions that the editor could not show.
+// Unasked shows the questions that could not be asked as a message.
 func (v *View) Unasked(q *Questions) []Output {
 	if !q.unasked {
 		return nil
@@ -70,8 +67,7 @@ type askUser struct{ *shownCall }
 
 func newAskUser(c *shownCall) toolView { return askUser{c} }
 
-// describe gives the input in the form in which agent-shell finds the questions of any agent, and draws
-// them as prose.
+// describe converts the input to the form in which agent-shell recognizes questions of any agent, and displays them as prose.
 func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
 	type option struct {
 		Label string `json:"label"`
@@ -94,7 +90,7 @@ func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCal
 	}
 }
 
-// ended shows what the questions came to, without what is said to the model.
+// ended shows the answers, without the texts for the model.
 func (a askUser) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	a.shownCall.ended(ev, update)
 	for i := range update.Content {
@@ -104,7 +100,7 @@ func (a askUser) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// askTitle is the title of an AskUser call.
+// askTitle returns the title of an AskUser call.
 func askTitle(in toolInput) string {
 	var texts []string
 	for _, q := range Questionnaire(in.Questionnaire) {
@@ -113,7 +109,7 @@ func askTitle(in toolInput) string {
 	return questionsTitle(texts)
 }
 
-// questionTexts are the questions themselves.
+// questionTexts returns the texts of questions.
 func questionTexts(questions []stream.Question) []string {
 	var texts []string
 	for _, q := range questions {
@@ -122,7 +118,7 @@ func questionTexts(questions []stream.Question) []string {
 	return texts
 }
 
-// questionsTitle is the title of a call that asks these questions, "" for none.
+// questionsTitle returns the title of a call with these questions, "" for none.
 func questionsTitle(questions []string) string {
 	if len(questions) == 1 {
 		return FirstLine(questions[0])
@@ -137,7 +133,7 @@ func questionsTitle(questions []string) string {
 	return fmt.Sprintf("%d questions: %s", len(lines), strings.Join(lines, "; "))
 }
 
-// questionPattern finds the questions in the input of an AskUser (0.99 to 0.225).
+// questionPattern matches questions in the input of an AskUser (0.99 to 0.225).
 var questionPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\s*\d+\.\s*\[question\]\s*(.+?)\s*(?:\(multi\))?\s*$`)
 })

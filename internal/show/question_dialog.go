@@ -12,26 +12,25 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Ids of the buttons that are not droid's options: one answers no question, one
-// ends the picking of several options, one leaves the answer to the next prompt.
+// IDs of options that are not droid's: decline a question, finish a multiple choice, leave the answer to the next prompt.
 const (
 	declineOption = "decline"
 	doneOption    = "done"
 	laterOption   = "later"
 )
 
-// questionDialog asks the user questions: all in one form, or one after the other.
+// questionDialog asks questions: in one form, or one after the other.
 type questionDialog struct {
 	form      bool
 	toolID    string
 	questions []stream.Question
 	client    protocol.ClientTraits
 
-	asking  choice // what the user has in front of them
-	picked  []int  // options picked so far, of the question that lets them pick several
+	asking  choice // the current question
+	picked  []int  // options chosen so far in a multiple choice
 	answers stream.Answers
 	over    bool
-	unasked bool // nobody was asked: the client can show no question
+	unasked bool // the client can show no question
 }
 
 var _ Dialog = (*questionDialog)(nil)
@@ -53,17 +52,17 @@ func (d *questionDialog) Next() (Step, bool) {
 	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(call, d.client), Options: d.asking.shown}}, true
 }
 
-// question is the one that is asked now.
+// question returns the current question.
 func (d *questionDialog) question() stream.Question { return d.questions[len(d.answers.Answers)] }
 
-// answer answers the question that is asked now. After the last one the dialog is over.
+// answer answers the current question. After the last one the dialog is over.
 func (d *questionDialog) answer(text string) {
 	d.answers.Answers = append(d.answers.Answers, answerTo(d.question(), text))
 	d.picked = nil
 	d.over = len(d.answers.Answers) == len(d.questions)
 }
 
-// Chose implements Dialog. Whoever dismisses one question dismisses all.
+// Chose implements Dialog. Dismissing one question dismisses all.
 func (d *questionDialog) Chose(optionID string) (offered bool) {
 	option := d.asking.picked(optionID)
 	if d.over || d.form || option == "" {
@@ -76,7 +75,7 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 		d.answer(d.pickedTexts(q))
 	case option == laterOption:
 		d.answer(strings.TrimPrefix(d.pickedTexts(q)+", "+laterAnswer, ", "))
-	case i < 0: // the button to decline
+	case i < 0: // declineOption
 		d.answer(declinedAnswer)
 	case !q.MultiSelect:
 		d.answer(q.Options[i])
@@ -89,8 +88,8 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 	return true
 }
 
-// Filled implements Dialog. Without a clear answer the questions are cancelled; one who
-// declines has answered that. What no form could show is asked as choices, if the client shows names.
+// Filled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown, the
+// questions are asked as choices, provided that the client shows names.
 func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:
@@ -108,14 +107,14 @@ func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
 	}
 }
 
-// unshown answers for a user who could not be asked.
+// unshown answers on behalf of a user who could not be asked.
 func (d *questionDialog) unshown() {
 	d.answers, d.over, d.unasked = allAnswered(d.questions, unaskedAnswer), true, true
 }
 
 func (d *questionDialog) cancel() { d.answers, d.over = stream.Answers{Cancelled: true}, true }
 
-// Answers are the user's. As long as the dialog is not over, the questions are cancelled.
+// Answers returns the user's answers. Until the dialog is over, the questions are cancelled.
 func (d *questionDialog) Answers() stream.Answers {
 	if !d.over {
 		return stream.Answers{Cancelled: true}
@@ -123,8 +122,7 @@ func (d *questionDialog) Answers() stream.Answers {
 	return d.answers
 }
 
-// buttons are the options of a question, but for those that are picked already, and the
-// ways out.
+// buttons returns the options of a question not chosen yet, and those to leave it.
 func (d *questionDialog) buttons(q stream.Question) (buttons []protocol.PermissionOption) {
 	for i, option := range q.Options {
 		if !slices.Contains(d.picked, i) {
@@ -149,7 +147,7 @@ func (d *questionDialog) pickedText(q stream.Question) string {
 	return "Picked so far: " + d.pickedTexts(q)
 }
 
-// pickedTexts are the options picked so far, in that order.
+// pickedTexts returns the options chosen so far, in the order of choice.
 func (d *questionDialog) pickedTexts(q stream.Question) string {
 	var texts []string
 	for _, i := range d.picked {
@@ -158,8 +156,7 @@ func (d *questionDialog) pickedTexts(q stream.Question) string {
 	return strings.Join(texts, ", ")
 }
 
-// call shows one question, in the call of AskUser: in its content, and in its title only for a client that may
-// show that alone.
+// call returns a question as the AskUser call: in its content, and in its title only for clients that may show nothing else.
 func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
 	title, text := q.Question, q.Question
 	if q.Topic != "" {
@@ -177,7 +174,7 @@ func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
 
 func answerOption(i int) string { return fmt.Sprintf("answer_%d", i) }
 
-// optionIndex is the option of a question that a button stands for, -1 for none.
+// optionIndex returns the index of the option with this ID, or -1.
 func optionIndex(q stream.Question, button string) int {
 	for i := range q.Options {
 		if answerOption(i) == button {

@@ -10,8 +10,7 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// ResultContent turns a tool result into ACP content: a JSON string, or an
-// array of text and image blocks.
+// ResultContent converts a tool result to ACP content: a JSON string, or an array of text and image blocks.
 func ResultContent(raw json.RawMessage) []protocol.ToolContent {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -49,7 +48,7 @@ func ResultContent(raw json.RawMessage) []protocol.ToolContent {
 	return out
 }
 
-// textContent is a text as the content of a call, none for an empty one.
+// textContent returns text as the content of a call, nil if blank.
 func textContent(text string) []protocol.ToolContent {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -57,7 +56,7 @@ func textContent(text string) []protocol.ToolContent {
 	return []protocol.ToolContent{protocol.TextContent(text)}
 }
 
-// ResultText is a result's text: the string itself, or its text blocks.
+// ResultText returns a result's text: the string itself, or its text blocks.
 func ResultText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -71,7 +70,7 @@ func ResultText(raw json.RawMessage) string {
 	return text
 }
 
-// object passes JSON objects on and leaves out what is still empty.
+// object returns raw if it is a non-empty object, else nil.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(inputFields(raw)) == 0 {
 		return nil
@@ -80,15 +79,13 @@ func object(raw json.RawMessage) json.RawMessage {
 }
 
 const (
-	// maxRaw bounds the input of a call that is passed on as it is, in bytes. Editors
-	// show it only where they have nothing better.
+	// maxRaw bounds the raw input that is passed on, in bytes. Editors show it only if they have nothing better.
 	maxRaw = 256 << 10
-	// maxRawText bounds each text in an input that is larger than that.
+	// maxRawText bounds each string of a larger input.
 	maxRawText = 4 << 10
 )
 
-// boundedInput is an input with its long texts cut where it is large: a file to
-// create is in the diff already.
+// boundedInput returns an input, with long strings shortened if it is large: a file to be created is in the diff anyway.
 func boundedInput(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= maxRaw {
 		return raw
@@ -97,7 +94,7 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 	if len(fields) == 0 {
 		return nil
 	}
-	for name, value := range fields { // one after the other: a file is in one of them
+	for name, value := range fields { // one at a time, as one of them may be a whole file
 		if len(value) <= maxRawText {
 			continue
 		}
@@ -122,8 +119,7 @@ func boundedInput(raw json.RawMessage) json.RawMessage {
 	return short
 }
 
-// inputFields are the fields of a tool's input, which was decoded as a part of droid's message; none of an
-// input that is no object.
+// inputFields returns the members of a tool's input, which is valid JSON; empty if it is not an object.
 func inputFields(raw json.RawMessage) map[string]rawjson.Value {
 	out := map[string]rawjson.Value{}
 	for name, value := range rawjson.Fields(raw) {

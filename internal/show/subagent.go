@@ -12,12 +12,12 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// What subagents do and ask for, and what becomes of them (quirk 40).
+// Subagents: their steps, their requests and their outcome (quirk 40).
 
-// worksOn stands under a Task whose call has ended and whose subagent works.
+// worksOn is shown below a Task whose call has ended while its subagent works.
 var worksOn = protocol.TextContent("The subagent works in the background.")
 
-// subagentSteps shows them under the call of their Task.
+// subagentSteps shows steps below the call of their Task.
 func (v *View) subagentSteps(ev quirks.SubagentSteps) {
 	t, below := v.background[ev.ToolID], []protocol.ToolContent{worksOn}
 	if t == nil {
@@ -36,7 +36,7 @@ func (v *View) subagentSteps(ev quirks.SubagentSteps) {
 	}
 }
 
-// stepUpdate is a step as droid 0.99 tells it.
+// stepUpdate converts a step to the form of droid 0.99.
 func (v *View) stepUpdate(step quirks.Step) stream.ProgressUpdate {
 	switch {
 	case step.Failed != nil:
@@ -47,18 +47,18 @@ func (v *View) stepUpdate(step quirks.Step) stream.ProgressUpdate {
 	return stream.ProgressUpdate{Type: "message", Text: step.Text}
 }
 
-// stepTitle is what a call of a subagent's works on.
+// stepTitle returns what a subagent's call works on.
 func stepTitle(step quirks.Step, cwd string) string {
 	in := parseToolInput(step.Input)
 	return cmp.Or(in.Command, titleObject(in, cwd))
 }
 
 func asJSON(text string) json.RawMessage {
-	raw, _ := json.Marshal(text) // of a text it cannot fail
+	raw, _ := json.Marshal(text) // strings always encode
 	return raw
 }
 
-// subagentEnded shows what became of a subagent of the background.
+// subagentEnded shows the outcome of a background subagent.
 func (v *View) subagentEnded(ev quirks.SubagentEnded) {
 	t := v.background[ev.ToolID]
 	if t == nil {
@@ -75,7 +75,7 @@ func (v *View) subagentEnded(ev quirks.SubagentEnded) {
 	t.sendContent(t.content(below...)...)
 }
 
-// EndOfSubagent says what became of a subagent of the background.
+// EndOfSubagent describes the outcome of a background subagent.
 func EndOfSubagent(ev quirks.SubagentEnded) string {
 	switch {
 	case ev.Gone:
@@ -86,7 +86,7 @@ func EndOfSubagent(ev quirks.SubagentEnded) string {
 	return "The subagent worked in the background and " + howEnded(ev.Reason) + "."
 }
 
-// subagentReports says why droid speaks without having been asked.
+// subagentReports explains why droid starts a turn by itself.
 func (v *View) subagentReports(ev quirks.SubagentReports) {
 	v.tell(subagentName(ev.Name) + " " + howEnded(ev.Reason) + ". droid goes on with that:")
 }
@@ -103,10 +103,10 @@ func howEnded(reason string) string {
 	return cmp.Or(endsOfSubagents[reason], "ended ("+markdown.Escaped(visible.Line(cmp.Or(reason, "droid does not say how")))+")")
 }
 
-// maxSubagentName bounds the name that the model has given a subagent, in bytes.
+// maxSubagentName bounds the model's name for a subagent, in bytes.
 const maxSubagentName = 80
 
-// subagentName names a subagent at the beginning of a sentence.
+// subagentName returns a subagent's name for the beginning of a sentence.
 func subagentName(name string) string {
 	if name = strings.TrimSpace(visible.Line(name)); name == "" {
 		return "A subagent"
@@ -114,7 +114,7 @@ func subagentName(name string) string {
 	return "Subagent *" + markdown.Escaped(shorten(name, maxSubagentName)) + "*"
 }
 
-// whoAsks says that a subagent asks, "" where droid does.
+// whoAsks returns a sentence naming the subagent that asks, "" if droid asks itself.
 func whoAsks(ev quirks.PermissionAsked) string {
 	if ev.Subagent == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// RequestedPaths returns the absolute paths of the files that an event asks permission to read or change, nil for other events.
-// The paths in a command are not among them: the user is shown the command itself.
+// RequestedPaths returns the absolute paths that an event asks permission to read or change, nil for other events. Paths in a command are
+// not included: the user sees the command itself.
 func (v *View) RequestedPaths(ev quirks.Event) (requested []string) {
 	if asked, is := ev.(quirks.PermissionAsked); is {
 		for _, tool := range asked.Tools {
@@ -24,8 +24,8 @@ func (v *View) RequestedPaths(ev quirks.Event) (requested []string) {
 	return requested
 }
 
-// requestedPaths are those of one tool, each once. A path with ".." in it is there twice, as it is and cleaned: droid 0.99 leaves
-// it to the system, for which a/.. is another directory where a is a link, and 0.225 cleans it (seen).
+// requestedPaths returns those of one tool without duplicates. A path with ".." is included as it is and cleaned: droid 0.99 leaves it to
+// the system, for which a/.. is a different directory if a is a link, and 0.225 cleans it (seen).
 func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []string) {
 	add := func(path string) {
 		if path == "" {
@@ -63,26 +63,26 @@ func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []stri
 	return requested
 }
 
-// target is where a path of a request leads.
+// target is the file that a path of a request refers to.
 type target struct {
 	path    string
-	real    string // "" when that could not be checked
-	linked  bool   // real is another file than path says
-	outside bool   // of the session's directories
+	real    string // resolved path, "" if that failed
+	linked  bool   // real differs from path
+	outside bool   // outside of the session's directories
 }
 
-// targets returns the paths of a request, those that lead elsewhere first. It is nil when each is the file that it says, in the
-// session's directories.
+// targets returns the paths of a request, those that refer to other files first. It returns nil if each path is itself in the session's
+// directories.
 func (v *View) targets(tool stream.PermissionToolUse) []target {
 	var elsewhere, others []target
 	for _, path := range requestedPaths(tool, v.cwd) {
 		t := v.target(path)
 		if tool.Confirmation == "sandbox_violation" && !t.linked {
-			t.outside = false // droid says itself where it is
+			t.outside = false // droid itself says where it is
 		}
 		clean := filepath.Clean(path)
 		switch {
-		case path != clean && t.real != "" && t.real == v.files[clean].Real: // the cleaned path is among them
+		case path != clean && t.real != "" && t.real == v.files[clean].Real: // the cleaned path is included
 		case t.real == "" || t.linked || t.outside:
 			elsewhere = append(elsewhere, t)
 		default:
@@ -95,7 +95,7 @@ func (v *View) targets(tool stream.PermissionToolUse) []target {
 	return append(elsewhere, others...)
 }
 
-// target is where one path leads. A link in the path of a session's directory itself is the user's own.
+// target resolves one path. A link in the path of a session's directory is the user's own.
 func (v *View) target(path string) target {
 	t := target{path: path, real: v.files[path].Real, outside: true}
 	t.linked = t.real != "" && !paths.Same(filepath.Clean(path), t.real)
@@ -112,13 +112,13 @@ func (v *View) target(path string) target {
 	return t
 }
 
-// showTargets has a call name the files that its paths lead to: in its title, which it returns, in its places and diffs, and
-// before all else that it shows.
+// showTargets shows the files that a call's paths refer to: in its locations and diffs, in a text before the other content, and in its
+// title, which it returns.
 func (v *View) showTargets(name string, targets []target, title string, shown *protocol.ToolCall) string {
 	var named, sentences []string
 	retitle, real := false, make(map[string]string)
 	for _, t := range targets {
-		path := visible.Exact(strings.TrimPrefix(t.path, v.cwd+string(filepath.Separator))) // with its ".."
+		path := visible.Exact(strings.TrimPrefix(t.path, v.cwd+string(filepath.Separator))) // keeps ".."
 		said := markdown.Code(visible.Line(path))
 		switch {
 		case t.real == "":
@@ -159,7 +159,7 @@ func (v *View) showTargets(name string, targets []target, title string, shown *p
 	return boundedTitle(Label(name) + " " + strings.Join(named, ", "))
 }
 
-// Moved says that a path leads elsewhere than the user was shown, "" of a path that could not be resolved.
+// Moved explains that a path now refers to another file than the one shown. shown and now are resolved paths, "" if that failed.
 func Moved(path, shown, now string) string {
 	name := func(real string) string {
 		if real == "" {

@@ -10,10 +10,10 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// maxTaskSteps is how many of a subagent's last steps are shown.
+// maxTaskSteps is the number of a subagent's last steps that are shown.
 const maxTaskSteps = 30
 
-// task is the view of a Task: what its subagent does.
+// task is the view of a Task: the steps of its subagent.
 type task struct {
 	*shownCall
 	steps   []string
@@ -22,14 +22,14 @@ type task struct {
 
 func newTask(c *shownCall) toolView { return &task{shownCall: c} }
 
-// progress shows a step of the subagent under its call, which droid tells (0.99) or its file (subagent.go).
+// progress shows a step of the subagent, from droid (0.99) or from its file (subagent.go).
 func (t *task) progress(_ Moment, u stream.ProgressUpdate) {
 	if t.add(u) {
 		t.sendContent(protocol.TextContent(t.text()))
 	}
 }
 
-// add notes a step; false when it says nothing new.
+// add records a step; it returns false for a repeated one.
 func (t *task) add(u stream.ProgressUpdate) bool {
 	step := taskStep(u)
 	if step == "" || (len(t.steps) > 0 && t.steps[len(t.steps)-1] == step) {
@@ -43,11 +43,10 @@ func (t *task) add(u stream.ProgressUpdate) bool {
 	return true
 }
 
-// taskStep is one line on what a subagent does. The end of a tool is told only
-// when it failed.
+// taskStep describes a step in one line. The end of a tool is shown only if it failed.
 func taskStep(u stream.ProgressUpdate) string {
 	var details string
-	_ = json.Unmarshal(u.Details, &details) // droid's details are text or nothing to show
+	_ = json.Unmarshal(u.Details, &details) // "" unless a string
 	switch u.Type {
 	case "error":
 		return "❌ " + FirstLine(u.Error)
@@ -75,10 +74,10 @@ func (t *task) text() string {
 	return b.String()
 }
 
-// needsLogin stands beside words of droid's that do not say it (quirk 36).
+// needsLogin complements droid's message, which does not mention it (quirk 36).
 const needsLogin = "droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. "
 
-// ended shows the steps, then the answer. A subagent of the background goes on.
+// ended shows the steps, then the answer. A background subagent continues.
 func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	switch {
 	case ev.Unfinished && t.v.past && !ev.Elsewhere:
@@ -95,7 +94,7 @@ func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// content are the steps, and what stands below them.
+// content returns the steps followed by below.
 func (t *task) content(below ...protocol.ToolContent) (content []protocol.ToolContent) {
 	if len(t.steps) > 0 {
 		content = append(content, protocol.TextContent(t.text()))
@@ -103,7 +102,7 @@ func (t *task) content(below ...protocol.ToolContent) (content []protocol.ToolCo
 	return append(content, below...)
 }
 
-// answerOf is the result of a Task without its words to the model.
+// answerOf returns the result of a Task without the text for the model.
 func answerOf(result json.RawMessage) []protocol.ToolContent {
 	content := ResultContent(result)
 	if len(content) == 0 || content[0].Content == nil || content[0].Content.Text == nil {
@@ -112,8 +111,7 @@ func answerOf(result json.RawMessage) []protocol.ToolContent {
 	return append(textContent(TaskAnswer(*content[0].Content.Text)), content[1:]...)
 }
 
-// TaskAnswer is what a subagent answered: the text of a result of Task, without the words to the model with which it
-// begins (0.215, 0.225).
+// TaskAnswer returns the answer of a subagent: the result of a Task without the leading text for the model (0.215, 0.225).
 func TaskAnswer(result string) string {
 	first, rest, _ := strings.Cut(result, "\n")
 	id, is := strings.CutPrefix(first, "session_id: ")

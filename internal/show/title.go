@@ -12,12 +12,12 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// toolInput is what the title and the locations of a call are made of. Inputs
-// are the model's, so every field may be missing or of another type.
+// toolInput is the basis of the title and the locations of a call. The input is the model's, so any field may be missing or of another
+// type.
 type toolInput struct {
 	Command       string
 	FilePath      string
-	Offset        *int32 // the line at which Read begins, counted as the version of droid does
+	Offset        *int32 // first line of a Read, counted as this droid version does
 	Pattern       string // several are joined
 	URL           string
 	Query         string
@@ -52,24 +52,22 @@ func parseToolInput(raw json.RawMessage) toolInput {
 		in.Pattern = strings.Join(patterns, ", ")
 	}
 	if json.Unmarshal(fields["offset"], &in.Offset) != nil {
-		in.Offset = nil // also of more than 32 bits, which are no line of ACP's
+		in.Offset = nil // also if it exceeds ACP's 32 bits
 	}
 	return in
 }
 
-// Title names a call of a tool by what it works on. Paths inside cwd are shortened.
+// Title returns the title of a call, after what it works on. Paths inside cwd are relative.
 func Title(name string, input json.RawMessage, cwd string) string {
 	return toolTitle(name, parseToolInput(input), cwd)
 }
 
-// maxTitle bounds the titles of calls, in bytes, but for commands: who allows one has to
-// see the whole of it.
+// maxTitle bounds the titles of calls, in bytes. Commands are exempt: whoever allows one must see all of it.
 const maxTitle = 500
 
 func boundedTitle(title string) string { return shorten(visible.Line(title), maxTitle) }
 
-// toolTitle names what a call works on: as the table of tools says, or else the tool
-// with its pattern, file, address or what there is.
+// toolTitle returns the title according to the table of tools, or else the tool with its pattern, file, URL or other object.
 func toolTitle(name string, in toolInput, cwd string) string {
 	t := toolOf(name)
 	if t.title != nil {
@@ -87,7 +85,7 @@ func toolTitle(name string, in toolInput, cwd string) string {
 	return boundedTitle(label + " " + FirstLine(object))
 }
 
-// titleObject is what a call works on, "" where its input does not say.
+// titleObject returns what a call works on, "" if its input does not say.
 func titleObject(in toolInput, cwd string) string {
 	switch {
 	case in.Pattern != "":
@@ -106,8 +104,7 @@ func titleObject(in toolInput, cwd string) string {
 	return in.Summary
 }
 
-// Label is a tool's name for people: "server: tool" for MCP tools, which
-// droid names "server___tool".
+// Label returns a tool's display name: "server: tool" for an MCP tool, which droid names "server___tool".
 func Label(name string) string {
 	if server, tool, ok := strings.Cut(name, "___"); ok {
 		return server + ": " + tool
@@ -118,8 +115,7 @@ func Label(name string) string {
 	return name
 }
 
-// toolLocations are the files that a call touches, as absolute paths, and the line at
-// which it reads them. linesFromOne says how this droid counts lines.
+// toolLocations returns the file of a call as an absolute path, with the line at which it is read. linesFromOne is as in Options.
 func toolLocations(name string, in toolInput, cwd string, linesFromOne bool) []protocol.Location {
 	t := toolOf(name)
 	if in.FilePath == "" || t.far {

@@ -11,8 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// todo is the view of a TodoWrite call. The call itself is not shown, the plan
-// is; droid asks no permission for it.
+// todo is the view of a TodoWrite call. The plan is shown instead of the call; droid asks no permission for it.
 type todo struct {
 	*shownCall
 	input json.RawMessage
@@ -26,7 +25,7 @@ func (t *todo) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) {
 
 func (t *todo) progress(Moment, stream.ProgressUpdate) {}
 
-// ended shows the plan, or the call where there is none.
+// ended shows the plan, or the call if it has none.
 func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	entries, ok := Tasks(t.input)
 	switch {
@@ -41,9 +40,8 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// Tasks reads the list of a TodoWrite. droid asks the model for lines of
-// text ("1. [completed] a") and takes an array of objects too, also one that is
-// written as text (0.99 to 0.225).
+// Tasks parses the list of a TodoWrite. droid tells the model to write lines ("1. [completed] a"), and also accepts an array of objects,
+// even as a string (0.99 to 0.225).
 func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	raw := protocol.Fields(input)["todos"]
 	var text string
@@ -53,7 +51,7 @@ func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	if entries, ok := planList([]byte(text)); ok {
 		return entries, true
 	}
-	entries := []protocol.PlanEntry{} // ACP wants a list, also an empty one
+	entries := []protocol.PlanEntry{} // ACP requires a list, even if empty
 	for line := range strings.Lines(text) {
 		if e, ok := planLine(line); ok {
 			entries = append(entries, e)
@@ -74,7 +72,7 @@ func planList(raw []byte) ([]protocol.PlanEntry, bool) {
 	return entries, true
 }
 
-// planLinePattern is a line of the text form: number or bullet, status, text.
+// planLinePattern matches a line: number or bullet, status, text.
 var planLinePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([^\]]*)\])?\s*(.*)$`) })
 
 func planLine(line string) (protocol.PlanEntry, bool) {
@@ -85,8 +83,7 @@ func planLine(line string) (protocol.PlanEntry, bool) {
 	return protocol.PlanEntry{Content: protocol.Line(m[2]), Priority: planPriority(""), Status: planStatus(m[1])}, true
 }
 
-// planStatus is the ACP status for droid's words; what it does not know is yet
-// to be done.
+// planStatus returns the ACP status for droid's; unknown ones are pending.
 func planStatus(word string) string {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "completed", "complete", "done", "x":

@@ -11,17 +11,15 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Output is one thing to be told: a Text, an update of package protocol, or words of this
-// agent's own.
+// Output is something to be sent to the client: a Text, an update of package protocol, or a text of this agent.
 type Output = protocol.Update
 
-// Text is a piece of a message, or of a thought. Pieces with the same id follow on each
-// other.
+// Text is a piece of a message or a thought. Pieces with the same ID belong together.
 type Text struct {
 	MessageID string
 	Text      string
 	Thought   bool
-	Notice    bool // a message that this agent adds to the conversation: no part of any answer
+	Notice    bool // from this agent, not part of the model's answer
 }
 
 // UpdateKind implements protocol.Update.
@@ -32,27 +30,25 @@ func (t Text) UpdateKind() string {
 	return "agent_message_chunk"
 }
 
-// What this agent says itself to the user. Each is an Output that View.Tell makes into others.
+// Texts of this agent to the user. Each is an Output that View.Tell converts.
 type (
-	// Thought is what the user can do without: many clients fold thoughts away.
+	// Thought is optional information: many clients collapse thoughts.
 	Thought string
-	// Notice asks the user to do something, or says that what they have read does not count. It is a
-	// message, marked as no part of an answer. What a client cannot show otherwise is one, too. Where no
-	// turn runs it waits for the next.
+	// Notice asks the user to do something, or qualifies what they have read. It is a message marked as not part of an answer. Content that
+	// a client cannot show otherwise is also sent as a Notice. Outside a turn it waits for the next one.
 	Notice string
-	// Message answers what the user asked of this agent, by a slash command.
+	// Message answers a slash command of this agent.
 	Message string
-	// Echo is what the user said in another place than a prompt, as their message.
+	// Echo is what the user said elsewhere than in a prompt, shown as their message.
 	Echo string
-	// Announcement belongs to no session: Title in one line for a client that shows
-	// notices, else Text as a message.
+	// Announcement belongs to no session: Title is for clients that support notices, Text is a message for the others.
 	Announcement struct{ Title, Text string }
 )
 
-// OwnWords is the kind of all these.
+// OwnWords is the UpdateKind of all these.
 const OwnWords = "own words"
 
-// Each of these implements protocol.Update.
+// Implementations of protocol.Update.
 
 func (Thought) UpdateKind() string      { return OwnWords }
 func (Notice) UpdateKind() string       { return OwnWords }
@@ -60,17 +56,17 @@ func (Message) UpdateKind() string      { return OwnWords }
 func (Echo) UpdateKind() string         { return OwnWords }
 func (Announcement) UpdateKind() string { return OwnWords }
 
-// Saved says that a file's unsaved changes were saved before droid edits it.
+// Saved announces that unsaved changes of a file were saved before droid edits it.
 func Saved(path string) Notice {
 	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " were saved, since droid is to edit that file.")
 }
 
-// Unseen says that a file that droid reads or edits on the disk has unsaved changes.
+// Unseen warns that a file that droid accesses on disk has unsaved changes.
 func Unseen(path string) Notice {
 	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " are in your editor alone: droid reads and edits the file on the disk. Save it if they are to count.")
 }
 
-// Notices are several of them.
+// Notices converts texts to Notices.
 func Notices(texts []string) (notices []Output) {
 	for _, text := range texts {
 		notices = append(notices, Notice(text))
@@ -78,7 +74,7 @@ func Notices(texts []string) (notices []Output) {
 	return notices
 }
 
-// Late shows words from before the prompt that is the last, below it.
+// Late shows text from before the last prompt, below that prompt.
 func (v *View) Late(t Text) []Output {
 	t.Text = strings.TrimLeft(t.Text, "\n")
 	t.Text = v.border.before(t.MessageID, t.Text, t.Thought) + t.Text
@@ -86,13 +82,13 @@ func (v *View) Late(t Text) []Output {
 	return v.take()
 }
 
-// Tell shows words of this agent's own.
+// Tell shows a text of this agent.
 func (v *View) Tell(words Output) []Output {
 	switch w := words.(type) {
 	case Thought:
 		v.text(v.newID(), visible.Text(string(w)), true)
 	case Notice:
-		if v.amid { // else it would stand within a sentence
+		if v.amid { // do not interrupt a sentence
 			v.unseen = append(v.unseen, string(w))
 			break
 		}
@@ -119,9 +115,8 @@ func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
 	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
 }
 
-// UserWords is what the user wrote, with a word for each attached file that is not
-// mentioned in it. The bodies are not shown: the user had them in front of them, and
-// they may be long.
+// UserWords returns the user's text, with a note for each attached file that it does not mention. The contents of files are omitted: the
+// user knows them, and they may be long.
 func UserWords(ev quirks.UserText, cwd string) string {
 	text := paths.UnmarkMissing(ev.Text)
 	for _, f := range ev.Files {

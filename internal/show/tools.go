@@ -6,19 +6,17 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// tool is how the calls of one of droid's tools are shown. What is left out is as for
-// most tools.
+// tool describes how the calls of one of droid's tools are shown. The zero value is the default.
 type tool struct {
 	kind  acp.ToolKind
-	title func(in toolInput) string   // "" for the title that most have
-	view  func(c *shownCall) toolView // nil: shownCall shows it
-	edits bool                        // its calls change files, which have to be read for the diffs
-	lines bool                        // its input has the line at which it begins to read
-	far   bool                        // what its input calls a path need not be a file of this machine
+	title func(in toolInput) string   // nil or "" for the default title
+	view  func(c *shownCall) toolView // nil for shownCall
+	edits bool                        // changes files, which must be read for the diffs
+	lines bool                        // the input has the first line to read
+	far   bool                        // paths in the input need not refer to this machine
 }
 
-// tools are droid's tools (0.99 to 0.225) by name. To give a tool a view of its own,
-// write a file for it and name it here.
+// tools are droid's tools (0.99 to 0.225) by name. A new kind of view needs a file of its own and an entry here.
 var tools = map[string]tool{
 	"Read":         {kind: acp.ToolKindRead, lines: true},
 	"LS":           {kind: acp.ToolKindSearch},
@@ -39,8 +37,8 @@ var tools = map[string]tool{
 	"AskUser":      {kind: acp.ToolKindOther, title: askTitle, view: newAskUser},
 }
 
-// toolOf finds how a tool is shown: as the table says, as a tool of an MCP server, which
-// droid names "server___tool", or as one that nobody knows.
+// toolOf returns how a tool is shown: from the table, or the default for MCP tools, which droid names "server___tool", and for unknown
+// ones.
 func toolOf(name string) tool {
 	if t, known := tools[name]; known {
 		return t

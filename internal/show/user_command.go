@@ -10,13 +10,13 @@ import (
 	"droid-acp/internal/text/markdown"
 )
 
-// UserCommand shows a shell command that the user runs themself, as a tool call.
+// UserCommand is a shell command that the user runs, shown as a tool call.
 type UserCommand struct {
 	command *command
 	written strings.Builder
 }
 
-// UserCommand shows that a command of the user begins.
+// UserCommand shows the start of a user's command.
 func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
 	id := v.newID()
 	input, _ := json.Marshal(map[string]string{"command": line}) // strings always encode
@@ -25,7 +25,7 @@ func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
 	return u, nameless(append(out, v.Event(m, quirks.ToolRunning{ID: id}, nil)...))
 }
 
-// nameless takes the names of tools away: it is no tool of droid's that runs.
+// nameless removes tool names, since the command is not a tool of droid.
 func nameless(out []Output) []Output {
 	for i := range out {
 		if call, ok := out[i].(protocol.ToolCall); ok {
@@ -36,7 +36,7 @@ func nameless(out []Output) []Output {
 	return out
 }
 
-// Wrote shows what the command has written since.
+// Wrote shows new output of the command.
 func (u *UserCommand) Wrote(m Moment, piece string) []Output {
 	v := u.command.v
 	if piece == "" || v.calls[u.command.id] == nil {
@@ -47,11 +47,10 @@ func (u *UserCommand) Wrote(m Moment, piece string) []Output {
 	return v.take()
 }
 
-// Written is all that Wrote was given.
+// Written returns all output passed to Wrote.
 func (u *UserCommand) Written() string { return u.written.String() }
 
-// Ended shows how the command ended: with an exit code, or, where exitCode is nil, as
-// note says.
+// Ended shows the end of the command: its exit code, or note if that is nil.
 func (u *UserCommand) Ended(exitCode *int, note string) []Output {
 	c := u.command
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id, Status: protocol.StatusFailed}

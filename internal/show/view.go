@@ -1,8 +1,6 @@
-// Package show turns honest events into what the editor is sent: texts, tool calls
-// with their diffs and terminals, plans, progress, the history of a session, and what
-// permission requests and questions say. It is pure: it starts no goroutine, reads no
-// clock and no file, and sends nothing. Times, ids and the texts of files are handed
-// in, and what is to be sent comes back as Outputs, in order.
+// Package show converts normalized events to what the client is sent: texts, tool calls with diffs and terminals, plans, progress, session
+// history, and the content of permission requests and questions. The main type is View, one per session, used by adapter. It is pure: no
+// goroutine, clock, file access or sending. Times, IDs and file texts are passed in, and Outputs are returned in order.
 package show
 
 import (
@@ -15,17 +13,16 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Options are what a View begins with.
+// Options configure a View.
 type Options struct {
 	CWD          string                      // the session's directory, absolute
 	Capabilities protocol.ClientCapabilities // of the editor
-	LinesFromOne bool                        // droid counts the lines of a file from 1, else from 0
-	NewID        func() string               // makes ids of messages; none twice
-	LogIn        string                      // says how to log in
+	LinesFromOne bool                        // droid counts the lines of a file from 1 instead of 0
+	NewID        func() string               // returns unique message IDs
+	LogIn        string                      // explains how to log in
 }
 
-// View is how one session looks in its editor: what has been shown, and what is open
-// still. It is not safe for concurrent use. The times passed to its methods must not go
+// View is the state of one session as shown to its client. It is not safe for concurrent use. Times passed to its methods must not go
 // backwards.
 type View struct {
 	cwd          string
@@ -34,25 +31,25 @@ type View struct {
 	newID        func() string
 	logIn        string
 
-	out         []Output                      // what the method that runs has shown so far
-	files       Files                         // read for the event that is being shown
+	out         []Output                      // outputs of the current method
+	files       Files                         // texts read for the current event
 	directories []string                      // of the session, while a permission is shown
-	past        bool                          // what is being shown is history
-	calls       map[string]toolView           // the open tool calls, by id
+	past        bool                          // showing history
+	calls       map[string]toolView           // open tool calls by ID
 	ids         map[string]struct{}           // of all tool calls so far
-	background  map[string]*task              // calls that have ended and whose subagents work, by id
-	noted       map[string]struct{}           // what was said once of options that last
+	background  map[string]*task              // calls that have ended while their subagents work, by ID
+	noted       map[string]struct{}           // texts about lasting options already shown
 	outlived    []Left                        // commands of a history that may still run
-	left        map[string]*command           // whose commands go on though they have ended, by the file of the output
-	unexplained []FailedEdit                  // whose reason is still to be looked for
-	unseen      []string                      // what waits for an end of the model's words
-	amid        bool                          // the model has said words, and more of them may follow
-	unannounced []unannounced                 // calls that are not announced yet, in order
-	hooks       map[string]stream.HookStarted // that run, by their id
-	prompts     int                           // so far
+	left        map[string]*command           // background commands whose calls have ended, by output file
+	unexplained []FailedEdit                  // whose reason is not known yet
+	unseen      []string                      // notices to send after the current message
+	amid        bool                          // a message of the model may continue
+	unannounced []unannounced                 // not announced yet, in order
+	hooks       map[string]stream.HookStarted // running hooks by ID
+	prompts     int                           // number so far
 	border      border
 	retries     retries
-	compaction  string // the id of the one that runs; "" for none
+	compaction  string // ID of the running compaction, or ""
 }
 
 // New returns the View of a session of which nothing has been shown.
@@ -72,34 +69,33 @@ func New(o Options) *View {
 	}
 }
 
-// SetCWD says that the session's directory is another one.
+// SetCWD changes the session's directory.
 func (v *View) SetCWD(cwd string) { v.cwd = cwd }
 
-// SetLinesFromOne says how the droid of this session counts lines: from 1, or from 0.
+// SetLinesFromOne sets how the droid of this session counts lines, see Options.
 func (v *View) SetLinesFromOne(yes bool) { v.linesFromOne = yes }
 
 // Moment is when something is shown.
 type Moment struct {
 	Now  time.Time
-	Room bool // the editor has read enough to be sent what could as well come later
+	Room bool // the client has read enough to be sent what could also be sent later
 }
 
 // File is the text of a file when it was read.
 type File struct {
-	Text  *string // nil when there is no such file
-	Known bool    // false when it could not be read, or is not to be shown
+	Text  *string // nil if there is no such file
+	Known bool    // false if it could not be read or must not be shown
 
-	// Real is the path without symbolic links, "" when it could not be resolved. It is set for what a permission request names
-	// (RequestedPaths), and for the session's directories.
+	// Real is the path without symbolic links, "" if it could not be resolved. It is set for the paths of a permission request
+	// (RequestedPaths) and for the session's directories.
 	Real string
 }
 
-// Files are the texts of files, by absolute path.
+// Files holds texts of files by absolute path.
 type Files map[string]File
 
-// Event shows one honest event. files are the texts of what Needs names for it; without
-// them less is shown. Permissions and questions are not shown here, see Permission and
-// Questions: of those only the calls that they are about.
+// Event shows an event. files are the texts returned by Needs; without them less is shown. Permission requests and questions are shown by
+// Permission and Questions; Event only announces their calls.
 func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
 	v.files = files
 	defer func() { v.files = nil }()
@@ -110,8 +106,7 @@ func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
 	return v.take()
 }
 
-// History shows one event of a session's past (quirks.History). What its edits changed
-// has changed since, so no files belong to it.
+// History shows an event of a session's history (quirks.History). It uses no files, since they have changed since.
 func (v *View) History(m Moment, ev quirks.Event) []Output {
 	v.past = true
 	defer func() { v.past = false }()
@@ -129,12 +124,12 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.tell("The answer broke off. Ignore its beginning above; it starts again.")
 		v.retries.broke = true
 	case quirks.TextRestarted:
-		if ev.Void > 0 { // of thinking that came twice nothing need be said
+		if ev.Void > 0 { // repeated thinking needs no message
 			v.tell("The answer broke off and came again. Ignore what stands above before “" + shorten(FirstLine(ev.Text), 60) + "”.")
 		}
 	case quirks.Notice:
 		if words := ProviderWords(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
-			v.text(v.newID(), visible.Text(words), true) // what a command of the user's own does is seen
+			v.text(v.newID(), visible.Text(words), true) // the effect of the user's own command is visible
 		} else {
 			v.tell(words)
 		}
@@ -171,13 +166,12 @@ func (v *View) show(m Moment, ev quirks.Event) {
 			v.beginCompaction(WindowFull)
 		}
 	case stream.SessionCompacted:
-		v.beginCompaction(WindowFull) // where droid did not say before that it does
+		v.beginCompaction(WindowFull) // if droid did not announce it
 		v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	}
 }
 
-// Droppable reports whether the editor can do without an event of a turn that was
-// cancelled. What it knows as begun must still end.
+// Droppable reports whether an event of a cancelled turn may be dropped. What the client has seen begin must still end.
 func (v *View) Droppable(ev quirks.Event) bool {
 	switch ev := ev.(type) {
 	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
@@ -189,20 +183,19 @@ func (v *View) Droppable(ev quirks.Event) bool {
 	return false
 }
 
-// Text is a piece of a message, or of a thought, that this agent says itself.
+// Text shows a piece of a message or a thought by this agent.
 func (v *View) Text(messageID, text string, thought bool) []Output {
 	v.text(messageID, text, thought)
 	return v.take()
 }
 
-// Prompted notes that the user sees a prompt of theirs below all that was shown.
+// Prompted records that the client shows a new prompt.
 func (v *View) Prompted() {
 	v.prompts++
 	v.border.prompted()
 }
 
-// BeforeError is told before an error ends a prompt: an empty line for a client that puts the error behind
-// what was said last.
+// BeforeError returns what must precede an error that ends a prompt: an empty line, for clients that append the error to the last text.
 func (v *View) BeforeError() []Output {
 	if !v.client.ErrorBehind {
 		return nil
@@ -213,12 +206,11 @@ func (v *View) BeforeError() []Output {
 	return v.take()
 }
 
-// tell tells the user a Notice. No newlines stand at its end: Toad loses what ends so where it is the
-// first of an answer (0.6.18), and the next message begins with them (see border).
+// tell shows a Notice. It has no trailing newlines: Toad loses a text that ends so at the beginning of an answer (0.6.18), and the next
+// message starts with them (see border).
 func (v *View) tell(text string) { v.own("", "", text, true) }
 
-// own is a piece of a message of this agent's own, with lead before it; without an id it is a message
-// of its own.
+// own shows a piece of a message of this agent, prefixed by lead. Without an ID it is a separate message.
 func (v *View) own(messageID, lead, text string, notice bool) {
 	if text = visible.Text(strings.TrimSpace(text)); text == "" {
 		return
@@ -250,7 +242,7 @@ func (v *View) send(update Output) {
 	v.out = append(v.out, update)
 }
 
-// take hands out what was shown since the last call.
+// take returns the outputs since the last call.
 func (v *View) take() []Output {
 	out := v.out
 	v.out = nil

@@ -15,11 +15,11 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// failures are how droid's words for a model call that failed begin, beside the status of the HTTP
-// request: the first is of a model of the user's own (0.99 to 0.225).
+// failures are the prefixes of droid's messages for a failed model call, besides an HTTP status: the first is for custom models (0.99 to
+// 0.225).
 var failures = []string{"BYOK Error: ", "Connection error", "Authentication failed.", "Unable to reach "}
 
-// IsFailure reports whether a text tells a model call that failed, as droid keeps it.
+// IsFailure reports whether a stored text of droid is an error of a model call.
 func IsFailure(text string) bool {
 	if slices.ContainsFunc(failures, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		return true
@@ -29,7 +29,7 @@ func IsFailure(text string) bool {
 	return err == nil && status >= 400 && status < 600
 }
 
-// FirstLine is the first line of a text, with a sign where there are more.
+// FirstLine returns the first line of a text, with an ellipsis if there are more.
 func FirstLine(s string) string {
 	line, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
 	if more && rest != "" {
@@ -38,8 +38,8 @@ func FirstLine(s string) string {
 	return line
 }
 
-// verbatim is text on one line as Markdown that shows it as it is: as code where it has markup, since not every
-// client draws escapes.
+// verbatim returns text on one line as Markdown that displays it unchanged: as code if it has markup, since not every client renders
+// escapes.
 func verbatim(text string) string {
 	if text = visible.Line(text); markdown.Escaped(text) != text {
 		return markdown.Code(text)
@@ -47,7 +47,7 @@ func verbatim(text string) string {
 	return text
 }
 
-// CutSentence cuts a text behind its first sentence, which ends with its line at the latest.
+// CutSentence splits a text after its first sentence, which ends with its line at the latest.
 func CutSentence(text string) (first, rest string) {
 	first, rest, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	for i := 0; ; {
@@ -61,7 +61,7 @@ func CutSentence(text string) (first, rest string) {
 	}
 }
 
-// shorten cuts text to n bytes at most, with a sign that it did.
+// shorten cuts text to at most n bytes and adds an ellipsis.
 func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -69,12 +69,10 @@ func shorten(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + " …"
 }
 
-// errorStatus is an HTTP status before a JSON object: the words that droid has
-// for a failure of the provider "anthropic" (0.99 to 0.225).
+// errorStatus matches an HTTP status before a JSON object: droid's message for a failure of the provider "anthropic" (0.99 to 0.225).
 var errorStatus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[45]\d\d \{`) })
 
-// ProviderWords puts a provider's own words in place of the error object that has them, and leaves out
-// droid's paragraph that says them again (0.225).
+// ProviderWords replaces an error object by the provider's message in it, and omits droid's paragraph that repeats it (0.225).
 func ProviderWords(text string) string {
 	text = unwrapError(text)
 	before, again, found := strings.Cut(text, "\n\nUpstream error: ")
@@ -85,7 +83,7 @@ func ProviderWords(text string) string {
 	return strings.TrimRight(before+"\n\n"+strings.TrimSpace(behind), "\n")
 }
 
-// unwrapError puts a provider's own words in place of the error object that has them.
+// unwrapError replaces an error object by the provider's message in it.
 func unwrapError(text string) string {
 	at := errorStatus().FindStringIndex(text)
 	if at == nil {
@@ -104,8 +102,8 @@ func unwrapError(text string) string {
 	return text[:begin] + words + text[begin+int(in.InputOffset()):]
 }
 
-// errorWords are the words in an error object of a provider, "" when it has none where
-// providers have them: in "message", "error" or "detail", or in the "message" of "error".
+// errorWords returns the message in a provider's error object: in "message", "error" or "detail", or in the "message" of "error"; "" if
+// there is none.
 func errorWords(body map[string]json.RawMessage) string {
 	var words string
 	for _, name := range []string{"message", "error", "detail"} {
@@ -114,11 +112,11 @@ func errorWords(body map[string]json.RawMessage) string {
 		}
 	}
 	var within struct{ Message string }
-	_ = json.Unmarshal(body["error"], &within) // what is none has no words
+	_ = json.Unmarshal(body["error"], &within) // "" unless an object
 	return within.Message
 }
 
-// lostText tells of something that droid sent and that is too long to be read.
+// lostText explains that a message of droid was too long to be read.
 func lostText(ev stream.Lost) string {
 	what := map[string]string{
 		"create_message":       "a message of the conversation",

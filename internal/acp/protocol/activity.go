@@ -2,24 +2,24 @@ package protocol
 
 import "encoding/json"
 
-// ActivityMethod is the method of a notification from an agent to the server that keeps it: a session begins to work, or rests.
-// Only a server declares that it takes it, see DeclaredByServer; no client does.
+// ActivityMethod is the method of a notification by which an agent tells the server that keeps it whether a session is working. Only a
+// server declares support for it, see DeclaredByServer.
 const ActivityMethod = "_droid-acp/activity"
 
-// ActivityParams are the params of ActivityMethod. A session works while a prompt or a steered message runs or waits, droid runs a turn of
-// its own, a subagent or a background command, or a question is open.
+// ActivityParams are the params of ActivityMethod. A session is working while a prompt or a steering message runs or waits, droid runs a
+// turn that no prompt started, a subagent or a background command runs, or a question is open.
 type ActivityParams struct {
 	SessionID string `json:"sessionId"`
 	Working   bool   `json:"working"`
 }
 
-// SteeringMethod adds a message of the user's to the turn that runs, or begins one. ACP has no method for that; this is that of
-// claude-agent-acp 0.100 and codex-acp 2.6.
+// SteeringMethod adds a user message to the running turn, or starts one. ACP has no method for that; this is the one of claude-agent-acp
+// 0.100 and codex-acp 2.6.
 const SteeringMethod = "_session/steering"
 
-// DeclaredByServer are the clientCapabilities that a server declares to an agent that it keeps for a client with capabilities raw, which
-// hears in prompts alone or not: the agent reports activity, and the session may have other clients, which do not wait for the prompts
-// of this one. What a client with DropsOutside would drop the server itself keeps.
+// DeclaredByServer returns the clientCapabilities that a server declares to its agent on behalf of a client with the capabilities raw: the
+// agent reports activity and, if hearsInPrompts, the session may have other clients, whose updates do not wait for this client's prompts.
+// The server itself retains what a client with DropsOutside would drop.
 func DeclaredByServer(raw json.RawMessage, hearsInPrompts bool) json.RawMessage {
 	caps := Fields(raw)
 	if caps == nil {
@@ -34,7 +34,7 @@ func DeclaredByServer(raw json.RawMessage, hearsInPrompts bool) json.RawMessage 
 		own["shared"] = true
 	}
 	meta["droid-acp"], _ = json.Marshal(own) // booleans encode
-	caps["_meta"], _ = json.Marshal(meta)    // what was decoded encodes
+	caps["_meta"], _ = json.Marshal(meta)    // decoded JSON encodes
 	declared, _ := json.Marshal(caps)
 	return declared
 }

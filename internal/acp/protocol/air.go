@@ -5,27 +5,26 @@ import (
 	"slices"
 )
 
-// What JetBrains' client Air and the adapters of other agents have beyond ACP (version 1 of it; claude-agent-acp
-// 0.101.0, codex-acp 2.6.0). A client declares by name what it takes; nothing of it is sent to others.
+// Extensions of ACP by JetBrains' client Air (version 1; claude-agent-acp 0.101.0 and codex-acp 2.6.0 have them as well). They are sent
+// only to clients that declare them.
 
-// AirAsyncTasks is the name of what shows commands that go on in the background.
+// AirAsyncTasks is the capability of showing commands that continue in the background.
 const AirAsyncTasks = "asyncTasks"
 
 // airVersion is the version of Air's extensions.
 const airVersion = 1
 
-// airDeclared reports whether a client declares one of Air's capabilities, in _meta.jetbrains.air of its own.
+// airDeclared reports whether a client declares a capability of Air, in _meta.jetbrains.air.
 func airDeclared(meta json.RawMessage, name string) bool {
 	var air struct {
 		Version      int
 		Capabilities []string
 	}
-	_ = json.Unmarshal(Fields(Fields(meta)["jetbrains"])["air"], &air) // what has another form declares nothing
+	_ = json.Unmarshal(Fields(Fields(meta)["jetbrains"])["air"], &air) // any other form declares nothing
 	return air.Version == airVersion && slices.Contains(air.Capabilities, name)
 }
 
-// Air is what this agent answers in _meta of initialize's result, by the name jetbrains, to a client that
-// has declared any of it; nil to others.
+// Air returns the value of "jetbrains" in the _meta of initialize's result, nil unless the client declares a capability of Air.
 func (c ClientCapabilities) Air() map[string]any {
 	if !c.AsyncTasks {
 		return nil
@@ -33,7 +32,7 @@ func (c ClientCapabilities) Air() map[string]any {
 	return map[string]any{"air": map[string]any{"version": airVersion, "capabilities": []string{AirAsyncTasks}}}
 }
 
-// AirMeta is on a call whose command goes on in the background.
+// AirMeta is the _meta of a tool call whose command continues in the background.
 type AirMeta struct {
 	Air struct {
 		AsyncTasks struct {
@@ -42,14 +41,14 @@ type AirMeta struct {
 	} `json:"air"`
 }
 
-// Backgrounded says that a call's command goes on.
+// Backgrounded returns the AirMeta of such a call.
 func Backgrounded() *AirMeta {
 	m := new(AirMeta)
 	m.Air.AsyncTasks.Backgrounded = true
 	return m
 }
 
-// The states of an AsyncTask that has ended. "completed" says nothing of an exit code here.
+// Final states of an AsyncTask. "completed" does not imply an exit code of 0.
 const (
 	AsyncCompleted = "completed"
 	AsyncStopped   = "stopped"

@@ -2,30 +2,30 @@ package protocol
 
 import "encoding/json"
 
-// ClientCapabilities are what the editor declared with initialize, as far as it
-// changes what it is sent. What it did not declare it does not get.
+// ClientCapabilities are what the client declared with initialize, as far as it affects what it is sent. It is not sent what it did not
+// declare.
 type ClientCapabilities struct {
 	Files          bool // fs/read_text_file and fs/write_text_file, both
-	TerminalOutput bool // takes the output of commands in _meta (Zed)
+	TerminalOutput bool // output of commands in _meta (Zed)
 	Forms          bool // elicitation/create with mode "form"
 	URLs           bool // elicitation/create with mode "url"
 	Compaction     bool // compaction_update
 	Notices        bool // notice
-	Plans          bool // plan_update, in place of plan
-	AsyncTasks     bool // async_task_spawned and the others of its kind (Air)
+	Plans          bool // plan_update instead of plan
+	AsyncTasks     bool // async_task_spawned and related updates (Air)
 	BooleanOptions bool // options of type "boolean" among configOptions
 	TerminalLogin  bool // auth methods of type "terminal"
-	Activity       bool // ActivityMethod, which a server alone declares
-	// TerminalLoginMeta is the older form of it: "terminal-auth" in the _meta of a method.
+	Activity       bool // ActivityMethod, declared only by servers
+	// TerminalLoginMeta is the older form of TerminalLogin: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
-	Raw               json.RawMessage // as they came; nil for none
+	Raw               json.RawMessage // unparsed; nil if missing
 	ClientTraits
 
 	shared bool // see DeclaredByServer
 }
 
-// ReadCapabilities reads the clientCapabilities and the clientInfo of initialize.
-// A capability of an unexpected form counts as not declared.
+// ReadCapabilities parses the clientCapabilities and the clientInfo of initialize. A capability of an unexpected form counts as not
+// declared.
 func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	caps := Fields(raw)
 	elicitation, session, fs := Fields(caps["elicitation"]), Fields(caps["session"]), Fields(caps["fs"])
@@ -50,28 +50,28 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	return read
 }
 
-// HearsInPrompts reports whether what droid says and asks while no prompt runs waits for the next prompt: the client would drop
-// it, or lose it with the next answer. The other clients of a session that has some do not wait for that.
+// HearsInPrompts reports whether updates and requests outside a prompt are held until the next one, because the client would drop them or
+// lose them with the next response. This does not apply to shared sessions, whose other clients must not wait for that.
 func (c ClientCapabilities) HearsInPrompts() bool {
 	return (c.DropsOutside || c.PromptsAlone) && !c.shared
 }
 
-// ReadDeclared reads the clientCapabilities of initialize alone: a client that declares them is taken to show what
-// ACP has it show.
+// ReadDeclared parses the clientCapabilities of initialize without regard to the client's name: a client is assumed to display what it
+// declares as ACP specifies.
 func ReadDeclared(raw json.RawMessage) ClientCapabilities {
 	read := ReadCapabilities(raw, nil)
 	read.ClientTraits = ClientTraits{OptionNames: true, RequestContent: true, SafeFiles: true, Login: read.TerminalLogin || read.TerminalLoginMeta}
 	return read
 }
 
-// Fields are the fields of a JSON object, none of anything else.
+// Fields returns the members of a JSON object, nil for any other value.
 func Fields(raw json.RawMessage) map[string]json.RawMessage {
 	var m map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &m) // what is no object has no fields
+	_ = json.Unmarshal(raw, &m) // not an object: nil
 	return m
 }
 
-// objectOrNil is raw if it is an object.
+// objectOrNil returns raw if it is an object.
 func objectOrNil(raw json.RawMessage) json.RawMessage {
 	if !isObject(raw) {
 		return nil

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 )
 
-// URLElicitation is the params of elicitation/create with mode "url" (ACP v1,
-// 1.7.0).
+// URLElicitation is the params of elicitation/create with mode "url" (ACP v1, 1.7.0).
 type URLElicitation struct {
 	SessionID     string `json:"sessionId"`
 	Mode          string `json:"mode"`
@@ -19,8 +18,8 @@ type ElicitationComplete struct {
 	ElicitationID string `json:"elicitationId"`
 }
 
-// ElicitationParams is the params of elicitation/create with mode "form" (ACP
-// v1, 1.7.0). Own type: the SDK's has neither sessionId nor toolCallId.
+// ElicitationParams is the params of elicitation/create with mode "form" (ACP v1, 1.7.0). The SDK's type has neither sessionId nor
+// toolCallId.
 type ElicitationParams struct {
 	SessionID  string     `json:"sessionId"`
 	ToolCallID string     `json:"toolCallId,omitempty"`
@@ -36,8 +35,7 @@ type FormSchema struct {
 	Required   []string             `json:"required,omitempty"`
 }
 
-// FormField is a text field, a choice when it has an Enum, or a choice of several
-// when it has Items.
+// FormField is a text field, a choice if Enum is set, or a multiple choice if Items is set.
 type FormField struct {
 	Type        string     `json:"type"`
 	Title       Line       `json:"title,omitzero"`
@@ -49,28 +47,28 @@ type FormField struct {
 	Meta        *FieldMeta `json:"_meta,omitempty"`
 }
 
-// FieldMeta is the meta of a field. A client that knows it shows the field as one more option of the
-// choice that it belongs to (agent-shell, read; Claude's bridge sends the same).
+// FieldMeta is the _meta of a field. Clients that know it show the field as one more option of the choice that it belongs to (agent-shell,
+// read; Claude's bridge sends the same).
 type FieldMeta struct {
 	OwnAnswer *OwnAnswer `json:"_askUserQuestionCustomAnswer,omitempty"`
 }
 
-// OwnAnswer names the field of the choice.
+// OwnAnswer names the choice that the field belongs to.
 type OwnAnswer struct {
 	QuestionID string `json:"questionId"`
 	Is         bool   `json:"isCustomAnswer"`
 }
 
-// OwnAnswerTo marks a field for the user's own words in place of that choice.
+// OwnAnswerTo marks a field for a free-text answer instead of that choice.
 func OwnAnswerTo(field string) *FieldMeta { return &FieldMeta{&OwnAnswer{field, true}} }
 
-// FormItems are the options of a choice of several.
+// FormItems are the options of a multiple choice.
 type FormItems struct {
 	Type string `json:"type"`
 	Enum []Line `json:"enum"`
 }
 
-// ElicitationResult is the client's answer to it.
+// ElicitationResult is the result of elicitation/create.
 type ElicitationResult struct {
 	Action  string                     `json:"action"`
 	Content map[string]json.RawMessage `json:"content"`

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 )
 
-// InitializeResult is the result of initialize (ACP v1). Own type: the SDK's
-// leaves out empty objects that say "supported".
+// InitializeResult is the result of initialize (ACP v1). The SDK's type omits empty objects, which mean "supported".
 type InitializeResult struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
@@ -14,7 +13,7 @@ type InitializeResult struct {
 	Meta              map[string]any    `json:"_meta,omitempty"`
 }
 
-// AgentCapabilities are what the agent can do.
+// AgentCapabilities are the agent's capabilities.
 type AgentCapabilities struct {
 	LoadSession         bool                `json:"loadSession"`
 	PromptCapabilities  PromptCapabilities  `json:"promptCapabilities"`
@@ -23,13 +22,12 @@ type AgentCapabilities struct {
 	Meta                AgentMeta           `json:"_meta"`
 }
 
-// AgentMeta are what the agent can do beyond ACP, an empty object each.
+// AgentMeta are capabilities beyond ACP, each an empty object.
 type AgentMeta struct {
 	AuthStatus struct{} `json:"authStatus"` // see AuthStatusUpdate
 }
 
-// SessionCapabilities has an empty object for each method, and each field of its params,
-// that is supported.
+// SessionCapabilities has an empty object for each supported method and each supported field of its params.
 type SessionCapabilities struct {
 	List   struct{} `json:"list"`
 	Resume struct{} `json:"resume"`
@@ -39,42 +37,41 @@ type SessionCapabilities struct {
 	Title  struct{} `json:"title"` // session/set_title, unstable in ACP
 
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
-	SystemPrompt          struct{} `json:"systemPrompt"` // {} is append alone
+	SystemPrompt          struct{} `json:"systemPrompt"` // {} means append only
 }
 
-// PromptCapabilities are the kinds of content a prompt may have besides text and links.
+// PromptCapabilities are the supported kinds of prompt content besides text and links.
 type PromptCapabilities struct {
 	Image           bool `json:"image"`
 	Audio           bool `json:"audio"`
 	EmbeddedContext bool `json:"embeddedContext"`
 }
 
-// MCPCapabilities are the kinds of MCP servers a session may have besides those on stdio.
+// MCPCapabilities are the supported MCP transports besides stdio.
 type MCPCapabilities struct {
 	HTTP bool `json:"http"`
 	SSE  bool `json:"sse"`
 }
 
-// AgentInfo is what the agent calls itself.
+// AgentInfo identifies the agent.
 type AgentInfo struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
 	Version string `json:"version"`
 }
 
-// AuthMethod is a way to log in (ACP v1, authentication methods; schema 2.4.0). One of
-// type "terminal" is only for clients that declare auth.terminal.
+// AuthMethod is a way to log in (ACP v1, authentication methods; schema 2.4.0). Type "terminal" is only for clients that declare
+// auth.terminal.
 type AuthMethod struct {
 	Type        string         `json:"type,omitempty"` // "" is "agent"
 	ID          string         `json:"id"`
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
-	Args        []string       `json:"args,omitempty"` // of a terminal method: behind those of the agent
+	Args        []string       `json:"args,omitempty"` // of a terminal method, appended to those of the agent
 	Meta        map[string]any `json:"_meta,omitempty"`
 }
 
-// LoginElicitation is the params of elicitation/create with mode "url" that belongs to
-// an authenticate request (ACP v1, request scope).
+// LoginElicitation is the params of elicitation/create with mode "url" during an authenticate request (ACP v1, request scope).
 type LoginElicitation struct {
 	RequestID     json.RawMessage `json:"requestId"`
 	Mode          string          `json:"mode"`
@@ -83,9 +80,8 @@ type LoginElicitation struct {
 	Message       Text            `json:"message"`
 }
 
-// AuthStatusUpdate is the notification by which the adapters of other agents tell as
-// whom they work (claude-agent-acp 0.100.0; no part of ACP). An agent that sends it has
-// "authStatus" in the _meta of its capabilities.
+// AuthStatusUpdate is the notification of the current login that other agents' adapters send (claude-agent-acp 0.100.0; not part of ACP).
+// An agent that sends it has "authStatus" in the _meta of its capabilities.
 const AuthStatusUpdate = "_auth/status_update"
 
 // AuthStatusParams is the params of AuthStatusUpdate.
@@ -93,8 +89,8 @@ type AuthStatusParams struct {
 	AuthStatus AuthStatus `json:"authStatus"`
 }
 
-// AuthStatus is as whom the agent works. Its kinds: "none", "account", "api_key",
-// "gateway", and "external" for credentials that live outside of the agent.
+// AuthStatus describes the login in use. Kinds are "none", "account", "api_key", "gateway", and "external" for credentials managed outside
+// the agent.
 type AuthStatus struct {
 	Kind   string `json:"kind"`
 	Label  Line   `json:"label"`

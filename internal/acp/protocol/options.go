@@ -2,8 +2,7 @@ package protocol
 
 import "encoding/json"
 
-// ConfigOption is one of configOptions (ACP v1): a selector of values, or, where On is
-// set, a switch (type "boolean"), which only clients know that declare
+// ConfigOption is one of configOptions (ACP v1): a selector, or if On is set, a switch (type "boolean"), for clients that declare
 // session.configOptions.boolean.
 type ConfigOption struct {
 	ID           string        `json:"id"`
@@ -16,7 +15,7 @@ type ConfigOption struct {
 	On           *bool         `json:"-"`            // nil for a selector
 }
 
-// MarshalJSON implements json.Marshaler. A switch has no values but true and false.
+// MarshalJSON implements json.Marshaler. A switch has no options.
 func (o ConfigOption) MarshalJSON() ([]byte, error) {
 	if o.On == nil {
 		type selector ConfigOption
@@ -32,7 +31,7 @@ func (o ConfigOption) MarshalJSON() ([]byte, error) {
 	}{o.ID, o.Name, o.Description, o.Category, "boolean", *o.On})
 }
 
-// OptionValue is one value that a ConfigOption can have.
+// OptionValue is one value of a ConfigOption.
 type OptionValue struct {
 	Value       string `json:"value"`
 	Name        Line   `json:"name"`
@@ -50,10 +49,8 @@ type ConfigResult struct {
 	ConfigOptions []ConfigOption `json:"configOptions"`
 }
 
-// SessionModels are the models of a session and the one in use: the "models" in the
-// results of session/new, load, resume and fork. ACP's schema had them until early 2026,
-// with session/set_model; config options took their place. Clients of that time still
-// read and call both.
+// SessionModels are the available models and the current one: "models" in the results of session/new, load, resume and fork. ACP's schema
+// had them, with session/set_model, until config options replaced them in early 2026. Clients of that time still use both.
 type SessionModels struct {
 	CurrentModelID  string         `json:"currentModelId"`
 	AvailableModels []SessionModel `json:"availableModels"`

@@ -6,19 +6,19 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// opening are the places in the params that open a session.
+// opening lists the path fields of the params that open a session.
 var opening = "cwd additionalDirectories[] mcpServers[].command:program " + block("systemPrompt.content[]")
 
-// block are the places in a content block.
+// block lists the path fields of a content block.
 func block(at string) string { return at + ".uri:uri " + at + ".resource.uri:uri " }
 
-// toolCall are the places in a tool call, or in what is new of one.
+// toolCall lists the path fields of a tool call or its update.
 func toolCall(at string) string {
 	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd "
 }
 
-// pathsOf are the places in ACP's messages that name files, by method, that of a result
-// with ".result" behind it. See paths.NewPlaces for how they are written.
+// pathsOf lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.NewPlaces for the
+// syntax.
 var pathsOf = map[string]string{
 	"initialize.result":          "authMethods[]._meta.terminal-auth:command",
 	"session/new":                opening,
@@ -44,7 +44,6 @@ var places = sync.OnceValue(func() map[string]*paths.Places {
 	return all
 })
 
-// Places are the places of paths and file URIs in the params of a message, or in its result
-// with ".result" behind the method; nil where there are none. What names files in words
-// (titles, texts, terminals' output) is not known here, nor is a tool's raw input.
+// Places returns the fields with paths and file URIs in the params of a method, or with the suffix ".result" in its result; nil if there
+// are none. Paths in titles, texts, terminal output and a tool's raw input are not covered.
 func Places(method string) *paths.Places { return places()[method] }

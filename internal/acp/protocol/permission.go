@@ -18,7 +18,7 @@ type PermissionParams struct {
 	Options   []PermissionOption `json:"options"`
 }
 
-// PermissionResult is the client's answer to it.
+// PermissionResult is the result of session/request_permission.
 type PermissionResult struct {
 	Outcome struct {
 		Outcome  string `json:"outcome"`

@@ -7,17 +7,14 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Line is what the editor shows as a title, a name, a label or a choice, and Text what it
-// shows as a question or an error. They leave safe to show, whoever wrote them: the types
-// see to that where they are encoded, so that no way out can forget it. Ids, paths, diffs
-// and the model's text stay as they are, and so does what a form is filled with, which the
-// user gives back.
+// Line is a one-line text that the client displays: a title, name, label or choice. Its encoding is safe to display, whoever wrote it, so
+// no caller can forget that. IDs, paths, diffs, the model's text and form defaults, which the user sends back, are ordinary strings.
 type Line string
 
-// Text may have several lines.
+// Text is a displayed text that may have several lines, such as a question or an error.
 type Text string
 
-// Lines are texts as Lines.
+// Lines converts texts to Lines.
 func Lines(texts []string) []Line {
 	var lines []Line
 	for _, text := range texts {
@@ -32,22 +29,21 @@ func (l Line) MarshalText() ([]byte, error) { return []byte(visible.Line(string(
 // MarshalText implements encoding.TextMarshaler.
 func (t Text) MarshalText() ([]byte, error) { return []byte(visible.Text(string(t))), nil }
 
-// IsZero reports that nothing is left to show (for "omitzero").
+// IsZero reports whether the displayed text is empty (for "omitzero").
 func (l Line) IsZero() bool { return visible.Line(string(l)) == "" }
 
-// IsZero reports that nothing is left to show (for "omitzero").
+// IsZero reports whether the displayed text is empty (for "omitzero").
 func (t Text) IsZero() bool { return visible.Text(string(t)) == "" }
 
-// MarshalJSON makes the texts of a permission request safe: what is approved must
-// be what is seen. A diff is what will be written.
+// MarshalJSON makes the texts of a permission request safe: the user must see what is approved. Diffs are what will be written, so they
+// stay unchanged.
 func (p PermissionParams) MarshalJSON() ([]byte, error) {
 	type plain PermissionParams
 	p.ToolCall.Content = SafeContent(p.ToolCall.Content)
 	return json.Marshal(plain(p))
 }
 
-// SafeContent is content for the eyes of who approves something, in the request and
-// wherever else it is shown for that.
+// SafeContent returns content made safe for approval, in a permission request and elsewhere.
 func SafeContent(content []ToolContent) []ToolContent {
 	safe := slices.Clone(content)
 	for i, c := range safe {

@@ -14,7 +14,7 @@ type SessionMode struct {
 	Description Line   `json:"description,omitzero"`
 }
 
-// SessionModes are the modes of a session and the one it is in.
+// SessionModes are the available modes and the current one.
 type SessionModes struct {
 	CurrentModeID  string        `json:"currentModeId"`
 	AvailableModes []SessionMode `json:"availableModes"`
@@ -27,8 +27,8 @@ type PromptResult struct {
 	Meta       map[string]any `json:"_meta,omitempty"`
 }
 
-// PromptMeta is what this agent has in _meta of a prompt's result, by the name droid-acp; nil where that is nothing.
-// failed is the error of a prompt that ends as others do, output what the model answered in the form that the prompt wanted.
+// PromptMeta returns the _meta of a prompt's result, nil if empty. failed is the error of a prompt that nevertheless ends with a stop
+// reason, output the structured output that the prompt requested.
 func PromptMeta(failed *acp.RequestError, output json.RawMessage) map[string]any {
 	own := map[string]any{}
 	if failed != nil {
@@ -43,8 +43,7 @@ func PromptMeta(failed *acp.RequestError, output json.RawMessage) map[string]any
 	return map[string]any{"droid-acp": own}
 }
 
-// OutputFormat is the form that a prompt wants its answer to have, in _meta of its params: droid-acp.outputFormat, as droid
-// has it. nil is none.
+// OutputFormat returns the JSON schema that a prompt requests in _meta.droid-acp.outputFormat, in droid's format; nil if none.
 func OutputFormat(meta json.RawMessage) (schema json.RawMessage, err error) {
 	raw, wanted := Fields(Fields(meta)["droid-acp"])["outputFormat"]
 	if !wanted || string(raw) == "null" {
@@ -60,8 +59,7 @@ func OutputFormat(meta json.RawMessage) (schema json.RawMessage, err error) {
 	return format.Schema, nil
 }
 
-// Usage is what the turn of a prompt took, in tokens. Those of the cache are not among
-// InputTokens; thoughts are among OutputTokens.
+// Usage is the token usage of a prompt's turn. InputTokens excludes cached tokens; OutputTokens includes thoughts.
 type Usage struct {
 	TotalTokens       int64 `json:"totalTokens"`
 	InputTokens       int64 `json:"inputTokens"`
@@ -71,8 +69,7 @@ type Usage struct {
 	CachedWriteTokens int64 `json:"cachedWriteTokens,omitempty"`
 }
 
-// SessionResult is the result of session/new, load, resume and fork (ACP v1).
-// Those that name the session in their params do not repeat its id.
+// SessionResult is the result of session/new, load, resume and fork (ACP v1). The ID is omitted if the params name the session.
 type SessionResult struct {
 	SessionID     string         `json:"sessionId,omitempty"`
 	Modes         *SessionModes  `json:"modes,omitempty"`
@@ -80,7 +77,7 @@ type SessionResult struct {
 	ConfigOptions []ConfigOption `json:"configOptions,omitempty"`
 }
 
-// TitleResult is the result of session/set_title (unstable in ACP): what was stored.
+// TitleResult is the result of session/set_title (unstable in ACP): the stored title.
 type TitleResult struct {
 	Title Line `json:"title"`
 }
@@ -91,12 +88,12 @@ type ListResult struct {
 	NextCursor string          `json:"nextCursor,omitempty"`
 }
 
-// ListedSession is one stored session. UpdatedAt is in RFC 3339.
+// ListedSession is a stored session. UpdatedAt is in RFC 3339 format.
 type ListedSession struct {
 	SessionID string `json:"sessionId"`
 	CWD       string `json:"cwd"`
 	Title     Line   `json:"title,omitzero"`
 	UpdatedAt string `json:"updatedAt"`
-	// AdditionalDirectories are known of sessions that are open in this agent.
+	// AdditionalDirectories is set for sessions that are open in this agent.
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }

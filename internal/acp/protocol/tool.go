@@ -6,17 +6,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// ToolCall is a tool_call or tool_call_update, by SessionUpdate, or the
-// ToolCall of a permission request, where SessionUpdate is empty. Fields left
-// out of an update stay as they are; Content and Locations replace. RawInput and
-// RawOutput are objects, which clients insist on where ACP allows anything; what a
-// tool of droid's answers is in Content and not here as well, since there are
-// clients that show both.
+// ToolCall is a tool_call or tool_call_update, by SessionUpdate, or the toolCall of a permission request if that is empty. Fields omitted
+// in an update stay unchanged; Content and Locations replace. RawInput and RawOutput are always objects, as clients require although ACP
+// allows anything. The result of a droid tool is in Content only, since some clients show both.
 type ToolCall struct {
 	SessionUpdate string          `json:"sessionUpdate,omitempty"`
 	ToolCallID    string          `json:"toolCallId"`
 	Title         Line            `json:"title,omitzero"`
-	Name          Line            `json:"name,omitzero"` // droid's name of the tool, on a tool_call
+	Name          Line            `json:"name,omitzero"` // droid's tool name, only in a tool_call
 	Kind          acp.ToolKind    `json:"kind,omitempty"`
 	Status        string          `json:"status,omitempty"`
 	Content       []ToolContent   `json:"content,omitempty"`
@@ -26,8 +23,7 @@ type ToolCall struct {
 	Meta          *ToolMeta       `json:"_meta,omitempty"`
 }
 
-// ToolContent is one item of a tool call's content: text or an image (Content),
-// a diff or a terminal.
+// ToolContent is an item of a tool call's content: text or an image (Content), a diff or a terminal.
 type ToolContent struct {
 	Type    string   `json:"type"`
 	Content *Content `json:"content,omitempty"`
@@ -35,8 +31,7 @@ type ToolContent struct {
 	TerminalID string `json:"terminalId,omitempty"`
 }
 
-// Diff is what a diff has beside its type. OldText is null for a new file: Toad
-// shows no diff without the key.
+// Diff holds the fields of a diff. OldText is null for a new file: Toad shows no diff without the key.
 type Diff struct {
 	Path    string  `json:"path"`
 	OldText *string `json:"oldText"`
@@ -54,26 +49,24 @@ type Content struct {
 // Location is a file that a tool call touches. Path is absolute.
 type Location struct {
 	Path string `json:"path"`
-	Line int    `json:"line,omitempty"` // from 1
+	Line int    `json:"line,omitempty"` // 1-based
 }
 
-// TextContent is text as the content of a tool call.
+// TextContent returns text as tool call content.
 func TextContent(text string) ToolContent {
 	return ToolContent{Type: "content", Content: &Content{Type: "text", Text: &text}}
 }
 
-// DiffContent is a diff as the content of a tool call. oldText is nil for a new file,
-// newText for a deleted one.
+// DiffContent returns a diff as tool call content. oldText is nil for a new file, newText for a deleted one.
 func DiffContent(path string, oldText, newText *string) ToolContent {
 	if newText == nil {
-		newText = new(string) // ACP requires it; a file without content is empty
+		newText = new(string) // ACP requires it; "" stands for a deleted file
 	}
 	return ToolContent{Type: "diff", Diff: &Diff{path, oldText, newText}}
 }
 
-// ToolMeta is the meta of tool calls. By the members terminal_* clients that declare
-// _meta.terminal_output show the output of commands that the agent runs itself (Zed;
-// field notes acp.md §5). The info counts on a tool_call only, the others on updates only.
+// ToolMeta is the _meta of tool calls. Clients that declare _meta.terminal_output use the terminal_* members to show the output of commands
+// that the agent runs itself (Zed; field notes acp.md §5). TerminalInfo applies to a tool_call only, the others to updates only.
 type ToolMeta struct {
 	Own            *OwnMeta        `json:"droid-acp,omitempty"`
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
@@ -82,9 +75,9 @@ type ToolMeta struct {
 	JetBrains      *AirMeta        `json:"jetbrains,omitempty"`
 }
 
-// OwnMeta is for package serve, which shows one agent's requests to several clients.
+// OwnMeta is for package serve, which shows an agent's requests to several clients.
 type OwnMeta struct {
-	NamesOnly bool `json:"namesOnly,omitempty"` // only who reads the names of the options may choose among several of a kind
+	NamesOnly bool `json:"namesOnly,omitempty"` // only clients that show option names may choose among several options of a kind
 }
 
 // TerminalInfo announces the terminal of a call and its directory.
@@ -99,15 +92,14 @@ type TerminalOutput struct {
 	Data       string `json:"data"`
 }
 
-// TerminalExit is how a command ended; both are nil where that is not known.
+// TerminalExit is how a command ended; both fields are nil if unknown.
 type TerminalExit struct {
 	TerminalID string  `json:"terminal_id"`
 	ExitCode   *int    `json:"exit_code"`
 	Signal     *string `json:"signal"`
 }
 
-// TerminalContent is the content that shows the terminal of a call; its id is that of
-// the call.
+// TerminalContent returns the content that shows the terminal of a call. Its ID is the call's.
 func TerminalContent(id string) ToolContent { return ToolContent{Type: "terminal", TerminalID: id} }
 
 // Tool call states of ACP v1.

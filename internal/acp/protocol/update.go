@@ -1,8 +1,6 @@
-// Package protocol has the JSON shapes of ACP that the adapter sends often, or that
-// the SDK's types cannot express: those encode through two maps, turn numbers of raw
-// input into floats and drop empty lists (field notes acp.md, defects 7 to 10). It
-// also reads what a client declares. It knows nothing of sessions, of droid or of the
-// way to the editor.
+// Package protocol defines the JSON types of ACP that are sent often or that the SDK's types cannot express: those encode through two maps,
+// turn numbers of raw input into floats and drop empty lists (field notes acp.md, defects 7 to 10). It also parses what a client declares
+// (ClientCapabilities) and holds the table of known clients. adapter, show and serve use it.
 package protocol
 
 // SessionNotification is the params of session/update (ACP v1).
@@ -11,12 +9,12 @@ type SessionNotification struct {
 	Update    Update `json:"update"`
 }
 
-// Update is what one session/update tells.
+// Update is the content of a session/update.
 type Update interface {
-	UpdateKind() string // its sessionUpdate, "agent_message_chunk" for example
+	UpdateKind() string // the value of sessionUpdate, such as "agent_message_chunk"
 }
 
-// Each of these is an Update.
+// Implementations of Update.
 
 func (c ToolCall) UpdateKind() string                { return c.SessionUpdate }
 func (u PlanUpdate) UpdateKind() string              { return u.SessionUpdate }
@@ -49,7 +47,7 @@ type AvailableCommand struct {
 	Input       *CommandInput `json:"input,omitempty"`
 }
 
-// CommandInput is what a command takes, as a hint.
+// CommandInput describes the argument of a command.
 type CommandInput struct {
 	Hint Line `json:"hint"`
 }
@@ -60,20 +58,20 @@ type AvailableCommandsUpdate struct {
 	AvailableCommands []AvailableCommand `json:"availableCommands"`
 }
 
-// UsageUpdate is usage_update (ACP v1). Tokens.
+// UsageUpdate is usage_update (ACP v1), in tokens.
 type UsageUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Used          int64  `json:"used"`
 	Size          int64  `json:"size"`
 }
 
-// CompactionUpdate is compaction_update (ACP v1, for clients that declare
-// session.compaction). What is left out of a later one stays as it is.
+// CompactionUpdate is compaction_update (ACP v1, for clients that declare session.compaction). Fields omitted in a later one stay
+// unchanged.
 type CompactionUpdate struct {
 	SessionUpdate string    `json:"sessionUpdate"`
 	CompactionID  string    `json:"compactionId"`
 	Status        string    `json:"status"`
-	Summary       []Content `json:"summary,omitempty"` // what the conversation became, for the user to read
+	Summary       []Content `json:"summary,omitempty"` // the summary that replaces the conversation
 	Error         Text      `json:"error,omitzero"`
 }
 
@@ -92,7 +90,7 @@ type UserMessageChunk struct {
 	Content       Content `json:"content"`
 }
 
-// PlanUpdate is ACP's plan: always the whole list.
+// PlanUpdate is ACP's plan. It always contains the whole list.
 type PlanUpdate struct {
 	SessionUpdate string      `json:"sessionUpdate"`
 	Entries       []PlanEntry `json:"entries"`
@@ -105,22 +103,21 @@ type PlanEntry struct {
 	Status   string `json:"status"`   // pending, in_progress or completed
 }
 
-// NamedPlanUpdate is plan_update (unstable in ACP), for clients that declare the
-// capability "plan": they are sent it in place of a plan. Plan is a PlanItems or a
-// PlanMarkdown.
+// NamedPlanUpdate is plan_update (unstable in ACP), which replaces plan for clients that declare the capability "plan". Plan is a PlanItems
+// or a PlanMarkdown.
 type NamedPlanUpdate struct {
 	SessionUpdate string `json:"sessionUpdate"`
 	Plan          any    `json:"plan"`
 }
 
-// PlanItems is a plan that is a list, always the whole of it.
+// PlanItems is a plan as a list, always the whole of it.
 type PlanItems struct {
 	Type    string      `json:"type"` // items
 	PlanID  string      `json:"planId"`
 	Entries []PlanEntry `json:"entries"`
 }
 
-// PlanMarkdown is a plan in words.
+// PlanMarkdown is a plan as Markdown text.
 type PlanMarkdown struct {
 	Type    string `json:"type"` // markdown
 	PlanID  string `json:"planId"`

@@ -5,42 +5,41 @@ import (
 	"strings"
 )
 
-// Call is a tool call. What it has is shown in the order of its fields; what is empty
-// is left out.
+// Call is a tool call. Non-empty fields are shown in their order.
 type Call struct {
-	Tool   string // its name for people
+	Tool   string // display name
 	Title  string // what it works on; plain text
-	Folded bool   // only its title is shown until the reader opens it
+	Folded bool   // initially collapsed
 	State  State
 
 	Command   string // that was run
-	Input     string // of a tool that has nothing better to show
-	Prompt    string // for a subagent; Markdown
+	Input     string // of a tool without a better representation
+	Prompt    string // of a subagent; Markdown
 	Plan      string // Markdown
 	Changes   []Change
 	Tasks     []Task
 	Questions []Question
 	Output    string // of a command
-	Cut       bool   // some of that is missing
-	Exit      *int   // its exit code; nil when it did not exit by itself
+	Cut       bool   // the output is incomplete
+	Exit      *int   // exit code; nil if it did not exit by itself
 	Note      string // plain text
 	Result    string // of other tools
 	Answer    string // of a subagent; Markdown
 
-	images []string // addresses that have the images in them
+	images []string // data URLs
 }
 
-// State is how a call ended. The zero State is that it went well.
+// State is the outcome of a call. The zero State is success.
 type State string
 
-// States of a call other than that it went well.
+// Outcomes other than success.
 const (
 	Failed     State = "failed"
-	Unfinished State = "not finished" // there is no result
+	Unfinished State = "not finished" // no result
 	TimedOut   State = "timed out"
 )
 
-// Change is what a call changes in one file.
+// Change is a change to one file.
 type Change struct {
 	File  string
 	Lines []Line
@@ -48,32 +47,31 @@ type Change struct {
 
 // Line is a line of a unified diff.
 type Line struct {
-	Sign byte   // '+', '-' or ' '; '@' for a line that says where the next ones stand, '\\' for a remark
-	Text string // with its sign, without its line end
+	Sign byte   // '+', '-' or ' '; '@' for a hunk header, '\\' for a remark
+	Text string // including the sign, without the newline
 }
 
-// Task is an entry of a list of things to do.
+// Task is an entry of a task list.
 type Task struct {
 	Text   string
 	Status string // "pending", "in_progress" or "completed"
 }
 
-// Question is a question to the user with what they answered.
+// Question is a question to the user with the answer.
 type Question struct {
 	Text    string
 	Options []string
-	Answer  string // "" when there was none
+	Answer  string // "" if unanswered
 }
 
-// Image adds an image to the result, its data in base64. One that a page cannot show is
-// left out.
+// Image adds a base64-encoded image to the result. Unsupported types are omitted.
 func (c *Call) Image(mediaType, data string) {
 	if url := imageURL(mediaType, data); url != "" {
 		c.images = append(c.images, url)
 	}
 }
 
-// Count is how many lines the change adds and removes.
+// Count returns the numbers of added and removed lines.
 func (c Change) Count() (added, removed int) {
 	for _, l := range c.Lines {
 		switch l.Sign {
@@ -86,7 +84,7 @@ func (c Change) Count() (added, removed int) {
 	return added, removed
 }
 
-// Class is the CSS class of the line, "" for one that does not change.
+// Class returns the CSS class of the line, "" for a context line.
 func (l Line) Class() string {
 	switch l.Sign {
 	case '+':
@@ -99,7 +97,7 @@ func (l Line) Class() string {
 	return ""
 }
 
-// Mark is a sign for the status, and Words says the same for those who do not see it.
+// Mark returns a symbol for the status; Words is its text alternative.
 func (t Task) Mark() string {
 	switch t.Status {
 	case "completed":
@@ -110,7 +108,7 @@ func (t Task) Mark() string {
 	return "○"
 }
 
-// Class is the CSS class of the task.
+// Class returns the CSS class of the task.
 func (t Task) Class() string {
 	switch t.Status {
 	case "completed":
@@ -121,15 +119,15 @@ func (t Task) Class() string {
 	return "later"
 }
 
-// Words are the status in words.
+// Words returns the status in words.
 func (t Task) Words() string { return strings.ReplaceAll(t.Status, "_", " ") }
 
-// Chosen reports whether the option is the answer, or one of several.
+// Chosen reports whether option is the answer or part of it.
 func (q Question) Chosen(option string) bool {
 	return q.Answer == option || slices.Contains(strings.Split(q.Answer, ", "), option)
 }
 
-// Own is what the user answered in words of their own, "" for nothing.
+// Own returns the user's free-text answer, or "".
 func (q Question) Own() string {
 	if slices.Contains(q.Options, q.Answer) {
 		return ""

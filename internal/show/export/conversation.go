@@ -1,6 +1,5 @@
-// Package export writes a conversation to one HTML file that needs nothing else to
-// be read: no script, no request, no file beside it. It knows what it is handed, part
-// by part, and nothing of sessions or of droid.
+// Package export writes a conversation as one self-contained HTML file without scripts or external resources. The main type is
+// Conversation; Page builds one from a stored session. The /export command of adapter uses it.
 package export
 
 import (
@@ -8,36 +7,35 @@ import (
 	"time"
 )
 
-// Conversation is what a page shows. Its parts are added in their order. All texts are
-// plain text or, where a comment says so, Markdown; nothing in them is taken for HTML.
+// Conversation is the content of a page. Its parts are added in order. All texts are plain text or, where noted, Markdown; nothing is
+// interpreted as HTML.
 type Conversation struct {
-	Title string // of the page, "" for the words of the first prompt
+	Title string // of the page; "" for the beginning of the first prompt
 	Facts []Fact // shown below the title
 
 	parts []part
-	open  string // kind and message of the last part, "" when no text may be added to it
+	open  string // kind and message of the last part; "" if it cannot be extended
 }
 
-// Fact is something about the whole conversation, such as its directory. One without a
-// value is left out.
+// Fact is a property of the conversation, such as its directory. It is omitted if the value is empty.
 type Fact struct{ Name, Value string }
 
-// Said is a piece of what somebody said. What is not known is left empty and not shown.
+// Said is a piece of a message. Unknown fields are empty and not shown.
 type Said struct {
-	Message string    // pieces of one message that follow each other become one part
-	Text    string    // as it was typed by the user, Markdown by the agent
-	At      time.Time // in the zone in which it is shown
-	Model   string    // that said it
+	Message string    // adjacent pieces with the same message ID form one part
+	Text    string    // plain text of the user, Markdown of the agent
+	At      time.Time // in the time zone to display
+	Model   string    // that wrote it
 }
 
-// Tokens are what the model read and wrote in one turn.
+// Tokens is the token usage of a turn.
 type Tokens struct {
-	Input, Output         int64 // Input is without what came from the cache or went there
+	Input, Output         int64 // Input excludes cached tokens
 	CacheRead, CacheWrite int64
 	Thinking              int64
 }
 
-// kind is what a part is.
+// kind classifies a part.
 type kind string
 
 const (
@@ -62,14 +60,13 @@ type part struct {
 	Tokens Tokens
 }
 
-// User adds what the user wrote. It is shown as it was typed; code between fences is
-// shown as code.
+// User adds text of the user. It is shown as typed, with fenced code as code.
 func (c *Conversation) User(s Said) { c.say(kindUser, s) }
 
 // Agent adds a piece of the agent's answer.
 func (c *Conversation) Agent(s Said) { c.say(kindAgent, s) }
 
-// Thought adds a piece of what the model thought, which is Markdown too.
+// Thought adds a piece of the model's thinking, as Markdown.
 func (c *Conversation) Thought(s Said) { c.say(kindThought, s) }
 
 func (c *Conversation) say(k kind, s Said) {
@@ -81,14 +78,13 @@ func (c *Conversation) say(k kind, s Said) {
 	c.open = string(k) + s.Message
 }
 
-// Note adds a word that stands by itself, said by neither the user nor the model.
+// Note adds a remark by neither the user nor the model.
 func (c *Conversation) Note(text string) { c.add(part{Kind: kindNote, Text: text}) }
 
-// Failure adds why a turn failed.
+// Failure adds the reason why a turn failed.
 func (c *Conversation) Failure(text string) { c.add(part{Kind: kindFailure, Text: text}) }
 
-// Image adds an image of the user, its data in base64. One that a page cannot show
-// is left out.
+// Image adds a base64-encoded image of the user. Unsupported types are omitted.
 func (c *Conversation) Image(mediaType, data string) {
 	c.Break()
 	if url := imageURL(mediaType, data); url != "" {
@@ -96,21 +92,21 @@ func (c *Conversation) Image(mediaType, data string) {
 	}
 }
 
-// Call adds a tool call, which the caller may go on to fill until the page is rendered.
+// Call adds a tool call, which the caller may modify until the page is rendered.
 func (c *Conversation) Call(call Call) *Call {
 	added := &call
 	c.add(part{Kind: kindCall, Call: added})
 	return added
 }
 
-// Spent adds what the turn that ends here took.
+// Spent adds the token usage of the turn that ends here.
 func (c *Conversation) Spent(t Tokens) {
 	if t != (Tokens{}) {
 		c.add(part{Kind: kindTokens, Tokens: t})
 	}
 }
 
-// Break ends the last part: more text of the same message begins a new one.
+// Break ends the last part: more text of the same message starts a new one.
 func (c *Conversation) Break() { c.open = "" }
 
 func (c *Conversation) add(p part) {
@@ -118,10 +114,10 @@ func (c *Conversation) add(p part) {
 	c.Break()
 }
 
-// imageTypes are the images that a page shows.
+// imageTypes are the supported image types.
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// imageURL is the address that has an image in it, "" when the page cannot show it.
+// imageURL returns a data URL for an image, "" if it is not supported.
 func imageURL(mediaType, data string) string {
 	if !imageTypes[mediaType] || strings.Trim(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") != "" {
 		return ""

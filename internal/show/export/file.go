@@ -9,13 +9,11 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// WriteFile renders the conversation into a new file, which the user alone can
-// read. Nothing is left of a file that could not be written whole. The error is
-// fs.ErrExist when there is such a file already; it is not overwritten.
+// WriteFile renders the conversation into a new file that only the user can read. On failure no file is left. The error is fs.ErrExist if
+// the file exists; it is not overwritten.
 func (c *Conversation) WriteFile(path string) error { return writeNew(path, c.Render) }
 
-// writeNew makes a file that is not there yet, whole or not at all: it gets its name
-// when it is written.
+// writeNew creates a new file atomically.
 func writeNew(path string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &existsError{path}
@@ -34,7 +32,7 @@ func writeNew(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// existsError says that a file is not overwritten.
+// existsError means that the file exists.
 type existsError struct{ path string }
 
 func (e *existsError) Error() string {

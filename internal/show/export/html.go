@@ -9,8 +9,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// html is the page. g.Text and the attributes escape what they are given; g.Raw takes only
-// what this package has written itself: its style, and Markdown that it has made HTML of.
+// html returns the page. g.Text and attributes escape their values; g.Raw is used only for the style and for HTML generated from Markdown.
 func (v *view) html() g.Node {
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
@@ -30,19 +29,19 @@ func (v *view) html() g.Node {
 	))
 }
 
-// auto has a browser find out in which direction a text runs.
+// auto lets the browser determine the text direction.
 var auto = h.Dir("auto")
 
-// line and text are plain text that is safe to read, in one line and in several.
+// line and text return plain text, made safe, on one line and on several.
 func (v *view) line(text string) g.Node { return g.Text(v.Line(text)) }
 func (v *view) text(text string) g.Node { return g.Text(v.Text(text)) }
 
-// words is HTML that this package has made of what somebody said, a piece of the page.
+// words returns HTML generated from a message.
 func words(html string, class string) g.Node {
 	return h.Div(h.Class("words"+class), auto, g.Raw(html))
 }
 
-// code is text as it stands, in a box that can be scrolled with the keyboard.
+// code returns preformatted text in a box that can be scrolled with the keyboard.
 func code(class string, content g.Node) g.Node {
 	return h.Pre(h.TabIndex("0"), h.Class(class), content)
 }
@@ -60,7 +59,7 @@ func (v *view) prompts() g.Node {
 	)))
 }
 
-// block is what one side says before the other does.
+// block returns consecutive parts of one side.
 func (v *view) block(b block) g.Node {
 	side, name := "agent", "droid"
 	if b.User {
@@ -94,7 +93,7 @@ func (v *view) part(p part) g.Node {
 	return v.call(p.Call)
 }
 
-// call is a tool call. What it has comes in the order of Call's fields.
+// call returns a tool call, with Call's fields in order.
 func (v *view) call(c *Call) g.Node {
 	class := "call"
 	if c.Bad() {
@@ -132,15 +131,13 @@ func (v *view) call(c *Call) g.Node {
 	)
 }
 
-// A box shows some 25 lines. Of an output that has more, so many are shown before the reader opens the
-// others.
+// A box shows about 25 lines. Of longer output, the last shownLines are visible and the others collapsed.
 const (
 	boxLines   = 25
 	shownLines = 20
 )
 
-// output is the output of a command. Its end is shown, which says what came of the command, and how long
-// a long one is.
+// output returns the output of a command: its end, which shows the result, and how long it is.
 func (v *view) output(c *Call) g.Node {
 	lines := slices.Collect(strings.Lines(v.Screen(c.Output)))
 	hidden := 0

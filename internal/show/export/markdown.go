@@ -8,23 +8,20 @@ import (
 )
 
 const (
-	// maxMarkdown bounds how much Markdown is read in one piece, in bytes. The time
-	// that this takes grows with the square of the length for some texts made to be slow:
-	// a second for this many.
+	// maxMarkdown bounds the Markdown parsed in one piece, in bytes. For adversarial input the time grows with the square of the length: a
+	// second for this many bytes.
 	maxMarkdown = 64 << 10
-	// maxPainting bounds how long one page takes for Markdown. What comes after is shown
-	// as plain text.
+	// maxPainting bounds the time for the Markdown of one page. The rest is shown as plain text.
 	maxPainting = 10 * time.Second
 )
 
-// painter makes HTML of Markdown and of other text, for one page.
+// painter converts Markdown and other text of one page to HTML.
 type painter struct{ until time.Time }
 
 func newPainter(now time.Time) *painter { return &painter{until: now.Add(maxPainting)} }
 
-// Markdown makes HTML of Markdown. HTML in it is shown as text, images as links, and
-// only addresses that a person may want to follow become links. A long text is read in
-// pieces; what cannot be cut is shown as plain text.
+// Markdown converts Markdown to HTML. HTML in it is shown as text, images become links, and only web and mail addresses become links. A
+// long text is parsed in pieces; what cannot be split is shown as plain text.
 func (p *painter) Markdown(source string) string {
 	var b strings.Builder
 	for _, piece := range pieces(visible.Text(source), maxMarkdown) {
@@ -41,8 +38,7 @@ func (p *painter) Markdown(source string) string {
 	return b.String()
 }
 
-// pieces cuts a text at empty lines that are in no block of code, so that each piece
-// has at most limit bytes where there are such lines.
+// pieces splits a text at empty lines outside code blocks into pieces of at most limit bytes, where possible.
 func pieces(source string, limit int) (list []string) {
 	begin, cut, at, fence := 0, 0, 0, ""
 	for line := range strings.Lines(source) {
@@ -63,8 +59,7 @@ func pieces(source string, limit int) (list []string) {
 	return append(list, source[begin:])
 }
 
-// fenceOf is the fence that a line begins with, "" for none. One of backticks that has
-// more of them behind it is code in a line.
+// fenceOf returns the code fence at the beginning of a line, or "". Backticks followed by more of them are inline code.
 func fenceOf(word string) string {
 	for _, sign := range []string{"`", "~"} {
 		rest := strings.TrimLeft(word, sign)
@@ -75,7 +70,7 @@ func fenceOf(word string) string {
 	return ""
 }
 
-// Typed makes HTML of what a user typed: every space as it is, code between fences as code.
+// Typed converts text typed by the user to HTML: it keeps white space, and shows fenced code as code.
 func (p *painter) Typed(source string) string {
 	var b strings.Builder
 	source = visible.Text(source)
@@ -95,7 +90,7 @@ func (p *painter) Typed(source string) string {
 		case fence == "" && opens != "":
 			flush(at)
 			fence, begin = opens, next
-			if strings.ContainsAny(strings.TrimSpace(word[len(opens):]), " \t") { // more than the name of a language
+			if strings.ContainsAny(strings.TrimSpace(word[len(opens):]), " \t") { // more than a language name
 				b.WriteString(`<p class="typed">` + escaped(word) + "</p>\n")
 			}
 		case fence != "" && word == fence:
@@ -108,7 +103,7 @@ func (p *painter) Typed(source string) string {
 	return b.String()
 }
 
-// blockOfCode is code on lines of its own.
+// blockOfCode returns a code block.
 func blockOfCode(text string) string {
 	return `<pre tabindex="0"><code>` + escaped(text) + "</code></pre>\n"
 }

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha256"
-	_ "embed" // the page's form and style
+	_ "embed" // the style of the page
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -15,15 +15,14 @@ import (
 //go:embed page.css
 var pageCSS string
 
-// policy is the page's Content-Security-Policy. The page is self-contained: it has no script
-// and nothing that loads anything. So a browser is to refuse all requests, should a
-// conversation smuggle one in, and every style but the page's own.
+// policy returns the page's Content-Security-Policy. Since the page is self-contained, browsers must refuse all requests that a
+// conversation might smuggle in, and all styles but the page's own.
 func policy() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// view is what the page shows.
+// view is the data of the page.
 type view struct {
 	*painter
 	Title, Policy string
@@ -32,13 +31,13 @@ type view struct {
 	Blocks        []block
 }
 
-// link leads to a prompt.
+// link is a link to a prompt.
 type link struct {
 	ID    string
 	Words string
 }
 
-// block is what one side says before the other does.
+// block is a sequence of parts by one side.
 type block struct {
 	ID     string // of a prompt
 	User   bool
@@ -48,7 +47,7 @@ type block struct {
 	Tokens string
 }
 
-// maxWords bounds the words of a link to a prompt, in characters.
+// maxWords bounds the text of a link to a prompt, in characters.
 const maxWords = 100
 
 // Render writes the conversation as one HTML page.
@@ -80,7 +79,7 @@ func (c *Conversation) Render(w io.Writer) error {
 	return out.Flush()
 }
 
-// blocksOf puts together what one side says. A new model begins a new block.
+// blocksOf groups the parts of one side. A new model starts a new block.
 func blocksOf(parts []part) (blocks []block) {
 	for _, p := range parts {
 		user := p.Kind == kindUser || p.Kind == kindImage
@@ -105,7 +104,7 @@ func blocksOf(parts []part) (blocks []block) {
 	return blocks
 }
 
-// wordsOf are the first words of a prompt.
+// wordsOf returns the beginning of a prompt.
 func wordsOf(parts []part) string {
 	for _, p := range parts {
 		words := []rune(strings.Join(strings.Fields(p.Text[:min(len(p.Text), 8*maxWords)]), " "))
@@ -119,7 +118,7 @@ func wordsOf(parts []part) string {
 	return "an image"
 }
 
-// String says the tokens for people, "" for none.
+// String returns the usage for users, "" if empty.
 func (t Tokens) String() string {
 	var list []string
 	for _, e := range []struct {
@@ -133,7 +132,7 @@ func (t Tokens) String() string {
 	return strings.Join(list, ", ")
 }
 
-// thousands writes a number with commas.
+// thousands formats a number with thousands separators.
 func thousands(n int64) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -142,16 +141,16 @@ func thousands(n int64) string {
 	return digits
 }
 
-// Time is a time for people; Stamp is the same for machines.
+// Time returns the time for users.
 func (b block) Time() string { return b.At.Format("2 Jan 2006, 15:04") }
 
-// Stamp is the time as the attribute of a time element.
+// Stamp returns the time for the datetime attribute.
 func (b block) Stamp() string { return b.At.Format(time.RFC3339) }
 
-// Bad reports that the call did not end well.
+// Bad reports whether the call failed.
 func (c *Call) Bad() bool { return c.State != "" || c.Exit != nil && *c.Exit != 0 }
 
-// Status is what is said of how a call ended, "" for nothing.
+// Status returns the outcome in words, "" for success.
 func (c *Call) Status() string {
 	if c.Exit != nil {
 		return fmt.Sprintf("exit code %d", *c.Exit)

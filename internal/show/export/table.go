@@ -8,7 +8,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// element is a table, or what is in one.
+// element is a table or a part of one.
 type element struct {
 	ast.BaseBlock
 	name string
@@ -16,24 +16,24 @@ type element struct {
 
 var kindElement = ast.NewNodeKind("Element")
 
-// Kind is that of all elements.
+// Kind implements ast.Node.
 func (*element) Kind() ast.NodeKind { return kindElement }
 
-// Dump is for those who look for mistakes in goldmark.
+// Dump implements ast.Node, for debugging goldmark.
 func (e *element) Dump(source []byte, level int) { ast.DumpHelper(e, source, level, nil, nil) }
 
-// in adds a new element to another one.
+// in appends a new element to parent.
 func in(parent ast.Node, name string) *element {
 	e := &element{name: name}
 	parent.AppendChild(parent, e)
 	return e
 }
 
-// tables makes a table of the end of a paragraph, from the line on below which a line of
-// dashes says so. Rows have the cells that they have: none is left out, and none is made up.
+// tables is a paragraph transformer that converts the end of a paragraph into a table, from a header line followed by a line of dashes.
+// Rows keep their number of cells: none is dropped or added.
 type tables struct{}
 
-// Transform looks at a paragraph.
+// Transform implements parser.ParagraphTransformer.
 func (tables) Transform(paragraph *ast.Paragraph, reader text.Reader, _ parser.Context) {
 	source, lines := reader.Source(), paragraph.Lines()
 	head, end := 0, lines.Len()
@@ -65,7 +65,7 @@ func row(parent *element, name string, cells []text.Segment) {
 	}
 }
 
-// below reports whether cells are dashes, one for each cell of the head.
+// below reports whether cells are dashes, one for each header cell.
 func below(cells, head []text.Segment, source []byte) bool {
 	for _, cell := range cells {
 		word := bytes.TrimSuffix(bytes.TrimPrefix(cell.Value(source), []byte(":")), []byte(":"))
@@ -76,7 +76,7 @@ func below(cells, head []text.Segment, source []byte) bool {
 	return len(cells) > 0 && len(cells) == len(head)
 }
 
-// cells are those of a line of a table.
+// cells splits a line of a table.
 func cells(line text.Segment, source []byte) (list []text.Segment) {
 	line = line.TrimLeftSpace(source)
 	line = line.TrimRightSpace(source)

@@ -9,19 +9,17 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// escaped makes text part of HTML. A NUL, which HTML cannot have, becomes the sign for
-// what cannot be shown.
+// escaped escapes text for HTML. NUL, which HTML does not allow, becomes U+FFFD.
 func escaped(text string) string {
 	return html.EscapeString(strings.ReplaceAll(text, "\x00", "\uFFFD"))
 }
 
-// terminal finds the sequences by which programs colour and move in a terminal.
+// terminal matches terminal control sequences.
 var terminal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 })
 
-// Text makes plain text fit to be read: without the sequences of terminals, and with
-// the signs that hide something shown as escapes.
+// Text makes plain text readable: it removes terminal control sequences and escapes characters that hide something.
 func (p *painter) Text(text string) string {
 	if strings.Contains(text, "\x1b") {
 		text = terminal().ReplaceAllString(text, "")
@@ -29,11 +27,10 @@ func (p *painter) Text(text string) string {
 	return visible.Text(text)
 }
 
-// erase finds the sequences by which a program clears a line, or the rest of it.
+// erase matches the control sequences that erase a line or its rest.
 var erase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-2]?K") })
 
-// Screen is Text as a terminal shows it: what follows a carriage return is written over the line, as
-// programs do that tell their progress.
+// Screen is Text with carriage returns applied as in a terminal: programs that show progress overwrite the line.
 func (p *painter) Screen(text string) string {
 	if !strings.Contains(text, "\r") {
 		return p.Text(text)
@@ -57,5 +54,5 @@ func (p *painter) Screen(text string) string {
 	return visible.Text(out.String())
 }
 
-// Line is Text in one line.
+// Line is Text on one line.
 func (p *painter) Line(text string) string { return visible.Line(text) }

@@ -12,14 +12,13 @@ import (
 	"droid-acp/internal/show"
 )
 
-// teller shows the calls of one of droid's tools: what its input says, and how it ended.
-// Either may be nil.
+// teller renders the calls of one of droid's tools: started the input, ended the outcome.
 type teller struct {
 	started func(b *builder, c *call)
 	ended   func(b *builder, c *call, ev quirks.ToolEnded)
 }
 
-// tellers are droid's tools that are not shown as most are, by their names.
+// tellers holds the tools that are not rendered by default, by name.
 var tellers = map[string]teller{
 	"Execute":      {startedCommand, endedCommand},
 	"Create":       {startedEdit, endedEdit},
@@ -48,7 +47,7 @@ func (b *builder) started(ev quirks.ToolStarted) {
 	tellerOf(ev.Name).started(b, c)
 }
 
-// ended completes a call. Its images are shown whatever the tool is.
+// ended completes a call. Images are shown for every tool.
 func (b *builder) ended(ev quirks.ToolEnded) {
 	b.page.Break()
 	c := b.calls[ev.ID]
@@ -69,13 +68,13 @@ func (b *builder) ended(ev quirks.ToolEnded) {
 	}
 }
 
-// field is a field of a call's input that is text, "" for none.
+// field returns a string field of the call's input, or "".
 func (c *call) field(name string) (text string) {
-	_ = json.Unmarshal(protocol.Fields(c.input)[name], &text) // the model's: may be anything
+	_ = json.Unmarshal(protocol.Fields(c.input)[name], &text) // the model may have sent anything
 	return text
 }
 
-// startedOther shows the input where it says more than the title does.
+// startedOther shows the input if it contains more than the title.
 func startedOther(_ *builder, c *call) {
 	c.Folded = true
 	if len(protocol.Fields(c.input)) < 2 {
@@ -89,13 +88,13 @@ func startedOther(_ *builder, c *call) {
 
 func endedOther(_ *builder, c *call, ev quirks.ToolEnded) { c.Result = show.ResultText(ev.Content) }
 
-// startedCommand shows the command, under the model's words on what it does.
+// startedCommand shows the command below the model's summary.
 func startedCommand(_ *builder, c *call) { c.Command, c.Title = c.field("command"), c.field("summary") }
 
 func endedCommand(_ *builder, c *call, ev quirks.ToolEnded) {
 	end := show.EndOfCommand(ev.Content)
 	c.Output, c.Note, c.Exit = end.Output, end.Note, end.Exit
-	c.Cut = strings.Contains(end.Output, " lines skipped ...]") // droid does that (0.99 to 0.225)
+	c.Cut = strings.Contains(end.Output, " lines skipped ...]") // added by droid (0.99 to 0.225)
 	if end.TimedOut {
 		c.State = TimedOut
 	}
@@ -126,7 +125,7 @@ func startedPlan(_ *builder, c *call) {
 	c.Tool, c.Title, c.Plan = "Plan", c.field("title"), show.Plan(c.input)
 }
 
-// endedPlan says what became of the plan.
+// endedPlan shows the outcome of the plan.
 func endedPlan(_ *builder, c *call, ev quirks.ToolEnded) {
 	end := show.EndOfPlan(ev.Content)
 	switch {
@@ -153,7 +152,7 @@ func startedQuestions(_ *builder, c *call) {
 	}
 }
 
-// endedQuestions puts the answers to their questions; other words stand below.
+// endedQuestions assigns the answers to their questions; any other text is shown below.
 func endedQuestions(_ *builder, c *call, ev quirks.ToolEnded) {
 	text := show.ResultText(ev.Content)
 	answers := show.Questionnaire(text)
@@ -178,7 +177,7 @@ func startedSubagent(_ *builder, c *call) {
 
 func endedSubagent(_ *builder, c *call, ev quirks.ToolEnded) {
 	switch text := show.TaskAnswer(show.ResultText(ev.Content)); {
-	case ev.Background: // its end follows
+	case ev.Background: // SubagentEnded follows
 	case ev.IsError:
 		c.Note = text
 	default:
@@ -186,18 +185,17 @@ func endedSubagent(_ *builder, c *call, ev quirks.ToolEnded) {
 	}
 }
 
-// endedInBackground says what became of a subagent that went on when its call had ended.
+// endedInBackground shows the outcome of a subagent that continued after its call.
 func (b *builder) endedInBackground(ev quirks.SubagentEnded) {
 	if c := b.calls[ev.ToolID]; c != nil {
 		c.Note, c.Answer = show.EndOfSubagent(ev), ev.Answer
 	}
 }
 
-// startedEdit shows what the input says of the change.
+// startedEdit shows the change requested by the input.
 func startedEdit(b *builder, c *call) { c.Changes = b.planned(c) }
 
-// endedEdit shows the change as droid tells it, with the lines around it, and otherwise
-// as the input has it. Of a call that went well nothing else is told.
+// endedEdit shows the change with context from droid's result, or else from the input. A successful call shows nothing else.
 func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
 	if ev.IsError {
 		c.Note = show.ResultText(ev.Content)
@@ -210,7 +208,7 @@ func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
 	if len(c.Changes) == 0 {
 		c.Note = show.ResultText(ev.Content)
 	}
-	if len(c.Changes) > 0 && c.Title == "" { // a patch names its files in its text alone
+	if len(c.Changes) > 0 && c.Title == "" { // the input of a patch has no file name
 		c.Title = strings.Join(slices.Compact(names(c.Changes)), ", ")
 	}
 }

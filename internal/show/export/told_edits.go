@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/text/udiff"
 )
 
-// editInput is the input of droid's tools that change files (0.99 to 0.225).
+// editInput is the input of droid's editing tools (0.99 to 0.225).
 type editInput struct {
 	FilePath string `json:"file_path"`
 	Path     string `json:"path"`
@@ -31,8 +31,7 @@ type replacement struct {
 	All     bool   `json:"change_all"`
 }
 
-// diff is what the replacement changes. Where its lines stand in the file is not known,
-// and whether its end is that of a line neither.
+// diff returns the diff of the replacement. Line numbers are unknown, and so is whether its last line is complete.
 func (r replacement) diff() (lines []Line) {
 	for i, l := range diff(r.OldStr+r.OldText, r.NewStr+r.NewText) {
 		switch {
@@ -46,11 +45,11 @@ func (r replacement) diff() (lines []Line) {
 	return lines
 }
 
-// planned are the changes that the input of a call says.
+// planned returns the changes that the input of a call requests.
 func (b *builder) planned(c *call) (changes []Change) {
 	var in editInput
 	if json.Unmarshal(c.input, &in) != nil {
-		return nil // an input of another shape changes no file
+		return nil // another form changes no file
 	}
 	file := paths.Relative(b.CWD, in.FilePath+in.Path)
 	add := func(name string, lines []Line) {
@@ -72,7 +71,7 @@ func (b *builder) planned(c *call) (changes []Change) {
 	return changes
 }
 
-// patched are the changes that a patch says, or its lines where it cannot be read.
+// patched returns the changes of a patch, or its lines if it cannot be parsed.
 func (b *builder) patched(text string) (changes []Change) {
 	files, err := patch.Parse(text)
 	if err != nil {
@@ -103,7 +102,7 @@ func joined(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// edited is the change as the result of an Edit tells it, with the lines around it.
+// edited returns the change with context from the result of an Edit.
 func (b *builder) edited(content json.RawMessage) (Change, bool) {
 	file, lines := show.EditedLines(content)
 	if len(lines) == 0 {
@@ -118,9 +117,9 @@ func (b *builder) edited(content json.RawMessage) (Change, bool) {
 	return change, true
 }
 
-// hunk is how many lines stand together in the file.
+// hunk returns the number of adjacent lines.
 func hunk(lines []show.EditedLine) int {
-	old, now := 0, 0 // the numbers of the lines that follow
+	old, now := 0, 0 // the next line numbers
 	for i, l := range lines {
 		if l.Old != 0 && old != 0 && l.Old != old || l.New != 0 && now != 0 && l.New != now {
 			return i
@@ -135,7 +134,7 @@ func hunk(lines []show.EditedLine) int {
 	return len(lines)
 }
 
-// hunkLines are lines of a file as a unified diff has them.
+// hunkLines formats lines of a file as a unified diff.
 func hunkLines(lines []show.EditedLine) []Line {
 	out := make([]Line, 1, len(lines)+1)
 	var old, now, olds, news int
@@ -158,13 +157,13 @@ func hunkLines(lines []show.EditedLine) []Line {
 		out = append(out, Line{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
 	}
 	out[0] = Line{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}
-	if old == 0 && now == 0 { // droid does not tell where
+	if old == 0 && now == 0 { // line numbers are unknown
 		return out[1:]
 	}
 	return out
 }
 
-// diff is the unified diff of two texts.
+// diff returns the unified diff of two texts.
 func diff(before, after string) (lines []Line) {
 	for _, l := range udiff.Lines(before, after) {
 		lines = append(lines, Line{Sign: byte(l.Kind), Text: strings.TrimRight(l.Text, "\r")})
@@ -172,7 +171,7 @@ func diff(before, after string) (lines []Line) {
 	return lines
 }
 
-// signed are lines of text that all have one sign.
+// signed returns lines of text, all with the same sign.
 func signed(sign byte, text string) (lines []Line) {
 	for line := range strings.Lines(text) {
 		lines = append(lines, Line{Sign: sign, Text: string(sign) + strings.TrimRight(line, "\r\n")})

@@ -1,4 +1,4 @@
-// A loaded conversation becomes the exported page: droid's history goes in, the parts of the page come out.
+// Conversion of a stored session, droid's history, into the exported page.
 
 package export
 
@@ -12,23 +12,23 @@ import (
 	"droid-acp/internal/show"
 )
 
-// Options are what the history does not tell.
+// Options supply what the history does not contain.
 type Options struct {
-	CWD   string          // the session's directory
-	Named bool            // the page names it
+	CWD   string          // show the directory
+	Named bool            // time zone for display
 	Zone  *time.Location  // in which times are shown
-	Turns map[string]Turn // as far as they are known, by the id of the user's message
-	// Summary is what the conversation before became when it was compacted into this one, "" where it was not.
+	Turns map[string]Turn // known turns by the ID of the user's message
+	// Summary is the summary of an earlier conversation that was compacted into this one, or "".
 	Summary string
 }
 
-// Turn is what was seen of a turn and its history may lack.
+// Turn is what was observed of a turn and may be missing from its history.
 type Turn struct {
-	Model string            // the id of the one that it began with, "" where it is not known
-	Used  stream.TokenUsage // zero where droid did not tell
+	Model string            // the model ID at its beginning, "" if unknown
+	Used  stream.TokenUsage // zero if droid did not report it
 }
 
-// Page is a loaded session as a page shows it.
+// Page returns a stored session as a page.
 func Page(info *stream.SessionInfo, o Options) *Conversation {
 	b := &builder{Options: o, page: &Conversation{Title: info.Title}, models: map[string]string{}, said: map[string]stream.Message{},
 		calls: map[string]*call{}, same: map[string]string{}}
@@ -53,26 +53,26 @@ func Page(info *stream.SessionInfo, o Options) *Conversation {
 	return b.page
 }
 
-// builder makes a page.
+// builder builds a page.
 type builder struct {
 	Options
 	page   *Conversation
-	models map[string]string         // names of models by their ids
-	said   map[string]stream.Message // by id
-	calls  map[string]*call          // by id
-	turn   string                    // the user's message that the last turn answers
-	last   string                    // the message of the last text
+	models map[string]string         // display names by model ID
+	said   map[string]stream.Message // by ID
+	calls  map[string]*call          // by ID
+	turn   string                    // ID of the user message that the last turn answers
+	last   string                    // message ID of the last text
 	cut    bool                      // the next message continues it
 	same   map[string]string         // messages that continue another one
 }
 
-// call is a tool call that has begun.
+// call is a tool call with its input.
 type call struct {
 	*Call
 	input json.RawMessage
 }
 
-// facts are what is known of the whole conversation.
+// facts returns the properties of the conversation.
 func (b *builder) facts(info *stream.SessionInfo) []Fact {
 	model := ""
 	if id := info.Settings.ModelID; id != nil {
@@ -96,10 +96,10 @@ func (b *builder) facts(info *stream.SessionInfo) []Fact {
 	return facts
 }
 
-// model is the name of a model for people.
+// model returns the display name of a model.
 func (b *builder) model(id string) string { return cmp.Or(b.models[id], id) }
 
-// time is when a message was made, the zero time where droid does not tell.
+// time returns when a message was created, or the zero time.
 func (b *builder) time(m stream.Message) time.Time {
 	if m.CreatedAt == 0 {
 		return time.Time{}
@@ -107,7 +107,7 @@ func (b *builder) time(m stream.Message) time.Time {
 	return time.UnixMilli(int64(m.CreatedAt)).In(b.Zone)
 }
 
-// event adds what an honest event shows.
+// event adds the representation of an event.
 func (b *builder) event(ev quirks.Event) {
 	switch ev := ev.(type) {
 	case quirks.UserText:
@@ -141,7 +141,7 @@ func (b *builder) event(ev quirks.Event) {
 	}
 }
 
-// words are a piece of text with what is known of its message.
+// words returns a piece of text with the metadata of its message.
 func (b *builder) words(message, text string) Said {
 	m := b.said[message]
 	if b.cut {
@@ -158,7 +158,7 @@ func (b *builder) words(message, text string) Said {
 	return Said{Message: message, Text: text, At: b.time(m), Model: b.model(model)}
 }
 
-// endTurn tells what the turn took that ends here.
+// endTurn adds the token usage of the turn that ends here.
 func (b *builder) endTurn() {
 	b.page.Spent(tokens(b.Turns[b.turn].Used))
 	b.turn = ""

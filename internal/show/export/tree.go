@@ -17,17 +17,15 @@ import (
 )
 
 const (
-	// maxDepth bounds the quotes and lists that one line begins inside each other. The
-	// parser goes through all of them for each line after it.
+	// maxDepth bounds the nested quotes and lists that one line opens. The parser visits all of them for each following line.
 	maxDepth = 50
-	// maxSwelling bounds how many times as long as a text the addresses on its page are,
-	// beside the first maxSmall bytes. A long one that is named once may be used many times.
+	// maxSwelling bounds the total length of addresses on the page, as a multiple of the text's, beyond the first maxSmall bytes. A long
+	// address that is defined once may be referenced many times.
 	maxSwelling = 32
 	maxSmall    = 256 << 10
 )
 
-// reader reads CommonMark with tables and bare addresses. goldmark's own package for those
-// would cost each start of the program a millisecond.
+// reader parses CommonMark with tables and bare URLs. goldmark's own extension package would cost each start of the program a millisecond.
 var reader = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
@@ -36,8 +34,7 @@ var reader = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// converted is Markdown as HTML. It reports false when the parser should not read it, or
-// the page would become huge.
+// converted converts Markdown to HTML. It returns false if the input is too deeply nested or the output would be huge.
 func converted(source string) (page string, ok bool) {
 	if depth(source) > maxDepth {
 		return "", false
@@ -49,14 +46,14 @@ func converted(source string) (page string, ok bool) {
 	return b.String(), err == nil
 }
 
-// depth is how many quotes and lists a line of a text begins at most.
+// depth returns the maximum number of quotes and lists that one line opens.
 func depth(source string) (deepest int) {
 	for line := range strings.Lines(source) {
 		begun := 0
 		for line = strings.TrimLeft(line, " \t"); line != ""; line = strings.TrimLeft(line, " \t") {
 			rest := strings.TrimLeft(line, "0123456789")
 			if rest == "" || strings.IndexByte(">-+*.)", rest[0]) < 0 || rest[0] != '>' && len(rest) > 1 && strings.IndexByte(" \t\r\n", rest[1]) < 0 {
-				break // no sign, or one without a blank
+				break // no marker, or one without a blank
 			}
 			begun, line = begun+1, rest[1:]
 		}
@@ -65,16 +62,15 @@ func depth(source string) (deepest int) {
 	return deepest
 }
 
-// writer writes what the parser's own writer would leave out or make more of than words:
-// HTML, links, images.
-type writer struct{ left int } // bytes of addresses
+// writer renders the nodes that the default renderer would omit or trust too much: HTML, links, images.
+type writer struct{ left int } // remaining bytes of addresses
 
 var errHuge = errors.New("the page would be huge")
 
-// RegisterFuncs says which nodes it writes.
+// RegisterFuncs implements renderer.NodeRenderer.
 func (w *writer) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	to.Register(ast.KindHeading, func(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		level := min(n.(*ast.Heading).Level+2, 6) // lower than the page's own
+		level := min(n.(*ast.Heading).Level+2, 6) // below the page's own headings
 		return tag(b, entering, fmt.Sprintf("<h%d>", level), fmt.Sprintf("</h%d>\n", level))
 	})
 	to.Register(ast.KindCodeBlock, codeBlock)
@@ -106,7 +102,7 @@ func (w *writer) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// tag writes how a node begins or ends.
+// tag writes the beginning or end of a node.
 func tag(b util.BufWriter, entering bool, begin, end string) (ast.WalkStatus, error) {
 	if !entering {
 		begin = end
@@ -119,8 +115,7 @@ func codeBlock(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.
 	return tag(b, entering, blockOfCode(string(n.Lines().Value(source))), "")
 }
 
-// anchor begins and ends a link, and has neither for an address that is none to follow:
-// only the web and mail are.
+// anchor returns the tags of a link, "" unless the address is a web or mail address.
 func anchor(of string) (begin, end string) {
 	u, err := url.Parse(strings.TrimSpace(of))
 	if err != nil {
@@ -133,7 +128,7 @@ func anchor(of string) (begin, end string) {
 	return "", ""
 }
 
-// link writes a link, and the address behind words that are none.
+// link renders a link. Other addresses follow the text in parentheses.
 func (w *writer) link(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	begin, end, err := w.around(n.(*ast.Link).Destination)
 	if err != nil {
@@ -142,7 +137,7 @@ func (w *writer) link(b util.BufWriter, _ []byte, n ast.Node, entering bool) (as
 	return tag(b, entering, begin, end)
 }
 
-// around is what stands around the words of a link.
+// around returns what surrounds the text of a link.
 func (w *writer) around(destination []byte) (begin, end string, err error) {
 	if w.left -= len(destination); w.left < 0 {
 		return "", "", errHuge
@@ -154,7 +149,7 @@ func (w *writer) around(destination []byte) (begin, end string, err error) {
 	return begin, end, nil
 }
 
-// image writes an image as a link, since a page reaches nobody.
+// image renders an image as a link, since the page loads nothing.
 func (w *writer) image(b util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	begin, end, err := w.around(n.(*ast.Image).Destination)
 	if err != nil || !entering {
@@ -168,7 +163,7 @@ func (w *writer) image(b util.BufWriter, source []byte, n ast.Node, entering boo
 	return ast.WalkSkipChildren, err
 }
 
-// labelOf is the words in a node.
+// labelOf returns the text in a node.
 func labelOf(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -180,16 +175,16 @@ func labelOf(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// bare makes links of addresses of the web that stand behind a blank or a bracket.
+// bare turns web addresses after a blank or a bracket into links.
 type bare struct{}
 
-// Trigger says where an address may begin.
+// Trigger implements parser.InlineParser.
 func (bare) Trigger() []byte { return []byte{' ', '('} }
 
-// sentence are signs that end a sentence or what is emphasised, and no address.
+// sentence holds characters that end a sentence or emphasis, but not an address.
 const sentence = ".,:;!?'*_~"
 
-// Parse takes an address, without the signs of the sentence behind it.
+// Parse implements parser.InlineParser. It excludes punctuation after the address.
 func (bare) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, at := block.PeekLine()
 	before := 1 - len(bytes.TrimLeft(line[:1], " ("))

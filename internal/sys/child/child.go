@@ -1,10 +1,9 @@
-// Package child runs programs: with pipes and the end of what they write to stderr, so
-// that each ends together with what it started, also when this program dies, and so that
-// nobody waits for it without a bound.
+// Package child runs programs. The main type is Process: a started program with its pipes and the last lines of its stderr. A program ends
+// together with the processes that it started, even if this process dies, and every wait for it is bounded. Everything that runs droid, a
+// shell or ssh uses it.
 //
-// On Unix a program runs in a process group of its own, on Windows in a job object. A
-// process that leaves its group (by starting a session or a group of its own) is out of
-// reach and outlives the program, but for Command.Tree; a job cannot be left.
+// On Unix a program runs in its own process group, on Windows in a job object. A process that leaves its group outlives the program unless
+// Command.Tree is set; a job cannot be left.
 package child
 
 import (
@@ -25,39 +24,37 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// KillTime is how long a program may live on after it was killed. One that waits for a
-// file system that does not answer is not ended by anything; it is given up then.
+// KillTime is how long to wait for a killed program to exit. A program blocked on a file system that does not answer survives even SIGKILL;
+// after KillTime it is abandoned.
 const KillTime = 3 * time.Second
 
-// ErrStays is the error of an Exit that did not come.
+// ErrStays is the Exit.Err of a program that did not exit within KillTime.
 var ErrStays = errors.New("it was killed and does not end")
 
-// Command says what is run.
+// Command describes a program to run.
 type Command struct {
-	Path string // of the program; a name without a separator is looked for in the PATH
+	Path string // of the program; looked up in the PATH if it has no separator
 	Args []string
-	Line string   // for Windows: the command line as it stands, in place of Args
-	Dir  string   // "" for ours
-	Env  []string // nil for ours
+	Line string   // Windows only: the verbatim command line, instead of Args
+	Dir  string   // "" for the current one
+	Env  []string // nil for the current one
 
-	Stderr  io.Writer // gets what it writes there, beside the tail, and must not block; nil for nobody
+	Stderr  io.Writer // also receives stderr, and must not block; may be nil
 	NoInput bool      // its stdin is empty
-	Merged  bool      // its stderr goes where its stdout goes
-	// Tree makes more than the group end. What is left in the group has a second to end
-	// by itself, and when the program is told to end, all that it started ends, too, also
-	// in groups of their own. Terminate asks the program alone.
+	Merged  bool      // stderr goes to stdout
+	// Tree ends all descendants, including those in other process groups, when the program is asked to end. What remains in the program's
+	// group gets a second to exit by itself. Terminate then signals the program alone.
 	Tree bool
-	// Removes are directories, by their absolute paths, that are removed on Unix when this program dies before the
-	// command has ended. It is for what the command alone uses.
+	// Removes lists absolute paths of directories used by this command alone. On Unix they are removed if this process dies before the
+	// command has ended.
 	Removes []string
-	// NoJob lets what the program starts on Windows live on, as a browser is to.
+	// NoJob lets descendants outlive the program on Windows, as a browser must.
 	NoJob bool
 
-	stat func(path string) (fs.FileInfo, error) // nil for os.Stat; tests have it hang
+	stat func(path string) (fs.FileInfo, error) // nil for os.Stat; tests replace it with one that hangs
 }
 
-// Environment is env, or ours where it is nil, with a variable added where it has none of
-// that name.
+// Environment returns env (the current environment if nil) with a variable added unless it is already set.
 func Environment(env []string, name, value string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -68,9 +65,9 @@ func Environment(env []string, name, value string) []string {
 	return append(slices.Clip(env), name+"="+value)
 }
 
-// Process is a program that was started. Its methods may be called from any goroutine.
+// Process is a started program. Its methods may be called from any goroutine.
 type Process struct {
-	Stdin  *os.File // nil without one; to be closed by the owner, as Stdout
+	Stdin  *os.File // nil without one; the caller closes it, as well as Stdout
 	Stdout io.ReadCloser
 
 	cmd    *exec.Cmd
@@ -80,9 +77,9 @@ type Process struct {
 	stderrPipe *os.File
 	stderrRead chan struct{} // closed when stderr has ended
 
-	waited chan error    // what Wait has returned
-	exited chan struct{} // closed when the program has ended, and exit is set
-	gone   chan struct{} // closed when what it left has ended, too
+	waited chan error    // receives the result of Wait
+	exited chan struct{} // closed when the program has exited and exit is set
+	gone   chan struct{} // closed when the rest of its group or tree has exited, too
 	asked  chan struct{} // closed by Terminate
 	killed chan struct{} // closed by Kill
 	ask    func()        // closes asked
@@ -92,17 +89,16 @@ type Process struct {
 
 // Exit says how a program ended.
 type Exit struct {
-	Code   int      // what it exited with, −1 when a signal ended it or it is not known
-	Signal string   // the name of that signal, such as "SIGKILL", "" otherwise
-	Text   string   // both in words, such as "exit status 1"
-	Stderr []string // the last lines that it wrote there, see Tail
-	Lines  int      // how many it wrote
-	Err    error    // why no more is known
+	Code   int      // exit code, −1 if a signal ended it or the code is unknown
+	Signal string   // name of that signal, such as "SIGKILL", or ""
+	Text   string   // human-readable form, such as "exit status 1"
+	Stderr []string // last lines of stderr, see Tail
+	Lines  int      // number of lines written to stderr
+	Err    error    // why the result is unknown
 }
 
-// Start starts a program. After an error nothing runs; the error of a program that the
-// system does not run is an *fs.PathError. Start returns within some seconds also where
-// the program or its directory lies on a file system that does not answer.
+// Start starts a program. If it returns an error, nothing is running; if the system refuses to run the program, the error is an
+// *fs.PathError. Start returns within seconds even if the program or its directory is on a file system that does not answer.
 func Start(c Command) (*Process, error) {
 	cmd, err := c.prepared()
 	if err != nil {
@@ -137,8 +133,7 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// Within waits for something, such as Exited, but not longer than limit. It reports whether it
-// came.
+// Within waits at most limit for c to be closed, and reports whether it was.
 func Within(c <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-c:
@@ -148,7 +143,7 @@ func Within(c <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// Pause waits for so long. It reports false, at once, where ctx is done.
+// Pause sleeps for d. It returns false as soon as ctx is done.
 func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -168,9 +163,8 @@ func newProcess() *Process {
 	return p
 }
 
-// prepared is the command as the system is to run it. A system call of a new process that
-// hangs would stop all of this program, so nothing is started where a look at its
-// directory or its file does.
+// prepared converts c to an exec.Cmd. If a system call of the new process hung, it would stop all of this program, so a directory or file
+// that does not answer is an error here.
 func (c Command) prepared() (*exec.Cmd, error) {
 	stat := c.stat
 	if stat == nil {
@@ -193,7 +187,7 @@ func (c Command) prepared() (*exec.Cmd, error) {
 		}
 	}
 	if _, err := look(path, stat); errors.Is(err, files.ErrHangs) {
-		return nil, err // the system tells of other errors
+		return nil, err // Start reports other errors
 	}
 	path, args, err := direct(path, c.Args)
 	if err != nil {
@@ -205,8 +199,7 @@ func (c Command) prepared() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// pipes opens stdin, stdout and stderr. The pipes of exec.Cmd would not do: Wait closes
-// them and loses the last lines.
+// pipes opens stdin, stdout and stderr. The pipes of exec.Cmd are unsuitable: Wait closes them and loses the last lines.
 func pipes() (ours, theirs [3]*os.File, err error) {
 	for i := range ours {
 		r, w, err := os.Pipe()
@@ -229,9 +222,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// run starts the program and waits for it in one goroutine on one thread: Linux's
-// parent-death signal comes when the thread that forked ends, not when the process does.
-// It stays behind where a program does not end.
+// run starts the program and waits for it on one locked thread, because Linux sends the parent-death signal when the forking thread ends,
+// not the process. The goroutine leaks if the program does not exit.
 func (p *Process) run(c Command, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -242,10 +234,10 @@ func (p *Process) run(c Command, started chan<- error) {
 	}
 }
 
-// lookEach is how often it is looked what a program starts that was asked to end.
+// lookEach is the interval at which the descendants of a terminating program are listed.
 const lookEach = 50 * time.Millisecond
 
-// follow waits for the end of the program and ends what it left.
+// follow waits for the program to exit and ends the processes that it left.
 func (p *Process) follow() {
 	defer close(p.gone)
 	var look, overdue <-chan time.Time
@@ -286,42 +278,40 @@ func (p *Process) readStderr(too io.Writer) {
 	if too != nil {
 		to = io.MultiWriter(to, too)
 	}
-	_, _ = io.Copy(to, p.stderrPipe) // what cannot be read is not known
+	_, _ = io.Copy(to, p.stderrPipe) // a read error loses only diagnostics
 	_ = p.stderrPipe.Close()         // read only
 }
 
-// Terminate asks the program and its group to end; Command.Tree: the program alone. On
-// Windows, where that cannot be asked, the job ends at once, and with Command.Tree or
-// Command.NoJob nothing is done.
+// Terminate asks the program and its group to end, or only the program if Command.Tree is set. On Windows, which has no such request, the
+// job is killed at once; with Command.Tree or Command.NoJob nothing happens.
 func (p *Process) Terminate() error {
 	defer p.ask()
 	return p.family.terminate()
 }
 
-// Kill ends the program and what it started, at once.
+// Kill kills the program and its descendants at once.
 func (p *Process) Kill() error {
 	defer p.doom()
 	return p.family.kill()
 }
 
-// KillAlone ends the program at once, and leaves what it started to end as after its own end.
+// KillAlone kills the program at once. Its descendants are treated as after a normal exit.
 func (p *Process) KillAlone() error { return p.cmd.Process.Kill() }
 
-// Exited is closed when the program has ended, or was killed and does not end.
+// Exited is closed when the program has exited, or was killed and did not exit within KillTime.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Gone is closed when also what it left has ended.
+// Gone is closed when the processes that the program left have exited, too.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Outside reports whether something that the program has started runs in another process
-// group than the program's. It reports true where the system cannot tell.
+// Outside reports whether a descendant runs in another process group than the program. It returns true if that is unknown.
 func (p *Process) Outside() bool { return p.family.outside() }
 
-// ID is the program's process id.
+// ID returns the process ID.
 func (p *Process) ID() int { return p.cmd.Process.Pid }
 
-// Exit waits for the end of the program and says how it ended. The rest of stderr is
-// waited for, but no longer than limit: what the program started may hold it open.
+// Exit waits for the program to exit and returns how it ended. It waits at most limit for the rest of stderr, which a descendant may hold
+// open.
 func (p *Process) Exit(limit time.Duration) Exit {
 	<-p.exited
 	if !Within(p.stderrRead, limit) {
@@ -333,21 +323,20 @@ func (p *Process) Exit(limit time.Duration) Exit {
 	return exit
 }
 
-// lookTime is how long a file system may take to tell of a file. It is asked before a process is made: one
-// that hangs on its way into a directory would stop all of this program, as Go starts processes by vfork.
+// lookTime is how long a file system may take to answer a stat. This is checked before a process is made: since Go starts processes by
+// vfork, a chdir that hangs would stop all of this program.
 const lookTime = 3 * time.Second
 
-// ErrNotFound says that a program is not in the PATH.
+// ErrNotFound means that a program is not in the PATH.
 var ErrNotFound = exec.ErrNotFound
 
-// FindError is the error of Find, unless that gave up.
+// FindError is the error type of Find, except for files.ErrHangs.
 type FindError = exec.Error
 
-// Find looks for a program, as exec.LookPath does, and gives up where a directory of the
-// PATH does not answer (files.ErrHangs).
+// Find is exec.LookPath, but fails with files.ErrHangs if a directory of the PATH does not answer.
 func Find(name string) (string, error) { return look(name, exec.LookPath) }
 
-// look calls what may hang. A call that does keeps its goroutine, and so does each later one.
+// look calls f, which may hang. A call that hangs leaks its goroutine.
 func look[T any](path string, f func(path string) (T, error)) (T, error) {
 	return files.Within(context.Background(), files.NewCalls(1, lookTime), "look for a program", path, f)
 }

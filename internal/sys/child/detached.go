@@ -2,16 +2,15 @@ package child
 
 import "os"
 
-// Detached is a program that lives on when this one ends.
+// Detached is a program that outlives this process.
 type Detached struct {
 	exited chan struct{}
 	exit   Exit
 }
 
-// StartDetached starts a program that is no part of what this one ends with: on Unix in a session
-// of its own, so that it has no terminal, on Windows without a console and outside of our job where
-// that lets it go. Its stdin is empty, its stdout and stderr are output, which the caller closes.
-// Of Command, Path, Args, Dir and Env count.
+// StartDetached starts a program that outlives this process: on Unix in a new session, so without a terminal, on Windows without a console
+// and outside our job if the job permits that. Its stdin is empty, its stdout and stderr go to output, which the caller closes. Only Path,
+// Args, Dir and Env of the Command are used.
 func StartDetached(c Command, output *os.File) (*Detached, error) {
 	cmd, err := c.prepared()
 	if err != nil {
@@ -22,7 +21,7 @@ func StartDetached(c Command, output *os.File) (*Detached, error) {
 		return nil, err
 	}
 	d := &Detached{exited: make(chan struct{})}
-	go func() { // it stays behind while the program runs, so that this leaves no zombie
+	go func() { // runs as long as the program, which would be a zombie otherwise
 		defer close(d.exited)
 		err := cmd.Wait()
 		d.exit = exitOf(cmd.ProcessState, err)
@@ -30,10 +29,10 @@ func StartDetached(c Command, output *os.File) (*Detached, error) {
 	return d, nil
 }
 
-// Exited is closed when the program has ended.
+// Exited is closed when the program has exited.
 func (d *Detached) Exited() <-chan struct{} { return d.exited }
 
-// Exit waits for the end of the program and says how it ended.
+// Exit waits for the program to exit and returns how it ended.
 func (d *Detached) Exit() Exit {
 	<-d.exited
 	return d.exit

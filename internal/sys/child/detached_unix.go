@@ -8,12 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited is how many descriptors are looked at: those that an editor leaves open by mistake
-// have small numbers.
+// inherited is the number of descriptors to check: those that an editor leaks by mistake have small numbers.
 const inherited = 256
 
-// startDetached starts cmd in a session of its own. What our parent left open for us is not for
-// it: it would hold a pipe open whose end somebody waits for.
+// startDetached starts cmd in a new session. It does not pass on descriptors leaked by our parent, since cmd would keep pipes open whose
+// end others wait for.
 func startDetached(cmd *exec.Cmd) error {
 	for fd := 3; fd < inherited; fd++ {
 		unix.CloseOnExec(fd) // no effect where there is none

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// startDetached starts cmd without a console. A job of our parent's that ends with the parent may
-// let processes leave it (CREATE_BREAKAWAY_FROM_JOB); where it does not, cmd ends with it.
+// startDetached starts cmd without a console. If our parent's job ends with the parent, cmd leaves it (CREATE_BREAKAWAY_FROM_JOB) where the
+// job permits that; otherwise cmd ends with it.
 func startDetached(cmd *exec.Cmd) error {
 	const flags = windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP
 	again := *cmd

@@ -13,31 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardScript is what the guard runs: it waits for the end of its input, asks its process group to end, so that the
-// program can end what it has started in groups of their own, and two seconds later kills it, itself included. Before that
-// it removes the directories that it was given. The input ends when our process dies, however it dies. The guard ignores the polite signals that terminate sends, and
-// writes a line when it does.
+// guardScript is run by the guard. It waits for the end of its input, which comes when our process dies, however that happens. Then it
+// sends SIGTERM to its process group, so that the program can end what it started in other groups, and two seconds later removes the given
+// directories and kills the group, itself included. It ignores SIGHUP, SIGINT and SIGTERM, and writes a line once it does.
 const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s TERM 0; sleep 2; rm -rf -- "$@"; kill -s KILL 0`
 
-// family is a program with the processes that it started.
+// family is a program with its process group.
 //
-// The leader of their process group is a guard, a second child of ours. Linux's
-// parent-death signal would not do instead: it ends the program alone and not what
-// that started, and other systems have no such signal. It is no group of ours, so that a
-// signal to our group lets the program end in peace. Where there is no guard, as without
-// a shell in the PATH, the program runs in our group.
+// The group's leader is a guard, a second child of ours. Linux's parent-death signal is not enough: it ends the program but not its
+// descendants, and other systems have none. It is not our own group, so that a signal to ours lets the program shut down in order. Without
+// a guard, for example if there is no shell in the PATH, the program runs in our group.
 type family struct {
-	tree bool // see Command
+	tree bool // Command.Tree
 
 	mu      sync.Mutex
 	process *os.Process
 	guard   *exec.Cmd // nil without one
-	alive   *os.File  // our end of the guard's input
-	below   tree      // Command.Tree: what the program had started since it was told to end
+	alive   *os.File  // write end of the guard's stdin
+	below   tree      // Command.Tree: descendants seen since the program was asked to end
 }
 
-// start starts cmd. After an error nothing runs. The signal to end, on Linux, comes when
-// the starting thread ends.
+// start starts cmd. If it returns an error, nothing is running. On Linux the program is signalled when the calling thread ends.
 func (f *family) start(c Command, cmd *exec.Cmd) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +42,7 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 	if guard, alive, err := startGuard(c.Removes); err == nil {
 		f.guard, f.alive = guard, alive
 		cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pgid = true, guard.Process.Pid
-		endWithThread(cmd.SysProcAttr, syscall.SIGTERM) // the guard sees to the rest
+		endWithThread(cmd.SysProcAttr, syscall.SIGTERM) // the guard ends the rest
 	}
 	if err := cmd.Start(); err != nil {
 		f.close()
@@ -56,8 +52,8 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 	return nil
 }
 
-// startGuard starts a guard and waits until it ignores polite signals. The guard
-// lives until it is killed or alive is closed; then it removes the directories.
+// startGuard starts a guard and waits until it ignores signals. The guard runs until it is killed, or until alive is closed; then it also
+// removes the directories.
 func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
 	shell, err := Find("sh")
 	if err != nil {
@@ -67,7 +63,7 @@ func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer input.Close() // the guard has its own
+	defer input.Close() // the guard has its own copy
 	guard = exec.Command(shell, append([]string{"-c", guardScript, "sh"}, removes...)...)
 	guard.Stdin = input
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -88,8 +84,8 @@ func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
 	return guard, alive, nil
 }
 
-// signal reaches the whole group, or the program where it has none. The group's id is the
-// guard's process id, which no other process can get before close has waited for the guard.
+// signal signals the whole group, or only the program if there is no guard. The group ID is the guard's process ID, which cannot be reused
+// before close has waited for the guard.
 func (f *family) signal(s syscall.Signal) error {
 	if f.guard == nil {
 		return f.process.Signal(s)
@@ -101,7 +97,7 @@ func (f *family) close() {
 	if f.guard == nil {
 		return
 	}
-	_ = f.signal(syscall.SIGKILL) // the guard is there to be hit, or is dead and not waited for
+	_ = f.signal(syscall.SIGKILL) // the guard runs or is a zombie, so its ID is still ours
 	_ = f.guard.Wait()            // killed
 	_ = f.alive.Close()
 	f.guard = nil
@@ -116,11 +112,11 @@ func (f *family) terminate() error {
 	if err := f.process.Signal(syscall.Signal(0)); err != nil {
 		return err
 	}
-	_, _ = f.below.grow(f.process.Pid) // what the system does not tell is not found
+	_, _ = f.below.grow(f.process.Pid) // best effort
 	return f.process.Signal(syscall.SIGTERM)
 }
 
-// look notes what the program has started meanwhile.
+// look records the descendants that the program has now.
 func (f *family) look() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,8 +125,7 @@ func (f *family) look() {
 	}
 }
 
-// kill ends the program. One with a tree is stopped first, so that it starts nothing more
-// while its descendants are looked for.
+// kill kills the program. With Command.Tree the program is stopped first, so that it starts nothing while its descendants are listed.
 func (f *family) kill() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,12 +139,11 @@ func (f *family) kill() error {
 	return f.process.Kill()
 }
 
-// What a program with a tree leaves in its process group gets this time to end by itself,
-// at the end of its input as MCP servers do, and as much again when it was asked to.
+// leftTime is how long the rest of a tree's process group may take to exit by itself, as MCP servers do at the end of their input, and
+// again after SIGTERM.
 const leftTime = 500 * time.Millisecond
 
-// end ends what a program that is gone has left, and returns when that is gone. It waits
-// for nothing when hurry is closed.
+// end ends the rest of the group of a program that has exited, and returns when it is gone. If hurry is closed, end does not wait.
 func (f *family) end(hurry <-chan struct{}) {
 	if f.tree {
 		f.mu.Lock()
@@ -157,7 +151,7 @@ func (f *family) end(hurry <-chan struct{}) {
 		f.mu.Unlock()
 		if f.left(leftTime, hurry) {
 			f.mu.Lock()
-			_ = f.signal(syscall.SIGTERM) // it may be gone by now
+			_ = f.signal(syscall.SIGTERM) // it may have exited
 			f.mu.Unlock()
 			f.left(leftTime, hurry)
 		}
@@ -167,8 +161,7 @@ func (f *family) end(hurry <-chan struct{}) {
 	f.close()
 }
 
-// left reports whether somebody is left in the group after this time. It waits no longer
-// than it must.
+// left waits up to limit for the group to be empty, and reports whether anything is left in it.
 func (f *family) left(limit time.Duration, hurry <-chan struct{}) bool {
 	f.mu.Lock()
 	guard := f.guard
@@ -187,8 +180,7 @@ func (f *family) left(limit time.Duration, hurry <-chan struct{}) bool {
 	return false
 }
 
-// inGroup reports whether a process group has a member that lives, besides the guard,
-// whose id it has. Where the system cannot tell, it may have.
+// inGroup reports whether a process group has a live member other than the guard, its leader. It returns true if that is unknown.
 func inGroup(id int) bool {
 	all, err := processes()
 	for _, r := range all {
@@ -202,7 +194,7 @@ func inGroup(id int) bool {
 func (f *family) outside() bool {
 	own, err := unix.Getpgid(f.process.Pid)
 	if err != nil {
-		return false // it has ended
+		return false // it has exited
 	}
 	started := tree{}
 	if _, err := started.grow(f.process.Pid); err != nil {
@@ -212,7 +204,7 @@ func (f *family) outside() bool {
 	return len(started) > 0
 }
 
-// signalName names the signal that ended the process.
+// signalName returns the name of the signal that ended the process, or "".
 func signalName(s *os.ProcessState) string {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return unix.SignalName(ws.Signal())

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// family is a program with the processes that it started: a job object that ends with its
-// last handle. Ours is the only one, so the job ends when our process dies, however it
-// dies. With Command.NoJob there is none, and the program alone is ended.
+// family is a program with its descendants in a job object, which is killed when its last handle is closed. Ours is the only handle, so the
+// job ends when our process dies. With Command.NoJob there is no job, and only the program is ended.
 type family struct {
 	polite bool // Terminate does nothing
 
@@ -22,8 +21,8 @@ type family struct {
 	job     windows.Handle // 0 without one
 }
 
-// start starts cmd, without a window. After an error nothing runs. The program is put into
-// its job before it runs, so that all that it starts is in it.
+// start starts cmd without a window. If it returns an error, nothing is running. The program joins its job before it runs, so that all of
+// its descendants are in it.
 func (f *family) start(c Command, cmd *exec.Cmd) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +53,7 @@ func (f *family) start(c Command, cmd *exec.Cmd) (err error) {
 	return err
 }
 
-// newJob makes a job that is ended when its last handle is closed.
+// newJob creates a job that is killed when its last handle is closed.
 func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -86,8 +85,7 @@ func assign(job windows.Handle, pid int) error {
 	return nil
 }
 
-// resume lets a process run that was started suspended: all its threads, of which it has
-// one by then, whose handle package os does not keep.
+// resume resumes a process that was started suspended. It looks for its threads, since package os does not keep the handle of the only one.
 func resume(pid int) error {
 	threads, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -116,8 +114,7 @@ func resumeThread(id uint32) error {
 	return err
 }
 
-// terminate ends the job at once: Windows has no signal that asks a program without a
-// console to end.
+// terminate kills the job: Windows cannot ask a program without a console to end.
 func (f *family) terminate() error {
 	if f.polite {
 		return nil
@@ -134,10 +131,10 @@ func (f *family) kill() error {
 	return windows.TerminateJobObject(f.job, 1)
 }
 
-// look does nothing: the system knows what is in a job.
+// look does nothing: the job knows its processes.
 func (f *family) look() {}
 
-// end ends what is left.
+// end kills what is left in the job.
 func (f *family) end(<-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,8 +148,8 @@ func (f *family) close() {
 	}
 }
 
-// outside is true: it is not looked up here, and there may be some.
+// outside returns true: it is not known here.
 func (f *family) outside() bool { return true }
 
-// signalName is empty: nothing is ended by signals here.
+// signalName returns "": Windows has no signals.
 func signalName(*os.ProcessState) string { return "" }

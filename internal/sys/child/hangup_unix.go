@@ -9,17 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnReaderGone calls f when nobody can read any more what is written to a pipe or a socket. A write would tell that, too,
-// but there may be nothing to write for long. The file is not to be closed before.
+// OnReaderGone calls f when the last reader of a pipe or socket is gone. Writing would show that, too, but there may be nothing to write
+// for a long time. The file must stay open until then.
 func OnReaderGone(out *os.File, f func()) { onHangup(out, 0, f) }
 
-// OnWriterGone calls f when nobody can write any more what is read from a pipe or a socket, whatever is still to be read.
-// The file is not to be closed before.
+// OnWriterGone calls f when the last writer of a pipe or socket is gone, even if there is unread data. The file must stay open until then.
 func OnWriterGone(in *os.File, f func()) { onHangup(in, writerGone, f) }
 
-// onHangup calls f at a hangup, an error, or one of the events.
+// onHangup calls f on a hangup, an error, or one of the events.
 func onHangup(file *os.File, events int16, f func()) {
-	conn, err := file.SyscallConn() // unlike Fd it leaves the mode of the file as it is
+	conn, err := file.SyscallConn() // unlike Fd, this keeps the file non-blocking
 	if err != nil {
 		return
 	}

@@ -2,8 +2,8 @@ package child
 
 import "os"
 
-// OnReaderGone does nothing: here the next write tells that nobody reads any more.
+// OnReaderGone does nothing: on Windows the next write fails instead.
 func OnReaderGone(*os.File, func()) {}
 
-// OnWriterGone does nothing: here the end is read behind what was written before.
+// OnWriterGone does nothing: on Windows the end is read after the remaining data.
 func OnWriterGone(*os.File, func()) {}

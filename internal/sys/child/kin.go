@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// Kin is the leader of a process group of its own, somewhere below a program that was started here, with what its
-// group has. It cannot be mistaken for a later process with its id. Its methods may be called from any goroutine.
+// Kin is a process group, with its own leader, among the descendants of a program. It records start times, so that a later process with the
+// same ID is not mistaken for it. Its methods may be called from any goroutine.
 type Kin struct {
 	id      int
-	started uint64 // of the leader
+	started uint64 // start time of the leader
 
 	mu   sync.Mutex
-	rest map[int]uint64 // what was left in the group when the leader had ended, by id: when it started; nil before
+	rest map[int]uint64 // start times, by ID, of what the leader left in the group; nil while it runs
 }
 
-// endPause is how often it is looked whether a group has ended that was told to.
+// endPause is the interval at which End checks whether a group has exited.
 const endPause = 20 * time.Millisecond
 
-// End ends the group: it is asked to, and killed after the time grace. It reports whether it is gone, KillTime after
-// that at the latest.
+// End sends SIGTERM to the group, and SIGKILL after grace. It reports whether the group is gone, at most KillTime after that.
 func (k *Kin) End(grace time.Duration) (gone bool) {
 	for _, kill := range []bool{false, true} {
 		if !k.Runs() {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kin finds the leader of a process group among what the program has started, and what that has. It is nil where the
-// process with this id is no such leader, or has ended. An error says that it cannot be told.
+// Kin returns the process group of the leader with this ID among the descendants of the program, or nil if there is no such leader or it
+// has exited. The error means that this is unknown.
 func (p *Process) Kin(id int) (*Kin, error) {
 	below := tree{}
 	if _, err := below.grow(p.ID()); err != nil {
@@ -23,11 +23,11 @@ func (p *Process) Kin(id int) (*Kin, error) {
 	return &Kin{id: id, started: r.started}, nil
 }
 
-// aboutThen is how far the clock may be from what it was when a process was started.
+// aboutThen is the tolerance of GroupRuns, since the clock may have been set.
 const aboutThen = time.Minute
 
-// GroupRuns reports whether something of this user's runs in the process group with this id whose leader was started about then: a
-// later process may have got its id.
+// GroupRuns reports whether a process group with this ID exists whose leader was started around then. The start time tells it from a later
+// group with the same ID.
 func GroupRuns(id int, then time.Time) (runs bool, err error) {
 	if id <= 1 || unix.Kill(-id, 0) != nil {
 		return false, nil
@@ -52,8 +52,8 @@ func GroupRuns(id int, then time.Time) (runs bool, err error) {
 	return runs, nil
 }
 
-// Runs reports whether the leader runs, or, where it has ended, something that it left in its group. Where the system
-// cannot tell, it does not.
+// Runs reports whether the leader runs, or if it has exited, whether anything that it left in its group does. It returns false if that is
+// unknown.
 func (k *Kin) Runs() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,12 +64,12 @@ func (k *Kin) Runs() bool {
 	}
 	all, err := processes()
 	now := make(map[int]uint64)
-	ours := k.rest == nil // no other group gets the id as long as the group has somebody
+	ours := k.rest == nil // the ID is not reused while the group has members
 	for _, r := range all {
 		switch {
 		case r.group != k.id || r.dead:
 		case r.pid == k.id && r.started != k.started:
-			return false // it is another's by now
+			return false // the ID was reused
 		default:
 			now[r.pid] = r.started
 			ours = ours || k.rest[r.pid] == r.started
@@ -87,5 +87,5 @@ func (k *Kin) signal(kill bool) {
 	if kill {
 		s = unix.SIGKILL
 	}
-	_ = unix.Kill(-k.id, s) // it may have ended meanwhile
+	_ = unix.Kill(-k.id, s) // it may have exited
 }

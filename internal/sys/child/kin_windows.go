@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Kin is not known here: Windows has no process groups.
+// Kin fails: Windows has no process groups.
 func (p *Process) Kin(int) (*Kin, error) { return nil, errors.ErrUnsupported }
 
-// GroupRuns is not known here.
+// GroupRuns fails: Windows has no process groups.
 func GroupRuns(int, time.Time) (bool, error) { return false, errors.ErrUnsupported }
 
-// Runs is not known here.
+// Runs returns false: there is no Kin on Windows.
 func (k *Kin) Runs() bool { return false }
 
 func (k *Kin) signal(bool) {}

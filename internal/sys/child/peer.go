@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Peer refuses a process of another user at the other end of a Unix socket: who connected, or who began to listen.
-// It returns the process id, 0 where the system does not tell it.
+// Peer returns the process ID at the other end of a Unix socket, 0 if the system does not provide it. The error means that the process
+// belongs to another user, or that this is unknown. On a connection made by dial, it is the process that called listen.
 func Peer(socket syscall.Conn) (process int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {

@@ -2,8 +2,8 @@ package child
 
 import "golang.org/x/sys/unix"
 
-// peerOf are the user id of the process at the other end of a Unix socket (unix(4), LOCAL_PEERCRED), and its process id
-// (LOCAL_PEERPID), 0 where the system does not tell it.
+// peerOf returns the user and process ID at the other end of a Unix socket (unix(4), LOCAL_PEERCRED and LOCAL_PEERPID). The process ID is 0
+// if unavailable.
 func peerOf(fd int) (user, process int, err error) {
 	peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

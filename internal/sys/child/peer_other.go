@@ -4,5 +4,5 @@ package child
 
 import "os"
 
-// peerOf is ourselves: the system does not tell, and others cannot reach the directory.
+// peerOf returns our own user: the system has no such call, and other users cannot enter the directory of the socket.
 func peerOf(int) (user, process int, err error) { return os.Geteuid(), 0, nil }

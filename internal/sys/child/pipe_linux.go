@@ -11,14 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writerGone is the event that the writer of a socket has closed its side; that of a pipe is a hangup.
+// writerGone is the poll event of a socket whose writer has closed its side. A pipe reports a hangup.
 const writerGone = unix.POLLRDHUP
 
-// pipe is the reading end of a pipe which Go's poller does not know: that would be woken by each write,
-// also while nobody reads. It has an epoll of its own, which tells one event each time that it is asked
-// to, and which Go's poller knows.
+// pipe is the read end of a pipe that Go's poller does not watch: the poller would be woken by each write, even while nobody reads. It has
+// its own one-shot epoll, which Go's poller does watch.
 type pipe struct {
-	fd   int // of the pipe, which does not wait
+	fd   int // of the pipe, non-blocking
 	told *os.File
 	conn syscall.RawConn // of told
 
@@ -26,17 +25,17 @@ type pipe struct {
 	closed bool
 }
 
-// TakePipe is the reading end of a pipe that is f, which was taken and is not to be used any more. Who writes
-// there while nobody reads wakes nobody here. Elsewhere than on Linux, and for what is no pipe, it is f
-// itself. It is for one reader: Read is for one goroutine at a time, as of two that wait one may not be woken,
-// and no other process should read there, since reading no longer waits for any of them (O_NONBLOCK is the
-// pipe's, not the descriptor's). Close may be called from any goroutine.
+// TakePipe returns a reader of the pipe f, which must not be used any more. Writes do not wake this process while nobody reads. On other
+// systems than Linux, and if f is not a pipe, it returns f.
+//
+// Only one goroutine may call Read at a time, as of two waiting ones one may not be woken, and no other process should read, since
+// O_NONBLOCK applies to the pipe and not to the descriptor. Close may be called from any goroutine.
 func TakePipe(f *os.File) io.ReadCloser {
 	p, err := newPipe(f)
 	if err != nil {
 		return f
 	}
-	_ = f.Close() // p has it
+	_ = f.Close() // p has a duplicate
 	return p
 }
 
@@ -74,7 +73,7 @@ func newPipe(f *os.File) (_ *pipe, err error) {
 	return p, err
 }
 
-// Read reads what is there, and waits until something is. Close ends the waiting.
+// Read reads what is available, waiting if there is nothing. Close ends the wait.
 func (p *pipe) Read(b []byte) (int, error) {
 	for {
 		n, err := p.readNow(b)
@@ -95,7 +94,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	}
 }
 
-// readNow reads what is there. Where nothing is (EAGAIN), the epoll will tell when something comes.
+// readNow reads what is available. If it returns EAGAIN, the epoll is armed.
 func (p *pipe) readNow(b []byte) (int, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -112,7 +111,7 @@ func (p *pipe) readNow(b []byte) (int, error) {
 	return 0, errno
 }
 
-// arm has the epoll tell the next event, or the one that is there already. Its error is EAGAIN then.
+// arm makes the epoll report the next event, or one that is pending, and returns EAGAIN on success.
 func (p *pipe) arm() error {
 	var err error
 	if e := p.conn.Control(func(e uintptr) {
@@ -126,7 +125,7 @@ func (p *pipe) arm() error {
 	return unix.EAGAIN
 }
 
-// happened takes the event that was told.
+// happened consumes the event that the epoll reported.
 func (p *pipe) happened(e uintptr) bool {
 	var event unix.EpollEvent
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, e, uintptr(unsafe.Pointer(&event)), 1, 0, 0, 0) // does not wait
@@ -136,7 +135,7 @@ func (p *pipe) happened(e uintptr) bool {
 	return n > 0
 }
 
-// Close ends a Read that waits, and those that come.
+// Close closes the pipe and ends a waiting Read.
 func (p *pipe) Close() error {
 	err := p.told.Close()
 	p.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// writerGone is no event here: a hangup tells it of pipes and sockets alike.
+// writerGone is 0: a hangup reports it for pipes and sockets alike.
 const writerGone = 0
 
-// TakePipe is f. As on Linux it is for one reader.
+// TakePipe returns f. As on Linux, only one goroutine may read at a time.
 func TakePipe(f *os.File) io.ReadCloser { return f }

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithThread does nothing: there is no parent-death signal here. When we die, the
-// guard of the group ends it.
+// endWithThread does nothing: there is no parent-death signal here. If we die, the guard ends the group.
 func endWithThread(*syscall.SysProcAttr, syscall.Signal) {}
 
 // stopped and zombie are SSTOP and SZOMB of sys/proc.h.
@@ -26,7 +25,7 @@ func processes() (all []relative, err error) {
 	return all, err
 }
 
-// processOf is one process.
+// processOf returns one process.
 func processOf(pid int) (relative, error) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
@@ -46,5 +45,5 @@ func relativeOf(p *unix.KinfoProc) relative {
 	}
 }
 
-// startedAt is when the process was started.
+// startedAt returns the start time of the process.
 func (r relative) startedAt() (time.Time, error) { return time.UnixMicro(int64(r.started)), nil }

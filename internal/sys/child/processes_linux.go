@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// endWithThread has a process get a signal when the thread ends that starts it.
+// endWithThread makes a process receive a signal when the thread that starts it ends.
 func endWithThread(attr *syscall.SysProcAttr, s syscall.Signal) { attr.Pdeathsig = s }
 
-// processes lists all processes, from /proc.
+// processes lists all processes from /proc.
 func processes() (all []relative, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -30,11 +30,10 @@ func processes() (all []relative, err error) {
 	return all, nil
 }
 
-// processOf is one process.
+// processOf returns one process.
 func processOf(pid int) (relative, error) { return readStat(pid) }
 
-// readStat reads /proc/PID/stat, see proc_pid_stat(5). The program's name, in
-// parentheses, may contain anything.
+// readStat parses /proc/PID/stat, see proc_pid_stat(5). The program's name, in parentheses, may contain anything.
 func readStat(pid int) (relative, error) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -52,7 +51,7 @@ func readStat(pid int) (relative, error) {
 	return relative{pid, started, parent, group, dead, stopped}, errors.Join(err1, err2, err3)
 }
 
-// startedAt is when the process was started, as near as the clock was right then and is now.
+// startedAt returns the start time of the process. It is wrong by as much as the clock was set since boot.
 func (r relative) startedAt() (time.Time, error) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -61,6 +60,6 @@ func (r relative) startedAt() (time.Time, error) {
 	_, rest, _ := bytes.Cut(data, []byte("\nbtime "))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	boot, err := strconv.ParseInt(string(line), 10, 64)
-	const ticks = 100 // a second, see sysconf(3)
+	const ticks = 100 // per second, see sysconf(3)
 	return time.Unix(boot, 0).Add(time.Duration(r.started) * time.Second / ticks), err
 }

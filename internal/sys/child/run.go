@@ -6,15 +6,12 @@ import (
 	"time"
 )
 
-// drainTime is how long the output of a program that is gone is read. A process that
-// left its group may hold it open.
+// drainTime is how long to wait for the end of output after the program has exited. A process that left its group may hold the pipe open.
 const drainTime = time.Second
 
-// Run runs a program without input to its end, and copies its stdout to out, in another
-// goroutine; a panic of out is passed on to the caller. When ctx ends the program is asked
-// to end, and killed after the time grace, 0 for at once; the error is the cause then.
-// Another error says that nothing was started. When Run returns, the program and what it
-// left in its group are gone.
+// Run runs a program without input until it exits, and copies its stdout to out in another goroutine; a panic of out is passed on to the
+// caller. When ctx ends, the program is asked to end and killed after grace (at once if 0), and the error is the cause of ctx. Any other
+// error means that nothing was started. When Run returns, the program and the rest of its group are gone.
 func Run(ctx context.Context, c Command, out io.Writer, grace time.Duration) (Exit, error) {
 	if ctx.Err() != nil {
 		return Exit{}, context.Cause(ctx)
@@ -24,16 +21,16 @@ func Run(ctx context.Context, c Command, out io.Writer, grace time.Duration) (Ex
 	if err != nil {
 		return Exit{}, err
 	}
-	copied := make(chan any, 1) // what out panicked with, nil for nothing
+	copied := make(chan any, 1) // the value that out panicked with, or nil
 	go func() {
 		defer func() {
 			panicked := recover()
 			if panicked != nil {
-				_ = p.Kill() // it may have ended
+				_ = p.Kill() // it may have exited
 			}
 			copied <- panicked
 		}()
-		_, _ = io.Copy(out, p.Stdout) // what could not be read is not shown
+		_, _ = io.Copy(out, p.Stdout) // a read error only cuts the output
 	}()
 	var cut error
 	select {
@@ -49,10 +46,10 @@ func Run(ctx context.Context, c Command, out io.Writer, grace time.Duration) (Ex
 	return exit, cut
 }
 
-// end ends the program, politely where there is time, and returns when it is gone.
+// end asks the program to end, kills it after grace, and returns when it is gone.
 func (p *Process) end(grace time.Duration) {
 	if grace > 0 {
-		_ = p.Terminate() // it may have ended
+		_ = p.Terminate() // it may have exited
 		select {
 		case <-p.gone:
 			return
@@ -63,9 +60,9 @@ func (p *Process) end(grace time.Duration) {
 	<-p.gone
 }
 
-// drain waits for the end of the output, but not long.
+// drain waits up to drainTime for the end of the output.
 func (p *Process) drain(copied <-chan any) (panicked any) {
-	timer := time.AfterFunc(drainTime, func() { _ = p.Stdout.Close() }) // ends the copying
+	timer := time.AfterFunc(drainTime, func() { _ = p.Stdout.Close() }) // ends io.Copy
 	panicked = <-copied
 	timer.Stop()
 	_ = p.Stdout.Close() // read only, or closed

@@ -12,14 +12,13 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// direct is what is run on Windows in place of a batch file, as npm installs programs: what
-// the file would start. Batch files are run by cmd.exe, which reads the arguments once more
-// and by other rules: an "&" in the name of a directory ends the command, and "%" expands.
+// direct resolves a batch file as npm installs it on Windows to the program that it would start. cmd.exe, which runs batch files, parses
+// the arguments again by other rules: "&" in a directory name ends the command, and "%" expands.
 func direct(path string, args []string) (string, []string, error) {
 	if ext := strings.ToLower(filepath.Ext(path)); runtime.GOOS != "windows" || ext != ".cmd" && ext != ".bat" {
 		return path, args, nil
 	}
-	text, _ := look(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // without it, it is run as it is
+	text, _ := look(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // if unreadable, it is run as it is
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return "", nil, err
@@ -39,15 +38,14 @@ func direct(path string, args []string) (string, []string, error) {
 	return program, append([]string{script}, args...), nil
 }
 
-// shimTarget is what a batch file of npm's runs in its last line, for a script behind the
-// program in "_prog", as npm 6 to 11 write it: "%dp0%\node_modules\droid\bin\droid" %*
+// shimTarget matches the last line of a batch file by npm 6 to 11; "%_prog%" precedes a script: "%dp0%
+// ode_modules\droid\bin\droid" %*
 var shimTarget = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
 })
 
-// throughShim is what a batch file of npm's in a directory starts: a program, or a script
-// by the Node beside the file, if that is there, else by the one in the PATH. Both are ""
-// for another batch file.
+// throughShim returns what npm's batch file in dir starts: a program, or a script and the Node to run it with (beside the file; the caller
+// falls back to the one in the PATH). Both are "" for any other batch file.
 func throughShim(text, dir string) (program, script string) {
 	found := shimTarget().FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
@@ -64,7 +62,7 @@ func throughShim(text, dir string) (program, script string) {
 	return dir + `\node.exe`, target
 }
 
-// plain returns an error for words that cmd.exe would not take as they are.
+// plain returns an error if cmd.exe would not pass all words unchanged.
 func plain(words []string) error {
 	for _, w := range words {
 		if strings.ContainsAny(w, "&|<>^%!\"\r\n\x00") {

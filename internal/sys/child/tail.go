@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// How much a Tail keeps.
+// Limits of a Tail.
 const (
 	TailLines = 20
 	TailLine  = 2 << 10 // bytes
 )
 
-// Tail keeps the last lines of what is written to it: 20, each cut at 2 kB, as valid
-// UTF-8 and without empty ones. The zero value is ready.
+// Tail is an io.Writer that keeps the last TailLines non-empty lines, each cut to TailLine bytes, as valid UTF-8. The zero value is ready
+// to use.
 type Tail struct {
 	mu      sync.Mutex
 	lines   []string
-	count   int    // of all lines, kept or not
-	partial []byte // of the current line, at most TailLine bytes
+	count   int    // all non-empty lines, kept or not
+	partial []byte // the current line, at most TailLine bytes
 }
 
 // Write implements io.Writer; it never fails.
@@ -50,7 +50,7 @@ func (t *Tail) flush() {
 	t.lines = t.lines[max(0, len(t.lines)-TailLines):]
 }
 
-// Last returns the kept lines, with an unfinished last one, and how many there were.
+// Last returns the kept lines, including an unfinished last one, and the number of all lines.
 func (t *Tail) Last() (lines []string, count int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

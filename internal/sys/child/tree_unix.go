@@ -9,24 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relative is a process that cannot be mistaken for a later one with its pid.
+// relative is a process. Its start time tells it from a later one with the same PID.
 type relative struct {
 	pid     int
-	started uint64 // when; comparable on one system alone
+	started uint64 // comparable only on one system
 	parent  int
-	group   int  // its process group
-	dead    bool // it has ended, and nobody has asked how
+	group   int  // process group
+	dead    bool // a zombie
 	stopped bool // by SIGSTOP or the like
 }
 
-// tree are the descendants of a process, by their pids. droid, for one, runs each tool in a
-// session of its own, where no signal to a process group reaches it, and 0.99 leaves tools
-// running when it is signalled (0.225 has a watchdog). This is best effort: a process whose
-// parent had ended before anybody looked is not found.
+// tree holds the descendants of a process by PID. It is needed since droid runs each tool in a new session, where no signal to its process
+// group arrives; when signalled, 0.99 leaves tools running, while 0.225 has a watchdog. This is best effort: a process whose parent had
+// exited before the first look is not found.
 type tree map[int]relative
 
-// grow forgets those that have ended and notes all that is below a process, 0 for none, and
-// below those that are left. It reports whether there was one more.
+// grow removes exited processes and adds all descendants of pid (0 for none) and of those already in t. It reports whether it added any.
 func (t tree) grow(pid int) (more bool, err error) {
 	all, err := processes()
 	if err != nil {
@@ -59,16 +57,15 @@ func (t tree) grow(pid int) (more bool, err error) {
 	return more, nil
 }
 
-// maxRounds bounds how often kill looks for more: what forks without end may outrun it.
+// maxRounds bounds the rounds of kill, which a fork bomb might outrun.
 const maxRounds = 50
 
-// stopPause is the time between two looks whether those that got SIGSTOP have stopped.
+// stopPause is the time between two checks that the processes which got SIGSTOP have stopped.
 const stopPause = 10 * time.Millisecond
 
-// kill ends all below a process, 0 for none, that got SIGSTOP before, and below those that
-// are noted. They are stopped, so that they start nothing more, until no other is found. A
-// process stops some time after its signal, and may complete a fork before, so the last look
-// is one that began when all had stopped.
+// kill kills the descendants of pid (0 for none), which the caller has sent SIGSTOP, and those already in t. It stops them until a round
+// finds no new one. A process stops some time after its signal and may complete a fork before, so the last round begins when all
+// have stopped.
 func (t tree) kill(pid int) {
 	if pid == 0 && len(t) == 0 {
 		return
@@ -105,6 +102,6 @@ func (t tree) rest(pid int) bool {
 
 func (t tree) signal(s unix.Signal) {
 	for pid := range t {
-		_ = unix.Kill(pid, s) // it may have ended meanwhile
+		_ = unix.Kill(pid, s) // it may have exited
 	}
 }

@@ -1,14 +1,12 @@
-// Pipes are read and written so that neither costs more than what passes.
+// Pipes are read and written with little overhead.
 //
-// Go's poller is woken by each write into a pipe that it knows, also while nobody reads there: a reader
-// who lets lines gather is woken by each of them all the same. TakePipe keeps a pipe out of it.
+// Go's poller is woken by each write into a pipe that it watches, even while nobody reads, so a reader that lets lines accumulate is woken
+// by each of them. TakePipe keeps a pipe out of the poller.
 //
-// Go's scheduler is told of each call that may wait, and then wakes its watching thread, which in a program
-// that passes on a line now and then costs more than the reading and writing. Such a pipe and a Writer
-// take and give what can be had at once by calls that never wait, of which it is not told.
+// Before a system call that may block, Go's scheduler wakes its monitor thread, which in a program that forwards an occasional line costs
+// more than reading and writing. The pipe and the Writer therefore use raw calls that never block.
 //
-// The pipe is so on Linux, the Writer on Linux 6.4 and newer, for pipes and sockets. Elsewhere they are the
-// file alone.
+// This works for pipes on Linux, and for writing to pipes and sockets on Linux 6.4 and newer. Elsewhere both are the plain file.
 
 package child
 
@@ -17,19 +15,19 @@ import (
 	"syscall"
 )
 
-// Writer writes a file. Its methods are for one goroutine at a time.
+// Writer writes to a file. Its methods must not be called concurrently.
 type Writer struct {
 	f    *os.File
-	conn syscall.RawConn // nil where the system has no such call for it
+	conn syscall.RawConn // nil if non-blocking writes are unsupported
 
-	// A call and what came of it. They lie here, as no memory is to be had for each.
+	// Arguments and results of try, kept here to avoid an allocation for each call.
 	p     []byte
 	n     int
 	errno syscall.Errno
 	try   func(fd uintptr) bool
 }
 
-// NewWriter makes a writer to f, which the caller closes.
+// NewWriter returns a writer to f, which the caller closes.
 func NewWriter(f *os.File) *Writer {
 	w := &Writer{f: f}
 	if conn, err := f.SyscallConn(); err == nil && has {
@@ -42,11 +40,11 @@ func NewWriter(f *os.File) *Writer {
 	return w
 }
 
-// Write writes all of p, and waits where there is no room.
+// Write writes all of p and blocks if there is no room.
 func (w *Writer) Write(p []byte) (n int, err error) { return w.f.Write(p) }
 
-// WriteNow writes what there is room for, and returns how much that was: also 0 where Write
-// would not wait, or would fail.
+// WriteNow writes what fits without blocking, and returns the number of bytes. It may return 0 even if Write would not block, or would
+// fail.
 func (w *Writer) WriteNow(p []byte) (n int) {
 	if w.conn == nil || len(p) == 0 {
 		return 0

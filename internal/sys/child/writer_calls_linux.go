@@ -9,8 +9,7 @@ import (
 
 const has = true
 
-// writeNow writes p, where the file's position is, and does not wait, whatever the flags of the
-// file say. p is not empty.
+// writeNow writes p, which is not empty, at the file's position. It does not block even if the file is in blocking mode.
 func writeNow(fd uintptr, p []byte) (int, syscall.Errno) {
 	vector := unix.Iovec{Base: &p[0]}
 	vector.SetLen(len(p))

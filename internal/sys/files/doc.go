@@ -1,5 +1,4 @@
-// Package files is the one way to the disk: regular files are read within bounds of size,
-// files are written whole or not at all, files are locked for all processes, and what may
-// hang (a dead NFS or FUSE mount) runs beside its caller within a bound of time. It knows
-// nothing of what is in the files.
+// Package files is the only way to the disk. It reads regular files up to a maximum size, replaces files atomically (Draft), locks files
+// across processes (Locks), and bounds calls that may hang on a dead NFS or FUSE mount (Calls). Every package that touches the file system
+// uses it; it does not know what is in the files.
 package files

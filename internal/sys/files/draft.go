@@ -11,20 +11,18 @@ import (
 	"time"
 )
 
-// Draft is a file that is written beside the one whose place it takes. Whoever opens that
-// finds the old content or the new one, whole.
+// Draft is a temporary file that replaces another one atomically: a reader finds either the old content or the new one.
 type Draft struct {
 	*os.File
-	ModTime time.Time // that the file gets; zero is when it was written
-	Fast    bool      // whether a machine that loses power may lose the new content
+	ModTime time.Time // mtime of the new file; zero for the time of writing
+	Fast    bool      // skip fsync: a power loss may lose the new content
 
-	path string // whose place it takes
-	temp string // its name until then; "" while it has none, or when it has taken the place
+	path string // the file to replace
+	temp string // name until then; "" if it has none or has replaced path
 }
 
-// Begin makes a draft of the file at path, with a name that chance gives it: one that a
-// killed run left may be there. mode is as for os.OpenFile. Symbolic links at path are
-// replaced, not followed.
+// Begin creates a draft for the file at path, with a random name, since a killed process may have left one. mode is as for os.OpenFile. A
+// symbolic link at path is replaced, not followed.
 func Begin(path string, mode fs.FileMode) (*Draft, error) {
 	d, err := BeginAs(path, filepath.Join(filepath.Dir(path), ".droid-acp-"+rand.Text()+".partial"), mode)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -33,7 +31,7 @@ func Begin(path string, mode fs.FileMode) (*Draft, error) {
 	return d, err
 }
 
-// BeginAs is Begin with a name for the draft, which nobody has.
+// BeginAs is Begin with a given name for the draft, which must not exist.
 func BeginAs(path, temp string, mode fs.FileMode) (*Draft, error) {
 	file, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -42,8 +40,7 @@ func BeginAs(path, temp string, mode fs.FileMode) (*Draft, error) {
 	return &Draft{File: file, path: path, temp: temp}, nil
 }
 
-// Replace closes the draft and gives it its place, unless check, which is asked right
-// before, returns an error. nil for no check.
+// Replace closes the draft and renames it to its path. If check is not nil, it is called right before; if it fails, nothing is replaced.
 func (d *Draft) Replace(check func() error) error {
 	err := d.finish()
 	if err == nil && check != nil {
@@ -55,8 +52,7 @@ func (d *Draft) Replace(check func() error) error {
 	return d.Rename()
 }
 
-// Rename gives the draft its place as it is, and leaves it open. (Windows renames nothing
-// that is open.)
+// Rename renames the draft to its path without closing it. (On Windows an open file cannot be renamed.)
 func (d *Draft) Rename() error {
 	err := os.Rename(d.temp, d.path)
 	if err == nil {
@@ -65,15 +61,14 @@ func (d *Draft) Rename() error {
 	return err
 }
 
-// New closes the draft and gives it its place if there is nothing. The error is fs.ErrExist
-// if there is.
+// New closes the draft and moves it to its path, or fails with fs.ErrExist if that exists.
 func (d *Draft) New() error {
 	err := d.finish()
 	if err != nil {
 		return err
 	}
 	if err = os.Link(d.temp, d.path); err == nil {
-		_ = os.Remove(d.temp) // a second name, which harms nobody
+		_ = os.Remove(d.temp) // if it stays, it is only a second name
 		d.arrived()
 		return nil
 	}
@@ -83,8 +78,7 @@ func (d *Draft) New() error {
 	return d.newByRename()
 }
 
-// newByRename is New where a file system has no links: an empty file takes the name before,
-// which no two can make.
+// newByRename is New for file systems without hard links. It first reserves the name with an empty file, which only one process can create.
 func (d *Draft) newByRename() error {
 	empty, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -97,11 +91,11 @@ func (d *Draft) newByRename() error {
 	return nil
 }
 
-// finish closes the draft when all of it is on the disk.
+// finish syncs and closes the draft.
 func (d *Draft) finish() error {
 	var err error
 	if !d.Fast {
-		if err = d.Sync(); errors.Is(err, syscall.EINVAL) { // a file system that cannot
+		if err = d.Sync(); errors.Is(err, syscall.EINVAL) { // unsupported by this file system
 			err = nil
 		}
 	}
@@ -119,8 +113,7 @@ func (d *Draft) arrived() {
 	}
 }
 
-// Discard closes and removes a draft that has not taken its place. It may be called in any
-// case.
+// Discard closes the draft and removes it unless it has replaced its path. It may always be called.
 func (d *Draft) Discard() {
 	_ = d.Close()
 	if d.temp != "" {
@@ -128,7 +121,7 @@ func (d *Draft) Discard() {
 	}
 }
 
-// syncDir writes a directory's entries to the disk, where the system can do that.
+// syncDir syncs a directory, if the system supports that.
 func syncDir(path string) {
 	if dir, err := os.Open(path); err == nil {
 		_ = dir.Sync()
@@ -136,7 +129,7 @@ func syncDir(path string) {
 	}
 }
 
-// Write writes a file whole or not at all, in the place of one that may be there.
+// Write writes a file atomically, replacing an existing one.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	return write(path, content, mode, false)
 }
@@ -154,8 +147,7 @@ func write(path string, content []byte, mode fs.FileMode, fast bool) error {
 	return d.Replace(nil)
 }
 
-// CheckTarget returns an error if no file can be written at path, as far as can be
-// told before it is.
+// CheckTarget returns an error if a file evidently cannot be written at path.
 func CheckTarget(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s %w", path, ErrNotRegular)

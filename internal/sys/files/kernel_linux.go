@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isKernelFile reports whether a file is on one of the kernel's own filesystems,
-// wherever that is mounted and however the file was reached.
+// isKernelFile reports whether a file is on a virtual file system of the kernel, wherever that is mounted.
 func isKernelFile(file *os.File) bool {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(int(file.Fd()), &fs) != nil {
-		return true // not known what it is
+		return true // unknown, so assume the worst
 	}
 	switch int64(fs.Type) {
 	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC,

@@ -4,5 +4,5 @@ package files
 
 import "os"
 
-// isKernelFile is false: the kernel's own filesystems have no regular files here.
+// isKernelFile returns false: here such file systems have no regular files.
 func isKernelFile(*os.File) bool { return false }

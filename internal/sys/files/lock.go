@@ -7,34 +7,32 @@ import (
 	"time"
 )
 
-// ErrHeld says that somebody else has a file locked. Any other error of Locks says that it
-// cannot be known whether somebody has.
+// ErrHeld means that another process, or another open file of this one, holds the lock. Any other error of Locks means that this is
+// unknown.
 var ErrHeld = errors.New("somebody else has locked it")
 
-// NoLocksError says that nobody can lock files where this one is: NFS without its lock
-// service, some file systems of FUSE.
+// NoLocksError means that the file system does not support locks, such as NFS without its lock service and some FUSE file systems.
 type NoLocksError struct{ Err error }
 
-// Error is the system's.
+// Error returns the system's message.
 func (e *NoLocksError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the system's error.
 func (e *NoLocksError) Unwrap() error { return e.Err }
 
-// Locks locks files for all processes of the machine. A lock ends with the process that has
-// it. What to do without one is the caller's matter: ErrHeld and any other error are
-// different answers. The zero value locks.
+// Locks locks files across all processes of the machine. A lock ends with its process. Callers must distinguish ErrHeld from other errors.
+// The zero value is ready to use.
 type Locks struct {
-	Fault func() error // tests: why nothing can be locked; nil, or a nil error, for nothing
+	Fault func() error // for tests: returns why locking fails; may be nil
 }
 
 const (
-	lockPause = 5 * time.Millisecond // between two tries to lock a file
-	lockTries = 1000                 // to lock a file that is removed again and again
-	probeWait = 2 * time.Second      // for those who look whether a file is shared
+	lockPause = 5 * time.Millisecond // between two attempts
+	lockTries = 1000                 // attempts to lock a file that is removed repeatedly
+	probeWait = 2 * time.Second      // limit for probing whether a file is shared
 )
 
-// fault is what a test wants instead of a lock.
+// fault returns the error that a test injects instead of a lock.
 func (l Locks) fault() error {
 	if l.Fault == nil {
 		return nil
@@ -45,7 +43,7 @@ func (l Locks) fault() error {
 	return nil
 }
 
-// At reports whether a path names the open file, and is no symbolic link to it.
+// At reports whether path names the open file and is not a symbolic link.
 func At(file *os.File, path string) bool {
 	here, err := file.Stat()
 	if err != nil {
@@ -55,7 +53,7 @@ func At(file *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// Await is Take, and waits so long for others who have the lock.
+// Await is Take, but waits up to wait for the lock.
 func (l Locks) Await(path string, wait time.Duration) (*os.File, error) {
 	for until := time.Now().Add(wait); ; time.Sleep(lockPause) {
 		file, err := l.Take(path)
@@ -65,24 +63,24 @@ func (l Locks) Await(path string, wait time.Duration) (*os.File, error) {
 	}
 }
 
-// Shared reports whether anybody has a file in use by Share. The error says that it cannot
-// be told. What a process left when it died is removed.
+// Shared reports whether any process has a file in use by Share. The error means that this is unknown. Shared removes files of processes
+// that have died.
 func (l Locks) Shared(path string) (shared bool, err error) {
 	l.probe(filepath.Dir(path), func() { shared, err = l.shared(path) })
 	return shared, err
 }
 
-// Sweep is Shared for up to so many files of a directory, for what died processes left.
+// Sweep removes files in dir left by processes that have died, looking at no more than most entries.
 func (l Locks) Sweep(dir string, most int) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return
 	}
-	names, _ := d.Readdirnames(most) // what cannot be read stays
+	names, _ := d.Readdirnames(most) // unreadable entries stay
 	_ = d.Close()
 	l.probe(dir, func() {
 		for _, name := range names {
-			_, _ = l.shared(filepath.Join(dir, name)) // what cannot be told stays
+			_, _ = l.shared(filepath.Join(dir, name)) // files in doubt stay
 		}
 	})
 }

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noWait makes sure that opening a file which became a pipe or a terminal neither waits
-// nor has an effect, and noFollow that one which became a symbolic link is not opened.
+// Flags for opening a path whose file may have been replaced: noWait prevents that a pipe or a terminal blocks or has an effect, noFollow
+// that a symbolic link is followed.
 const (
 	noWait   = unix.O_NONBLOCK | unix.O_NOCTTY
 	noFollow = unix.O_NOFOLLOW
 )
 
-// Lock locks an open file, or a directory, without waiting: until it is closed nobody else
-// can.
+// Lock locks an open file or directory until it is closed. It does not wait.
 func (l Locks) Lock(file *os.File) error { return l.flock(file, unix.LOCK_EX) }
 
 func (l Locks) flock(file *os.File, how int) error {
@@ -40,25 +39,22 @@ func (l Locks) flock(file *os.File, how int) error {
 	}
 }
 
-// Take makes and locks a file that is only there to be locked; see Unlock. With a
-// *NoLocksError there is the file, and no lock.
+// Take creates and locks a lock file; Unlock removes it. With a *NoLocksError it returns the open file, which is not locked.
 func (l Locks) Take(path string) (*os.File, error) { return l.open(path, unix.LOCK_EX, 0) }
 
-// Unlock removes a locked file and ends its lock. Who waits for it sees that the file is
-// gone and makes a new one.
+// Unlock removes a lock file and releases its lock. A waiting process notices that the file is gone and creates a new one.
 func Unlock(file *os.File, path string) {
 	_ = os.Remove(path)
 	_ = file.Close()
 }
 
-// Append opens a file to add lines to it, makes it where it is missing, and locks it until
-// it is closed. It waits so long for others. With a *NoLocksError there is the file, and no
-// lock.
+// Append opens a file for appending, creating it if necessary, and locks it until it is closed. It waits up to wait for the lock. With a
+// *NoLocksError it returns the open file, which is not locked.
 func (l Locks) Append(path string, wait time.Duration) (*os.File, error) {
 	return l.open(path, unix.LOCK_EX, wait)
 }
 
-// open opens and locks the file that the path names.
+// open opens and locks the file at path.
 func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) {
 	deadline := time.Now().Add(wait)
 	for range lockTries {
@@ -73,7 +69,7 @@ func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) 
 		if err == nil && At(file, path) || errors.As(err, new(*NoLocksError)) {
 			return file, err
 		}
-		_ = file.Close() // somebody else has the lock, or has removed or replaced the file
+		_ = file.Close() // it is locked, or was removed or replaced
 		switch {
 		case err != nil && !time.Now().Before(deadline):
 			return nil, err
@@ -84,9 +80,8 @@ func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) 
 	return nil, fmt.Errorf("%s cannot be locked: it is removed again and again, or cannot be looked at", path)
 }
 
-// Share makes a file and notes by a lock that it is in use, as several may at once, until
-// release is called; the last one removes it. See Shared. Where it cannot be locked no file
-// is left that was not there.
+// Share creates a file and marks it by a shared lock as in use until release is called; the last user removes it. See Shared. If the lock
+// fails, a file that Share created is removed.
 func (l Locks) Share(path string) (release func(), err error) {
 	_, before := os.Lstat(path)
 	file, err := l.open(path, unix.LOCK_SH, probeWait)
@@ -95,14 +90,14 @@ func (l Locks) Share(path string) (release func(), err error) {
 	}
 	if file != nil {
 		if errors.Is(before, fs.ErrNotExist) {
-			_ = os.Remove(path) // that nobody takes it for one in use
+			_ = os.Remove(path) // nobody must think that it is in use
 		}
 		_ = file.Close()
 	}
 	return nil, err
 }
 
-// letGo closes a file, and removes it if nobody else has it in use.
+// letGo closes a file, and removes it if no other process has it in use.
 func (l Locks) letGo(file *os.File, path string) {
 	if l.flock(file, unix.LOCK_EX) == nil && At(file, path) {
 		_ = os.Remove(path)
@@ -110,8 +105,8 @@ func (l Locks) letGo(file *os.File, path string) {
 	_ = file.Close() // ends the lock
 }
 
-// shared is Shared within probe. To see that nobody has the file in use, it is locked for a
-// moment, which another who looks would take for a use; so one looks after the other.
+// shared is Shared inside probe. It locks the file for a moment, which another prober would mistake for use; so only one may probe at a
+// time.
 func (l Locks) shared(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,8 +127,8 @@ func (l Locks) shared(path string) (bool, error) {
 	return false, err
 }
 
-// probe does something while no other process looks at the files of a directory. It waits
-// for one that was stopped only so long. A directory that cannot be locked is not.
+// probe calls look while no other process probes files of the directory. It waits up to probeWait, since the other may be suspended, and
+// goes ahead if the directory cannot be locked.
 func (l Locks) probe(path string, look func()) {
 	if dir, err := os.Open(path); err == nil {
 		defer dir.Close()

@@ -9,32 +9,31 @@ import (
 
 const noWait, noFollow = 0, 0
 
-// Lock does nothing: a file that is open cannot be removed or renamed, and that is the lock.
+// Lock does nothing: on Windows an open file cannot be removed or renamed, and that is the lock.
 func (l Locks) Lock(*os.File) error { return l.fault() }
 
-// Take makes a file and keeps it open, so that nobody can remove it; see Unlock.
+// Take creates a file and keeps it open, so that it cannot be removed; see Unlock.
 func (l Locks) Take(path string) (*os.File, error) {
-	_ = os.Remove(path) // of a process that was killed
+	_ = os.Remove(path) // left by a killed process
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) { // the latter of one that is being removed
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrPermission) { // ErrPermission while it is being removed
 		return nil, ErrHeld
 	}
 	return file, err
 }
 
-// Unlock ends the lock and removes its file, unless another has it open by then.
+// Unlock releases the lock and removes its file, unless another process has opened it.
 func Unlock(file *os.File, path string) {
 	_ = file.Close()
 	_ = os.Remove(path)
 }
 
-// Append opens a file to add lines to it. It needs no lock: a line goes to the end in one
-// piece, and nobody replaces a file that is open.
+// Append opens a file for appending. It needs no lock: a line is appended in one piece, and an open file cannot be replaced.
 func (l Locks) Append(path string, _ time.Duration) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// Share makes a file and keeps it open, as several may at once; the last one removes it.
+// Share creates a file and keeps it open. Several processes may do so; the last one removes it.
 func (l Locks) Share(path string) (release func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -46,7 +45,7 @@ func (l Locks) Share(path string) (release func(), err error) {
 	}, nil
 }
 
-// shared is Shared: then it cannot be removed. Of several who ask, one removes it.
+// shared is Shared: a file in use cannot be removed. Of several callers, one removes it.
 func (l Locks) shared(path string) (bool, error) {
 	err := os.Remove(path)
 	return err != nil && !errors.Is(err, fs.ErrNotExist), nil

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nameless makes a draft that has its room on the disk and no name, so that nothing is left
-// of it when this program is killed. It fails where the file system has no such files.
+// Nameless creates a draft that has no name, so that nothing is left if this process is killed. It fails if the file system does not
+// support O_TMPFILE.
 func Nameless(path string) (*Draft, error) {
 	fd, err := unix.Open(filepath.Dir(path), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -18,7 +18,7 @@ func Nameless(path string) (*Draft, error) {
 	return &Draft{File: os.NewFile(uintptr(fd), path), path: path}, nil
 }
 
-// Link gives a nameless draft a name, which nobody has. It fails where there is no /proc.
+// Link gives a nameless draft the name temp, which must not exist. It fails without /proc.
 func (d *Draft) Link(temp string) error {
 	err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", d.Fd()), unix.AT_FDCWD, temp, unix.AT_SYMLINK_FOLLOW)
 	if err != nil {

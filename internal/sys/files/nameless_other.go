@@ -4,8 +4,8 @@ package files
 
 import "errors"
 
-// Nameless fails: there are no files without a name here.
+// Nameless fails: this system has no unnamed files.
 func Nameless(string) (*Draft, error) { return nil, errors.ErrUnsupported }
 
-// Link is for a draft that Nameless made.
+// Link fails: it is for drafts made by Nameless.
 func (d *Draft) Link(string) error { return errors.ErrUnsupported }

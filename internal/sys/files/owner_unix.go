@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// IsOurs reports whether a file belongs to the user that this process works for.
+// IsOurs reports whether a file belongs to the effective user.
 func IsOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()

@@ -2,5 +2,5 @@ package files
 
 import "io/fs"
 
-// IsOurs is true: what it is asked for lies in the user's own directory, and its access list is inherited.
+// IsOurs returns true: callers ask about files in the user's own directory, which inherit its access list.
 func IsOurs(fs.FileInfo) bool { return true }

@@ -8,16 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Private is a file that processes of this user are to read, and that other users cannot.
-// It is in memory: it may hold secrets, and a file on the disk would stay behind if this
-// program were killed. Path leads through our own process, which lives longer than those
-// that it starts.
+// Private is a file that only processes of this user can read. It may hold secrets, so it is in memory: a file on disk would remain if this
+// process were killed. Path leads through our own /proc entry; this process outlives those that read it.
 type Private struct {
 	Path string
 	file *os.File
 }
 
-// NewPrivate makes a Private. what is part of its name.
+// NewPrivate creates a private file. what becomes part of its name.
 func NewPrivate(what string, data []byte) (*Private, error) {
 	f, err := newMemoryFile("droid-acp-"+what, data)
 	if err != nil {
@@ -26,20 +24,20 @@ func NewPrivate(what string, data []byte) (*Private, error) {
 	return &Private{fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()), f}, nil
 }
 
-// Replace gives the file other data: who opens the path reads the old or the new ones, whole.
+// Replace replaces the content atomically: whoever opens the path reads the old data or the new.
 func (p *Private) Replace(data []byte) error {
 	next, err := newMemoryFile(p.file.Name(), data)
 	if err != nil {
 		return err
 	}
-	defer next.Close() // p has it
+	defer next.Close() // p has a duplicate
 	return takePlace(p.file, next)
 }
 
-// Close takes the file away.
+// Close removes the file.
 func (p *Private) Close() { _ = p.file.Close() } // it is only in memory
 
-// newMemoryFile returns a file in memory that only the user can open.
+// newMemoryFile returns a file in memory that only this user can open.
 func newMemoryFile(name string, data []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
@@ -56,8 +54,7 @@ func newMemoryFile(name string, data []byte) (*os.File, error) {
 	return f, nil
 }
 
-// takePlace puts the file next under the descriptor of f, at once: who opens the path
-// reads the old file or the new one, whole.
+// takePlace atomically replaces the file behind the descriptor of f by next.
 func takePlace(f, next *os.File) error {
 	old, err := f.SyscallConn()
 	if err != nil {

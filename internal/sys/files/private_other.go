@@ -8,14 +8,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Private is a file that processes of this user are to read, and that other users cannot: a temporary one, in a
-// directory of its own. If this program is killed, the next that makes one removes it, as it may hold secrets.
+// Private is a file that only processes of this user can read, in its own temporary directory. It may hold secrets; if this process is
+// killed, the next NewPrivate removes it.
 type Private struct {
 	Path string
 	dir  *TempDir
 }
 
-// NewPrivate makes a Private. what is its name.
+// NewPrivate creates a private file. what is its name.
 func NewPrivate(what string, data []byte) (*Private, error) {
 	dir, _, err := MakeTempDir("private", uuid.NewString())
 	if err != nil {
@@ -29,10 +29,10 @@ func NewPrivate(what string, data []byte) (*Private, error) {
 	return p, nil
 }
 
-// Replace gives the file other data: who opens the path reads the old or the new ones, whole.
+// Replace replaces the content atomically: whoever opens the path reads the old data or the new.
 func (p *Private) Replace(data []byte) error {
-	return write(p.Path, data, 0o600, true) // it is of no use when the machine starts again
+	return write(p.Path, data, 0o600, true) // useless after a reboot, so not synced
 }
 
-// Close takes the file away.
-func (p *Private) Close() { _ = p.dir.Remove() } // the next one that is made removes what is left
+// Close removes the file.
+func (p *Private) Close() { _ = p.dir.Remove() } // the next NewPrivate removes what is left

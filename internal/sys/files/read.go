@@ -11,16 +11,15 @@ import (
 	"strings"
 )
 
-// ErrNotRegular says that what is at a path is no regular file: a directory, a pipe, a
-// device, or one of the kernel's own, such as those of /proc.
+// ErrNotRegular means that a path is not a regular file: a directory, a pipe, a device, or a virtual file of the kernel such as those in
+// /proc.
 var ErrNotRegular = errors.New("is no regular file")
 
-// Open opens a regular file for reading, through symbolic links, and returns how it is.
-// Anything else is ErrNotRegular, and is not opened: that could wait for ever, or do
-// something. fs.ErrNotExist says that there is nothing.
+// Open opens a regular file for reading, following symbolic links, and returns its FileInfo. Anything else is not opened, since that could
+// block or have side effects, but fails with ErrNotRegular. The error is fs.ErrNotExist if there is nothing.
 func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.Stat, os.OpenFile, 0) }
 
-// OpenExact is Open for a path that is no symbolic link itself: one is ErrNotRegular.
+// OpenExact is Open, but does not follow a symbolic link at path: that is ErrNotRegular.
 func OpenExact(path string) (*os.File, fs.FileInfo, error) {
 	return open(path, os.Lstat, os.OpenFile, noFollow)
 }
@@ -33,7 +32,7 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	if !info.Mode().IsRegular() || IsKernels(path) {
 		return nil, nil, fmt.Errorf("%s %w", path, ErrNotRegular)
 	}
-	file, err := openFile(path, os.O_RDONLY|noWait|flags, 0) // it may be another one by now
+	file, err := openFile(path, os.O_RDONLY|noWait|flags, 0) // it may have been replaced since
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +46,7 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	return file, info, nil
 }
 
-// Real is a path without symbolic links in it, or as it is where they cannot be followed.
+// Real returns path with symbolic links resolved, or unchanged if that fails.
 func Real(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -55,9 +54,8 @@ func Real(path string) string {
 	return path
 }
 
-// IsKernels reports whether the kernel shows itself under a path. Such files are
-// not opened: opening a device may do something, and /proc/self is this program, not
-// droid.
+// IsKernels reports whether a path belongs to the kernel: /proc, /sys or /dev. Such files are not opened: opening a device may have side
+// effects, and /proc/self would be this process instead of droid.
 func IsKernels(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
@@ -68,19 +66,19 @@ func IsKernels(path string) bool {
 	return false
 }
 
-// Read reads a file as Open does, if it has at most max bytes.
+// Read reads a whole file as Open does. It fails if the file has more than max bytes.
 func Read(path string, max int64) ([]byte, error) {
 	file, info, err := Open(path)
 	return read(file, info, err, path, max)
 }
 
-// ReadIn is Read for a path in root, which symbolic links do not lead out of.
+// ReadIn is Read for a path in root; symbolic links cannot lead out of root.
 func ReadIn(root *os.Root, path string, max int64) ([]byte, error) {
 	file, info, err := open(path, root.Stat, root.OpenFile, 0)
 	return read(file, info, err, path, max)
 }
 
-// read reads and closes what was opened.
+// read reads and closes an opened file.
 func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -102,7 +100,7 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 	return data, nil
 }
 
-// From reads a file as OpenExact does, from a byte on, at most max bytes. Behind its end there is nothing.
+// From reads at most max bytes of a file from an offset, opening it as OpenExact does. Beyond the end of the file the result is empty.
 func From(path string, at, max int64) ([]byte, error) {
 	file, _, err := OpenExact(path)
 	if err != nil {
@@ -112,8 +110,7 @@ func From(path string, at, max int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, at, max))
 }
 
-// Tail reads the end of a file as Open does, at most max bytes. cut says whether there is
-// more before.
+// Tail reads at most the last max bytes of a file, opening it as Open does. cut reports whether the file is longer.
 func Tail(path string, max int64) (data []byte, cut bool, err error) {
 	file, info, err := Open(path)
 	if err != nil {

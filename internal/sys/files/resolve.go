@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// maxLinks bounds the symbolic links that Resolve follows in one path, as Linux does.
+// maxLinks is the number of symbolic links that Resolve follows, as on Linux.
 const maxLinks = 40
 
-// ErrLinks says that a path has too many symbolic links, or a loop of them.
+// ErrLinks means that a path has too many symbolic links, or a loop of them.
 var ErrLinks = errors.New("too many symbolic links")
 
-// errKernel says that a link of the kernel's leads elsewhere for each process.
+// errKernel is the error of Resolve for links such as /proc/self.
 var errKernel = errors.New("a link of the kernel's leads elsewhere for each process")
 
-// Resolve returns the path of the file that a write to an absolute path would reach, without symbolic links. Unlike
-// filepath.EvalSymlinks it follows a link to a file that does not exist: a write creates that file. ".." is the
-// directory above the one that a link leads to. It may hang.
+// Resolve returns, without symbolic links, the path of the file that a write to an absolute path would reach. Unlike filepath.EvalSymlinks,
+// it follows a link to a file that does not exist, since a write creates that file. ".." is the parent of a link's target. Resolve may
+// hang.
 func Resolve(path string) (string, error) {
 	volume := filepath.VolumeName(path)
 	root := volume + string(filepath.Separator)

@@ -1,9 +1,8 @@
-// Directories for temporary files that are removed in any case: by
-// who made them, or, when that was killed, by the next one who makes one of that kind.
+// Temporary directories that are always removed: by their creator, or if that was killed, by the next process that creates one of the same
+// kind.
 //
-// A directory is locked by who made it, which ends with the process. So one that is not
-// locked is nobody's. Only directories of this user's that no other user can enter are
-// looked at, and no link is followed. Windows has the lock in a file beside the directory.
+// The creator holds a lock, which ends with its process, so an unlocked directory is abandoned. Only directories of this user that no other
+// user can enter are considered, and no link is followed. On Windows the lock is a file next to the directory.
 
 package files
 
@@ -19,19 +18,18 @@ import (
 // TempDir is a directory that only this user can enter.
 type TempDir struct {
 	Path string
-	lock *os.File // nil where directories cannot be locked
+	lock *os.File // nil if directories cannot be locked
 }
 
-// MakeTempDir makes a directory of a kind, in which id is part of the name: letters, digits and
-// hyphens, and no other directory has it. left are the ids of those of that kind that were
-// removed, since the program that made them was killed.
+// MakeTempDir creates a directory of a kind. id becomes part of its name: letters, digits and hyphens, unique. left has the IDs of
+// abandoned directories of that kind, which were removed.
 func MakeTempDir(kind, id string) (dir *TempDir, left []string, err error) {
 	left = sweepTempDirs(kind)
 	dir = &TempDir{Path: filepath.Join(os.TempDir(), tempDirPrefix(kind)+id)}
 	if _, err = os.Lstat(dir.Path); err == nil {
 		return nil, left, &os.PathError{Op: "mkdir", Path: dir.Path, Err: os.ErrExist}
 	}
-	// It gets its name when it is locked, so that no sweep takes it for nobody's.
+	// It is renamed once it is locked, so that no sweep considers it abandoned.
 	unnamed := filepath.Join(os.TempDir(), "droid-acp-new-"+kind+"."+id)
 	if err = os.Mkdir(unnamed, 0o700); err != nil {
 		return nil, left, err
@@ -47,9 +45,8 @@ func MakeTempDir(kind, id string) (dir *TempDir, left []string, err error) {
 	return dir, left, nil
 }
 
-// MakeEmptyDir makes an empty directory for a program that takes what stands in its directory for its
-// user's wish, as droid does. No repository that is around it is its: it has a .git of its own,
-// which is empty.
+// MakeEmptyDir creates an empty directory for programs, such as droid, that take files of their directory for the user's wishes. It
+// contains an empty .git, so that it does not belong to an enclosing repository.
 func MakeEmptyDir() (*TempDir, error) {
 	dir, _, err := MakeTempDir("empty", uuid.NewString())
 	if err != nil {
@@ -61,7 +58,7 @@ func MakeEmptyDir() (*TempDir, error) {
 	return dir, nil
 }
 
-// Remove removes the directory with all that is in it.
+// Remove removes the directory and its contents.
 func (d *TempDir) Remove() error {
 	err := os.RemoveAll(d.Path)
 	d.unlock()
@@ -74,11 +71,10 @@ func (d *TempDir) unlock() {
 	}
 }
 
-// prefix begins the names of a kind. Those that earlier versions made had a hyphen in the
-// place of the dot, and no lock.
+// tempDirPrefix returns the prefix of the names of a kind. Earlier versions used a hyphen in place of the dot, and no lock.
 func tempDirPrefix(kind string) string { return "droid-acp-" + kind + "." }
 
-// sweep removes the directories of a kind that are nobody's. What cannot be removed stays.
+// sweepTempDirs removes the abandoned directories of a kind. What cannot be removed stays.
 func sweepTempDirs(kind string) (left []string) {
 	entries, err := os.ReadDir(os.TempDir())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockDir locks a new directory, at the path that it has so far. On a file system that has no locks there is none, and
-// nobody else can take the directory for nobody's.
+// lockDir locks a new directory at its present path. It returns nil where the file system has no locks, in which case no other process can
+// find the directory abandoned, either.
 func lockDir(path, _ string) (*os.File, error) {
 	f, err := openDir(path)
 	if err != nil {
@@ -22,10 +22,10 @@ func lockDir(path, _ string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockDir ends the lock of a directory.
+// unlockDir releases the lock of a directory.
 func unlockDir(lock *os.File, _ string) { _ = lock.Close() }
 
-// removeNobodysDir removes a directory of this user's that nobody holds.
+// removeNobodysDir removes a directory of this user if nobody holds its lock.
 func removeNobodysDir(path string) bool {
 	f, err := openDir(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func removeNobodysDir(path string) bool {
 	return isPrivate(f) && new(Locks).Lock(f) == nil && At(f, path) && os.RemoveAll(path) == nil
 }
 
-// openDir opens a directory, and no link to one.
+// openDir opens a directory without following a symbolic link.
 func openDir(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func openDir(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// isPrivate reports whether only this user can be in a directory.
+// isPrivate reports whether only this user can enter a directory.
 func isPrivate(f *os.File) bool {
 	var s unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &s) == nil && int(s.Uid) == os.Geteuid() && s.Mode&0o077 == 0

@@ -2,15 +2,15 @@ package files
 
 import "os"
 
-// lockDir locks the directory that is to be at path. A directory cannot be locked here, and one with an open file in
-// it cannot be renamed; so the lock is a file beside it, which is there before the directory has its name.
+// lockDir locks the directory that will be at path. On Windows a directory cannot be locked, and one with an open file in it cannot be
+// renamed; so the lock is a file next to it, created before the directory gets its name.
 func lockDir(_, path string) (*os.File, error) { return new(Locks).Take(besideDir(path)) }
 
-// unlockDir ends the lock of a directory.
+// unlockDir releases the lock of a directory.
 func unlockDir(lock *os.File, path string) { Unlock(lock, besideDir(path)) }
 
-// removeNobodysDir removes a directory that nobody holds. One without a lock was not made here, or another process
-// removes it at this moment. What is not removed keeps the lock's file, so that the next one tries again.
+// removeNobodysDir removes a directory if nobody holds its lock. One without a lock file was not made here, or is being removed by another
+// process. If removal fails, the lock file stays, so that the next process tries again.
 func removeNobodysDir(path string) bool {
 	if _, err := os.Lstat(besideDir(path)); err != nil {
 		return false
@@ -20,7 +20,7 @@ func removeNobodysDir(path string) bool {
 		return false
 	}
 	if err := os.RemoveAll(path); err != nil {
-		_ = lock.Close() // ends the lock
+		_ = lock.Close() // releases the lock
 		return false
 	}
 	unlockDir(lock, path)

@@ -10,54 +10,49 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrHangs says that a file system has not answered in time.
+// ErrHangs means that a file system has not answered in time.
 var ErrHangs = errors.New("its file system does not answer")
 
-// remedy is what a user can do about ErrHangs.
+// remedy is the advice to users for ErrHangs.
 const remedy = "If it is on a drive of the network, see that the drive is there, and try again"
 
-// ReleaseTime bounds what lets go of a lock, or of the files of one call.
+// ReleaseTime bounds the release of a lock or of the files of one call.
 const ReleaseTime = 2 * time.Second
 
-// Call names a call that may hang: a test has each of the adapter's hang, by its name.
+// Call names a call that may hang; tests make a call hang by its name.
 type Call string
 
-// Calls are calls of a file system that are under way. They are bounded in time, for who
-// waits for them, and in number: a call on a dead mount cannot be ended, and keeps a
-// goroutine and a thread.
+// Calls bounds file system calls in time, for their callers, and in number: a call on a dead mount cannot be ended and occupies a goroutine
+// and a thread.
 type Calls struct {
-	Life  context.Context // who waits by Within waits no longer than this; nil for no such bound
-	Hangs func(Call)      // tests: has a call hang, before it begins; nil for none
+	Life  context.Context // Within stops waiting when it is done; may be nil
+	Hangs func(Call)      // for tests: called before each call, may hang; may be nil
 
 	bound   time.Duration
 	most    int
-	slots   chan struct{} // has a value for each call in running
+	slots   chan struct{} // one value per call in running
 	mu      sync.Mutex
 	running map[*call]struct{}
 }
 
-// call is one that has not returned.
+// call is a call that has not returned.
 type call struct {
 	path  string
 	since time.Time
-	late  bool // who waited for it does so no more
+	late  bool // its caller has given up
 }
 
-// NewCalls are Calls of which each is waited for no longer than bound, and of which most
-// run at once.
+// NewCalls returns Calls that run at most most calls at once and wait for each at most bound.
 func NewCalls(most int, bound time.Duration) *Calls {
 	return &Calls{bound: bound, most: most, slots: make(chan struct{}, most), running: make(map[*call]struct{})}
 }
 
-// Within calls f with path beside the caller, and returns what f returns if it does so
-// within the bound of c, before ctx is done and before c's Life ends. f may hang: os.Stat,
-// os.ReadDir, filepath.EvalSymlinks, exec.LookPath, a function that reads a file. What f does
-// after the bound is its own affair, so it should change nothing. A panic of f is the caller's.
+// Within calls f(path) in another goroutine and returns its result, unless c's bound passes, ctx is done or c.Life ends first. f may hang:
+// os.Stat, os.ReadDir, filepath.EvalSymlinks, exec.LookPath, a function that reads a file. It goes on after the bound, so it should change
+// nothing. A panic of f is passed on to the caller.
 //
-// The error is ErrHangs, with the path, when the bound or ctx's deadline is over, at once
-// when an earlier call with this path has been late and has still not returned, and at once
-// when as many calls as may run are late. When ctx is cancelled it is ctx's cause. Any
-// other error is f's.
+// The error is ErrHangs, with the path, when the bound or ctx's deadline has passed; it is returned at once if an earlier call with the
+// same path is overdue, or if as many calls as may run are. If ctx is cancelled, the error is its cause. Any other error is f's.
 func Within[T any](ctx context.Context, c *Calls, call Call, path string, f func(path string) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,14 +62,14 @@ func Within[T any](ctx context.Context, c *Calls, call Call, path string, f func
 	return WithinAtEnd(ctx, c, call, path, f)
 }
 
-// WithinAtEnd is Within for what is done also when c's Life is over.
+// WithinAtEnd is Within, but ignores c.Life.
 func WithinAtEnd[T any](ctx context.Context, c *Calls, call Call, path string, f func(path string) (T, error)) (T, error) {
 	type result struct {
 		value    T
 		err      error
 		panicked any
 	}
-	since := time.Now() // before the bound begins, so that a call is late when its bound is over
+	since := time.Now() // taken first, so that a call is late when its bound is over
 	ctx, cancel := context.WithTimeout(ctx, c.bound)
 	defer cancel()
 	var none T
@@ -106,14 +101,13 @@ func WithinAtEnd[T any](ctx context.Context, c *Calls, call Call, path string, f
 	}
 }
 
-// Done makes a call that has no result but its error one for Within.
+// Done adapts a function that returns only an error to Within.
 func Done(f func() error) func(string) (struct{}, error) {
 	return func(string) (struct{}, error) { return struct{}{}, f() }
 }
 
-// AtEnd does on the disk what is to be done when something has ended, within a bound. Each has
-// a path of its own for Within, which does not begin what hangs already: f would be left
-// undone because another one hangs.
+// AtEnd runs f, which cleans up on the disk, within limit and even after c.Life has ended. Its path is unique, since Within rejects a path
+// with an overdue call, and f must be tried in any case.
 func (c *Calls) AtEnd(call Call, limit time.Duration, f func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -121,8 +115,7 @@ func (c *Calls) AtEnd(call Call, limit time.Duration, f func()) error {
 	return err
 }
 
-// begin gives a call its place, for which it waits while others have all places and are
-// not late.
+// begin registers a call. It waits for a free slot while fewer calls than may run are overdue.
 func (c *Calls) begin(ctx context.Context, path string, since time.Time) (*call, error) {
 	if err := c.hopeless(path, since); err != nil {
 		return nil, err
@@ -142,7 +135,7 @@ func (c *Calls) begin(ctx context.Context, path string, since time.Time) (*call,
 	return this, nil
 }
 
-// hopeless says why a call need not be tried.
+// hopeless returns an error if a call need not be tried.
 func (c *Calls) hopeless(path string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +154,7 @@ func (c *Calls) hopeless(path string, now time.Time) error {
 	return nil
 }
 
-// end is for a call that has returned, late or not.
+// end removes a call that has returned, late or not.
 func (c *Calls) end(this *call) {
 	c.mu.Lock()
 	delete(c.running, this)
@@ -169,7 +162,7 @@ func (c *Calls) end(this *call) {
 	<-c.slots
 }
 
-// giveUp is the error for a call that is waited for no more; it may be nil.
+// giveUp returns the error for a call whose caller stops waiting. this may be nil.
 func (c *Calls) giveUp(ctx context.Context, path string, this *call) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)

@@ -1,4 +1,5 @@
-// Package memory tells how much memory is free, and gives back what this process needs no more.
+// Package memory reports how much memory is available, and returns unused memory to the system. The adapter calls it between turns, readers
+// of long lines after each.
 package memory
 
 import (
@@ -6,33 +7,32 @@ import (
 	"runtime/debug"
 )
 
-// much is from how many bytes of heap on a collection is worth its time: an image in a prompt or an
-// edit of megabytes leaves several times its size, and a program that rests collects nothing.
+// much is the heap size in bytes from which on a collection pays off: an image in a prompt or an edit of megabytes leaves several times its
+// size, and an idle program does not collect.
 const much = 24 << 20
 
-// Release gives memory back to the system where the heap is large. It takes some milliseconds then,
-// and next to nothing else.
+// Release returns memory to the system if the heap is large. That takes some milliseconds; otherwise it costs next to nothing.
 func Release() {
 	if heap() > much {
 		debug.FreeOSMemory()
 	}
 }
 
-// muchAtOnce is the size of a line, in bytes, behind which a collection is worth its time: reading it has left as
-// much behind, and the next steps take as much again.
+// muchAtOnce is the length of a line, in bytes, from which on a collection pays off: reading it leaves as much garbage, and the next steps
+// need as much again.
 const muchAtOnce = 4 << 20
 
-// Passed gives back what is left of the reading of so many bytes, where that is much. Without it a process that holds
-// little would grow to several times of what passes through it.
+// Passed returns garbage to the system after a line of size bytes was read, if that is large. Without it a process that holds little would
+// grow to several times the size of what passes through it.
 func Passed(size int) {
 	if size >= muchAtOnce {
 		debug.FreeOSMemory()
 	}
 }
 
-// heap is how many bytes the heap has from the system.
+// heap returns the bytes that the heap occupies.
 func heap() uint64 {
 	var now runtime.MemStats
-	runtime.ReadMemStats(&now) // 8 µs in which all else stops; runtime/metrics would cost each start 0.1 ms
+	runtime.ReadMemStats(&now) // stops the world for 8 µs; runtime/metrics would cost each start 0.1 ms
 	return now.HeapSys - now.HeapReleased
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Available is how many bytes can be had without another program losing any: what the kernel
-// says, or less where a control group (v2) has a limit. It is 0 where neither tells.
+// Available returns how many bytes can be allocated without swapping: the kernel's estimate, or less if a control group (v2) has a limit.
+// It returns 0 if unknown.
 func Available() uint64 { return available(os.ReadFile) }
 
 func available(read func(path string) ([]byte, error)) uint64 {
@@ -25,13 +25,13 @@ func available(read func(path string) ([]byte, error)) uint64 {
 	limit, err := read("/sys/fs/cgroup/memory.max")
 	used, err2 := read("/sys/fs/cgroup/memory.current")
 	if err != nil || err2 != nil {
-		return free // no limit, or that of the machine
+		return free // no limit but the machine's
 	}
 	limited, inUse := number(string(limit), math.MaxUint64), number(string(used), 0)
 	return min(free, limited-min(limited, inUse))
 }
 
-// number reads a number, which is none where there is no limit ("max").
+// number parses a number. It returns none for "max", which means no limit.
 func number(text string, none uint64) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package memory
 
-// Available is 0: it is not known here.
+// Available returns 0: it is unknown here.
 func Available() uint64 { return 0 }

@@ -1,16 +1,15 @@
-// Package markdown writes the Markdown that editors show.
+// Package markdown writes Markdown for editors: code blocks, inline code and escaped text. render and export use it.
 package markdown
 
 import "strings"
 
-// Fenced makes text a code block of the language, which may be "". Its fences are
-// longer than any run of backticks in the text.
+// Fenced returns text as a code block in the language, which may be "". The fence is longer than any run of backticks in the text.
 func Fenced(language, text string) string {
 	fence := strings.Repeat("`", max(2, longestRun(text))+1)
 	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// longestRun is the length of the longest run of backticks in a text.
+// longestRun returns the length of the longest run of backticks in a text.
 func longestRun(text string) (longest int) {
 	run := 0
 	for i := range len(text) {
@@ -24,7 +23,7 @@ func longestRun(text string) (longest int) {
 	return longest
 }
 
-// Code makes text of one line code within a line, whatever backticks it has.
+// Code returns one line of text as inline code, whatever backticks it has.
 func Code(text string) string {
 	run := longestRun(text)
 	if run == 0 && text != "" {
@@ -34,9 +33,9 @@ func Code(text string) string {
 	return fence + " " + text + " " + fence
 }
 
-// Escaped is text of one line as Markdown that shows the text itself, without the spaces at its ends. It holds
-// also where straight quotes, dashes and dots would become typographic ones. What means nothing where it stands
-// is left alone, as the text may be seen as it is, too.
+// Escaped returns one line of trimmed text as Markdown that displays as the text itself, even if the renderer replaces straight quotes,
+// dashes and dots by typographic ones. Only characters with a meaning at their position are escaped, since the text may also be seen
+// unrendered.
 func Escaped(text string) string {
 	text = strings.TrimSpace(text)
 	var b strings.Builder
@@ -49,7 +48,7 @@ func Escaped(text string) string {
 	return b.String()
 }
 
-// isMarkup reports whether the byte i of a line may mean something to Markdown.
+// isMarkup reports whether byte i of a line may have a meaning in Markdown.
 func isMarkup(line string, i int) bool {
 	twice := i > 0 && line[i-1] == line[i] || i+1 < len(line) && line[i+1] == line[i]
 	numbered := i > 0 && strings.Trim(line[:i], "0123456789") == ""

@@ -6,21 +6,17 @@ import (
 	"strings"
 )
 
-// ErrTooLarge says that a patch and its file are so large, and so much alike in
-// their lines, that it would take too long to find where the patch belongs.
+// ErrTooLarge means that patch and file are so large, and their lines so similar, that locating the hunks would take too long.
 var ErrTooLarge = errors.New("the patch takes too long to apply")
 
 const (
-	// maxWork bounds the search for all hunks of a file, in comparisons of lines; it
-	// takes some 50 ms.
+	// maxWork bounds the search for all hunks of a file, in line comparisons. It takes about 50 ms.
 	maxWork = 16 << 20
-	// bytesCompared is how much of two lines of the same length counts as one
-	// comparison more.
+	// bytesCompared is the number of bytes that counts as one more comparison when two lines of the same length are compared.
 	bytesCompared = 32
 )
 
-// Apply returns what an updated file's text becomes. Its lines must match
-// exactly, or but for space at their ends.
+// Apply returns the patched text of an updated file. The lines of the hunks must match exactly, or except for surrounding white space.
 func (f File) Apply(text string) (string, error) {
 	a := applying{rest: lines{text: strings.Split(text, "\n")}, work: maxWork}
 	for i, h := range f.Hunks {
@@ -31,17 +27,17 @@ func (f File) Apply(text string) (string, error) {
 	return strings.Join(append(a.done, a.rest.text...), "\n"), nil
 }
 
-// applying is a patch under way in a text. The hunks follow on each other.
+// applying is the state of applying hunks in order.
 type applying struct {
-	done []string // what the hunks so far have gone through
-	rest lines    // what lies behind it
-	work int      // what may still be compared
+	done []string // lines before the current position, patched
+	rest lines    // lines after it
+	work int      // remaining comparisons, see maxWork
 }
 
 // lines are lines of a text.
 type lines struct {
 	text    []string
-	trimmed []string // the same without space at their ends, once that was asked for
+	trimmed []string // the same without surrounding white space; nil until needed
 }
 
 func (l *lines) trim() []string {
@@ -62,7 +58,7 @@ func (l *lines) skip(n int) {
 	}
 }
 
-// hunk replaces the lines of h.
+// hunk applies h.
 func (a *applying) hunk(h Hunk) error {
 	if h.Anchor != "" {
 		n, err := a.find([]string{h.Anchor}, false)
@@ -85,13 +81,13 @@ func (a *applying) hunk(h Hunk) error {
 	return nil
 }
 
-// pass leaves n lines as they are.
+// pass keeps n lines unchanged.
 func (a *applying) pass(n int) {
 	a.done = append(a.done, a.rest.text[:n]...)
 	a.rest.skip(n)
 }
 
-// append adds lines at the end of the text, before its last newline.
+// append adds lines at the end of the text, before a final newline.
 func (a *applying) append(added []string) {
 	a.pass(len(a.rest.text))
 	if n := len(a.done); n > 0 && a.done[n-1] == "" {
@@ -103,8 +99,8 @@ func (a *applying) append(added []string) {
 
 var errNotFound = errors.New("not in the text")
 
-// find returns where want begins in the rest: the first place where it is the
-// same, else the first where it is but for space; with last the last such place.
+// find returns the index in the rest of the first exact match of want, or else of the first match ignoring surrounding white space. With
+// last it is the last match.
 func (a *applying) find(want []string, last bool) (int, error) {
 	n, err := a.search(a.rest.text, want, last)
 	if err != errNotFound {

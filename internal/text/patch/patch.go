@@ -1,5 +1,5 @@
-// Package patch reads the patches of droid's ApplyPatch tool ("*** Begin
-// Patch") and applies them to text. It touches no files.
+// Package patch parses the patches of droid's ApplyPatch tool ("*** Begin Patch") into Files and applies them to text. render uses it to
+// show edits; it does not access files.
 package patch
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Op is what a patch does to a file.
+// Op is the operation of a patch on a file.
 type Op string
 
 // Operations of a patch.
@@ -21,15 +21,15 @@ const (
 // File is the part of a patch for one file.
 type File struct {
 	Op     Op
-	Path   string // as the patch has it
+	Path   string // as written in the patch
 	MoveTo string // new name of an updated file, or ""
 	Hunks  []Hunk // of an update
-	Text   string // of an added file, without a newline at its end
+	Text   string // of an added file, without a final newline
 }
 
-// Hunk replaces lines.
+// Hunk replaces the lines Old by New.
 type Hunk struct {
-	Anchor string // line that stands somewhere before, or ""
+	Anchor string // a line before the hunk, or ""
 	Old    []string
 	New    []string
 	AtEnd  bool // Old is the end of the file
@@ -45,7 +45,7 @@ const (
 	endOfFile = "*** End of File"
 )
 
-// Parse reads a patch. Text around its first and last line is an error.
+// Parse parses a patch. Text before its first or after its last line is an error.
 func Parse(text string) ([]File, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) < 2 || strings.TrimSpace(lines[0]) != begin || strings.TrimSpace(lines[len(lines)-1]) != end {
@@ -66,7 +66,7 @@ func Parse(text string) ([]File, error) {
 	return files, nil
 }
 
-// parseFile reads the part that lines begin with and returns how many it has.
+// parseFile parses the part for the first file and returns the number of its lines.
 func parseFile(lines []string) (File, int, error) {
 	n := 1
 	for n < len(lines) && !isHeader(lines[n]) {

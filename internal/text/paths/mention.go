@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// Mention is how a resource is named to the model: "@" with the path of a file, and
-// the lines that the URI's fragment names, or the address of anything else with its
-// name, which may be "".
+// Mention returns the reference to a resource in a prompt: "@" and the path of a file, with the line range of the URI's fragment, or any
+// other URI with its name, which may be "".
 func Mention(uri, name string) string {
 	if path, ok := OfURI(uri); ok {
 		ref := "@" + path
@@ -25,8 +24,8 @@ func Mention(uri, name string) string {
 	return name + " (" + uri + ")"
 }
 
-// Mentioned are the absolute paths of the words of text that mention a file, as some
-// clients leave them there when they send the file too.
+// Mentioned returns the absolute paths of the files mentioned in text. Some clients leave mentions in the text although they attach the
+// file as well.
 func Mentioned(text, dir string) (found []string) {
 	for _, word := range strings.Fields(text) {
 		if path, ok := strings.CutPrefix(strings.TrimLeft(word, "(\"'`"), "@"); ok {
@@ -36,9 +35,8 @@ func Mentioned(text, dir string) (found []string) {
 	return found
 }
 
-// Mentions reports whether text mentions the file of this name: by its path, or, when
-// the name is only the last part of a path, by any path that ends so. droid keeps no
-// more than that part of an attached PDF.
+// Mentions reports whether text mentions the file called name. If name is only the last element of a path, any path ending in it counts,
+// since droid keeps no more than that of an attached PDF.
 func Mentions(text, name, dir string) bool {
 	if name == "" {
 		return false
@@ -47,19 +45,18 @@ func Mentions(text, name, dir string) bool {
 		!filepath.IsAbs(name) && strings.Contains(text, string(filepath.Separator)+name)
 }
 
-// noSuchFile follows the mention of a file that is not there.
+// noSuchFile follows the mention of a missing file.
 const noSuchFile = " (there is no such file)"
 
-// MarkMissing adds to the mention of a file that the file is not there: the model
-// could search for it long.
+// MarkMissing adds to a mention that the file does not exist, so that the model does not search for it.
 func MarkMissing(mention string) string { return mention + noSuchFile }
 
-// markedMention is a mention with what MarkMissing adds.
+// markedMention matches a mention marked by MarkMissing.
 var markedMention = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(@(?:/|[A-Za-z]:\\)[^@\n]*?)` + regexp.QuoteMeta(noSuchFile))
 })
 
-// UnmarkMissing takes from the mentions in text what MarkMissing has added.
+// UnmarkMissing removes the marks of MarkMissing from text.
 func UnmarkMissing(text string) string {
 	if !strings.Contains(text, noSuchFile) {
 		return text

@@ -1,5 +1,5 @@
-// Package paths names files: against a session's directory, by the address that an
-// editor gives them, and in a text for the model. It touches no file.
+// Package paths converts file names: relative to a session's directory, from file URIs, as mentions in prompts, and in the path fields of
+// JSON messages (Places). It does not access files.
 package paths
 
 import (
@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Absolute is the clean path of a file whose path may be relative to dir.
+// Absolute returns the clean absolute form of a path that may be relative to dir.
 func Absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -17,7 +17,7 @@ func Absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Relative shortens the path of a file below dir. Others stay as they are.
+// Relative returns a path below dir relative to it, and any other path unchanged.
 func Relative(dir, path string) string {
 	rel, err := filepath.Rel(dir, Absolute(dir, path))
 	if err != nil || strings.HasPrefix(rel, "..") {
@@ -26,15 +26,14 @@ func Relative(dir, path string) string {
 	return rel
 }
 
-// Below reports whether a clean path is dir, or is below it.
+// Below reports whether a clean path is dir or below it.
 func Below(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// OfURI is the path of a file URI, ok when it has one. A file of another machine
-// has none here. Nor has one with control characters in its name: it is named by its
-// URI, in which they are escaped.
+// OfURI returns the path of a file URI. It returns false for other schemes, for files on another host, and for names with control
+// characters: such a file is referred to by its URI, which escapes them.
 func OfURI(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" || strings.ContainsFunc(u.Path, unicode.IsControl) {
@@ -48,15 +47,15 @@ func OfURI(uri string) (path string, ok bool) {
 	return filepath.FromSlash(p), true
 }
 
-// Same compares clean paths as the system does, links aside.
+// Same reports whether two clean paths are equal on this system, ignoring links.
 func Same(a, b string) bool {
 	return a == b || filepath.Separator == '\\' && strings.EqualFold(a, b)
 }
 
-// plainInShell are the characters besides letters and digits that no POSIX shell gives a meaning.
+// plainInShell lists the characters, besides letters and digits, that have no meaning in a POSIX shell.
 const plainInShell = "/._-+,:@%="
 
-// Word is a text, such as a path, as one word of a POSIX shell.
+// Word quotes a text as one word of a POSIX shell.
 func Word(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(plainInShell, r))

@@ -7,20 +7,20 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// What stands at a place that names a file.
+// Kinds of values that name a file.
 const (
 	File    = ""        // a path
-	URI     = "uri"     // a URI, which may be one of a file
-	Program = "program" // a path, or a name that is looked for in the PATH
+	URI     = "uri"     // a URI, possibly of a file
+	Program = "program" // a path, or a name looked up in the PATH
 	Command = "command" // an object with a program and its arguments
 )
 
-// Places are the places in a message that name files.
+// Places is a set of JSON fields that name files.
 type Places struct {
 	root node
 }
 
-// node is where the way to a place goes on, and may be a place itself.
+// node is a step on the path to a field, and may be such a field itself.
 type node struct {
 	place, kind string
 	isPlace     bool
@@ -33,9 +33,8 @@ type field struct {
 	*node
 }
 
-// NewPlaces reads places, which are divided by spaces. Each is the names of fields, divided
-// by points, and what stands there behind a colon: "mcpServers[].command:program". A "[]"
-// behind a name means each element of a list.
+// NewPlaces parses a space-separated list of fields. Each consists of member names separated by dots, with "[]" after a name for all
+// elements of an array, and an optional kind after a colon: "mcpServers[].command:program".
 func NewPlaces(places string) *Places {
 	p := new(Places)
 	for _, place := range strings.Fields(places) {
@@ -63,8 +62,8 @@ func (n *node) step(step string) *node {
 	return n.fields[len(n.fields)-1].node
 }
 
-// field is where the way goes on at a field, nil where it does not. Names are compared as
-// encoding/json does, since a reader may take a field that is spelt so for the one it knows.
+// field returns the child of n for a member, or nil. Names are compared like in encoding/json, whose case-insensitive match a reader may
+// use.
 func (n *node) field(name []byte) *node {
 	for _, f := range n.fields {
 		if string(name) == f.name || bytes.EqualFold(name, []byte(f.name)) {
@@ -74,10 +73,9 @@ func (n *node) field(name []byte) *node {
 	return nil
 }
 
-// Rewrite calls f with the raw JSON value at each of the places in the message that begins
-// at begin in line, a field that is there twice also twice, and returns line with what f
-// returns in its place. Where f returns nil the value stays, and what is at no place stays
-// byte for byte. line is valid JSON, and is not changed.
+// Rewrite calls f for the raw value of each field in the JSON message that starts at begin in line, and returns line with the values
+// replaced by f's results; nil keeps a value. Duplicate members are all rewritten. Everything else is copied byte by byte. line must be
+// valid JSON and is not changed.
 func (p *Places) Rewrite(line []byte, begin int, f func(place, kind string, value []byte) []byte) []byte {
 	if p == nil {
 		return line
@@ -87,7 +85,7 @@ func (p *Places) Rewrite(line []byte, begin int, f func(place, kind string, valu
 	if len(r.edits) == 0 {
 		return line
 	}
-	size := len(line) + len("\n") // for who adds the end of the line
+	size := len(line) + len("\n") // so that the caller can append it
 	for _, e := range r.edits {
 		size += len(e.text) - (e.end - e.begin)
 	}
@@ -105,13 +103,13 @@ type rewriting struct {
 	edits []edit
 }
 
-// edit puts a text where that from begin to end stands.
+// edit replaces the bytes from begin to end.
 type edit struct {
 	begin, end int
 	text       []byte
 }
 
-// value goes through the value at i and returns the index behind it.
+// value processes the value at i and returns the index after it.
 func (r *rewriting) value(n *node, i int) int {
 	if n.isPlace {
 		end := rawjson.SkipValue(r.line, i)
@@ -154,10 +152,10 @@ func (r *rewriting) list(n *node, i int) int {
 	return i + 1
 }
 
-// behind is the index of what follows the sign at i.
+// behind returns the index of the next token after the byte at i.
 func (r *rewriting) behind(i int) int { return rawjson.SkipSpace(r.line, i+1) }
 
-// comma passes over the comma behind a value that ended at i.
+// comma skips the comma after a value that ended at i.
 func (r *rewriting) comma(i int) int {
 	if i = rawjson.SkipSpace(r.line, i); r.line[i] == ',' {
 		return r.behind(i)

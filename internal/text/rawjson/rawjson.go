@@ -1,6 +1,6 @@
-// Package rawjson reads JSON without decoding or copying it: the fields of an object, the
-// extent of a value, the text that a string stands for; and it writes strings. It expects JSON that json.Valid
-// accepts; of other JSON it reads something, and ends.
+// Package rawjson reads JSON without decoding or copying it: members of an object, the extent of a value, the text of a string. It also
+// encodes strings. It expects valid JSON; for other input the results are arbitrary, but it terminates. The stream decoder, jsonrpc and
+// serve use it.
 package rawjson
 
 import (
@@ -15,31 +15,29 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a value as it stands in what is decoded, and a part of it: where json.RawMessage copies, a message of
-// megabytes would be held once more for each level. It holds with json.Unmarshal alone, whose input must not
-// change while the value is in use.
+// Value is a raw value that aliases the decoded input. json.RawMessage would copy it, holding a message of megabytes once more for each
+// level. Use it only with json.Unmarshal, and do not change the input while the value is in use.
 type Value []byte
 
-// UnmarshalJSON keeps the value.
+// UnmarshalJSON implements json.Unmarshaler.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = data
 	return nil
 }
 
-// MarshalJSON writes the value.
+// MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
 
-// IsObject reports whether data, which must be one valid JSON value, is an object.
+// IsObject reports whether data, one valid JSON value, is an object.
 func IsObject(data []byte) bool {
 	i := SkipSpace(data, 0)
 	return i < len(data) && data[i] == '{'
 }
 
-// Fields are the fields of an object: the name of each without quotes, and its raw value. Both
-// alias the data, which must be one valid JSON value. One that is no object has none.
+// Fields iterates over the members of an object: unquoted name and raw value, both aliasing data, which must be one valid JSON value. Any
+// other value has no members.
 //
-// It exists for text deltas: encoding/json spends several times as long on the
-// envelope as on the text.
+// It exists for text deltas: encoding/json takes several times as long for the envelope as for the text.
 func Fields(data []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if !IsObject(data) {
@@ -58,7 +56,7 @@ func Fields(data []byte) iter.Seq2[[]byte, []byte] {
 			if bytes.IndexByte(name, '\\') >= 0 {
 				name = []byte(Unquote(data[i:end]))
 			}
-			begin := SkipSpace(data, SkipSpace(data, end)+1) // behind the colon
+			begin := SkipSpace(data, SkipSpace(data, end)+1) // after the colon
 			i = SkipValue(data, begin)
 			if !yield(name, data[begin:i]) {
 				return
@@ -67,7 +65,7 @@ func Fields(data []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Field is the raw value of the first field of that name, nil for none.
+// Field returns the raw value of the first member called name, or nil.
 func Field(data []byte, name string) []byte {
 	for n, value := range Fields(data) {
 		if string(n) == name {
@@ -77,7 +75,7 @@ func Field(data []byte, name string) []byte {
 	return nil
 }
 
-// NoList says, behind "must be a list", why json.Unmarshal found none of objects, without the names of Go's types.
+// NoList completes an error "must be a list" after json.Unmarshal failed on a list of objects, without naming Go types.
 func NoList(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -89,7 +87,7 @@ func NoList(err error) string {
 	return "; the " + wrong.Field + " of one is of the JSON type " + wrong.Value
 }
 
-// SkipSpace returns the index behind the white space at i.
+// SkipSpace returns the index after the white space at i.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++
@@ -97,7 +95,7 @@ func SkipSpace(b []byte, i int) int {
 	return i
 }
 
-// SkipString returns the index behind the string that begins at i.
+// SkipString returns the index after the string that begins at i.
 func SkipString(b []byte, i int) int {
 	i++
 	for {
@@ -116,7 +114,7 @@ func SkipString(b []byte, i int) int {
 	}
 }
 
-// SkipValue returns the index behind the value that begins at i.
+// SkipValue returns the index after the value that begins at i.
 func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return len(b)
@@ -159,8 +157,7 @@ func skipNested(b []byte, i int) int {
 // IsString reports whether the raw value is a JSON string.
 func IsString(raw []byte) bool { return len(raw) >= 2 && raw[0] == '"' }
 
-// Unquote returns the string that a raw JSON string stands for, and "" for any
-// other value. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
+// Unquote decodes a raw JSON string; for any other value it returns "". Invalid UTF-8 becomes U+FFFD, as in encoding/json.
 func Unquote(raw []byte) string {
 	if !IsString(raw) {
 		return ""
@@ -168,7 +165,7 @@ func Unquote(raw []byte) string {
 	return TextOf(raw[1 : len(raw)-1])
 }
 
-// TextOf returns the string that the inside of a raw JSON string stands for.
+// TextOf decodes the contents of a raw JSON string, without its quotes.
 func TextOf(body []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
@@ -176,8 +173,7 @@ func TextOf(body []byte) string {
 	return unescape(body)
 }
 
-// unescape is the string that the inside of a valid raw JSON string stands for. It
-// makes one copy, where encoding/json makes two.
+// unescape decodes the contents of a valid raw JSON string. It makes one copy, where encoding/json makes two.
 func unescape(body []byte) string {
 	var out strings.Builder
 	out.Grow(len(body))
@@ -185,7 +181,7 @@ func unescape(body []byte) string {
 	return out.String()
 }
 
-// WriteText writes what the inside of a raw JSON string stands for.
+// WriteText decodes the contents of a raw JSON string into out.
 func WriteText(out *strings.Builder, body []byte) {
 	for len(body) > 0 {
 		plain := bytes.IndexByte(body, '\\')
@@ -200,7 +196,7 @@ func WriteText(out *strings.Builder, body []byte) {
 	}
 }
 
-// writeValid writes text with each byte that is no UTF-8 as U+FFFD.
+// writeValid writes text, replacing each invalid byte by U+FFFD.
 func writeValid(out *strings.Builder, text []byte) {
 	if utf8.Valid(text) {
 		out.Write(text)
@@ -213,8 +209,7 @@ func writeValid(out *strings.Builder, text []byte) {
 	}
 }
 
-// writeEscape writes what the escape that body begins with stands for, and returns
-// its length.
+// writeEscape decodes the escape at the beginning of body, and returns its length.
 func writeEscape(out *strings.Builder, body []byte) int {
 	switch c := body[1]; c {
 	case 'b':
@@ -244,8 +239,8 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	return 2
 }
 
-// Line is a value as JSON in a line with its end. Signs of HTML stay as they are: escaped, code or a page would be
-// several times as long.
+// Line encodes a value as a line of JSON, including the newline. HTML characters are not escaped, which would make code or a page several
+// times as long.
 func Line(value any) ([]byte, error) {
 	var line bytes.Buffer
 	to := json.NewEncoder(&line)
@@ -254,12 +249,12 @@ func Line(value any) ([]byte, error) {
 	return line.Bytes(), err
 }
 
-// AppendString appends text as a JSON string. Signs of HTML stay as they are, which encoding/json would
-// make six times as long. The two line ends of Unicode are escaped as there: some programs read lines by them.
+// AppendString appends text as a JSON string. HTML characters are not escaped; encoding/json would make them six times as long. U+2028 and
+// U+2029 are escaped, since some programs take them for line ends.
 func AppendString(buf []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	buf = append(buf, '"')
-	copied := 0 // how much of text is in buf
+	copied := 0 // number of bytes of text already in buf
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
@@ -286,15 +281,14 @@ func AppendString(buf []byte, text string) []byte {
 		case '\t':
 			buf = append(buf, '\\', 't')
 		default:
-			buf = append(buf, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15]) // U+FFFD for what is no UTF-8
+			buf = append(buf, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15]) // U+FFFD for invalid UTF-8
 		}
 		copied = i
 	}
 	return append(append(buf, text[copied:]...), '"')
 }
 
-// HexRune is the number in an escape "\u0000" at the beginning of body, -1 when
-// there is none.
+// HexRune decodes an escape "\u0000" at the beginning of body. It returns -1 if there is none.
 func HexRune(body []byte) rune {
 	if len(body) < 6 || body[0] != '\\' || body[1] != 'u' {
 		return -1
@@ -306,19 +300,18 @@ func HexRune(body []byte) rune {
 	return rune(n)
 }
 
-// Shape is all of a line but one string in it, and but the contents of a second one behind it
-// that says nothing and always has the same length. Of lines that differ only there the rest needs
-// to be compared only, not to be read again: of text deltas there are thousands. The zero value
-// fits nothing.
+// Shape is a line except for one string in it, and except for the contents of an optional second string behind it, which is ignored and has
+// a fixed length. Thousands of text deltas differ only there, so comparing with a Shape replaces parsing them. The zero value matches
+// nothing.
 type Shape struct {
-	before, between, behind []byte // with the quotes of the strings
-	aside                   int    // how long the second string is, between its quotes
+	before, between, behind []byte // including the quotes of the strings
+	aside                   int    // length of the second string, without its quotes
 }
 
-// ShapeOf is the shape of a line, of which the string text is a part, and so is the string aside,
-// unless it is nil. One that stands before the text belongs to the shape like all else.
+// ShapeOf returns the shape of a line. text and aside are raw strings, subslices of line; aside may be nil. If aside is before text, it is
+// treated as fixed.
 func ShapeOf(line, text, aside []byte) Shape {
-	begin := cap(line) - cap(text) // where it stands
+	begin := cap(line) - cap(text) // its index in line
 	end := begin + len(text) - 1
 	s := Shape{before: bytes.Clone(line[:begin+1]), behind: bytes.Clone(line[end:])}
 	if at := cap(line) - cap(aside) + 1; IsString(aside) && at > end {
@@ -328,7 +321,7 @@ func ShapeOf(line, text, aside []byte) Shape {
 	return s
 }
 
-// Cut returns what stands between the quotes of the string, for a line of this shape.
+// Cut returns the contents of the variable string, without quotes, if line has this shape.
 func (s *Shape) Cut(line []byte) (text []byte, ok bool) {
 	text, ok = bytes.CutPrefix(line, s.before)
 	if !ok || len(s.before) == 0 {
@@ -349,7 +342,7 @@ func (s *Shape) Cut(line []byte) (text []byte, ok bool) {
 	return text, inside(text)
 }
 
-// inside reports whether b may stand between the quotes of a JSON string.
+// inside reports whether b is valid inside the quotes of a JSON string.
 func inside(b []byte) bool {
 	for i := plain(b); i < len(b); i += plain(b[i:]) {
 		if b[i] != '\\' || i+1 == len(b) {
@@ -370,11 +363,10 @@ func inside(b []byte) bool {
 	return true
 }
 
-// plain is how many bytes of b come before the first that stands for something else in a JSON
-// string, or may not stand there: a control character, a quote, a backslash.
+// plain returns the number of bytes of b before the first control character, quote or backslash.
 func plain(b []byte) (n int) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
-	for ; n+8 <= len(b); n += 8 { // eight at a time: it is most of what a relay does with a long text
+	for ; n+8 <= len(b); n += 8 { // eight at a time: a relay spends most of its time here for a long text
 		x := binary.NativeEndian.Uint64(b[n:])
 		quote, backslash := x^each*'"', x^each*'\\'
 		if ((x-each*' ')&^x|(quote-each)&^quote|(backslash-each)&^backslash)&high != 0 {

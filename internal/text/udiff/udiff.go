@@ -1,6 +1,5 @@
-// Package udiff makes the lines of a unified diff, as `diff -u` shows a change:
-// the lines that change with three lines of context. The comparison itself is
-// github.com/aymanbagabas/go-udiff, which is the one of the Go tools.
+// Package udiff compares texts line by line, as `diff -u` does, with three lines of context, and merges two changes of a text. The
+// comparison is that of the Go tools, in github.com/aymanbagabas/go-udiff. render shows edits with it, editorfs merges them.
 package udiff
 
 import (
@@ -10,8 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Kind is what a line of a diff is; it is the sign that begins the line in the
-// unified format.
+// Kind classifies a line of a diff. Its value is the first byte of the line in the unified format.
 type Kind byte
 
 // Kinds of lines.
@@ -20,35 +18,33 @@ const (
 	Context Kind = ' '  // a line of both texts
 	Removed Kind = '-'  // a line of the old text alone
 	Added   Kind = '+'  // a line of the new text alone
-	Remark  Kind = '\\' // "\ No newline at end of file", of the line before
+	Remark  Kind = '\\' // "\ No newline at end of file", which refers to the line before
 )
 
-// Line is one line of a diff, without its line end.
+// Line is one line of a diff, without its newline.
 type Line struct {
 	Kind Kind
-	Text string // with the sign that begins it, as in the unified format
+	Text string // including its first byte, as in the unified format
 }
 
-// context is how many lines stand before and after those that change.
+// context is the number of unchanged lines around a change.
 const context = 3
 
-// Lines compares two texts. It returns the hunks without the two lines that name the
-// files, and nothing for equal texts. The result is a right diff of any two texts,
-// and a short one of texts that are alike; it takes no longer than a fraction of a
-// second for some MB.
+// Lines compares two texts. It returns the hunks without the file header, and nil for equal texts. The result is always a correct diff, and
+// a short one for similar texts; comparing some MB takes a fraction of a second.
 func Lines(before, after string) []Line {
 	if before == after {
 		return nil
 	}
 	diff, err := udiff.ToUnified("", "", before, udiff.Lines(before, after), context)
-	if err != nil { // cannot be: it is for edits that are not of this text
+	if err != nil { // unreachable: only for edits of another text
 		return whole(before, after)
 	}
 	lines := split(diff)
-	return lines[min(2, len(lines)):] // the names
+	return lines[min(2, len(lines)):] // without the file header
 }
 
-// whole is the diff that removes one text and adds the other.
+// whole returns a diff that removes one text and adds the other.
 func whole(before, after string) (lines []Line) {
 	for line := range strings.Lines(before) {
 		lines = append(lines, Line{Removed, "-" + strings.TrimSuffix(line, "\n")})
@@ -68,8 +64,7 @@ func split(diff string) (lines []Line) {
 	return lines
 }
 
-// Merge makes two changes of a text in one. It reports false where they touch each other: then
-// nobody can tell which lines stand first, or which of them are wanted.
+// Merge merges two changes of a text. It returns false if they touch, since their order would be ambiguous.
 func Merge(base, one, other string) (both string, ok bool) {
 	ours, theirs := udiff.Lines(base, one), udiff.Lines(base, other)
 	for _, x := range ours {

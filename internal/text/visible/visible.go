@@ -1,7 +1,6 @@
-// Package visible makes text safe to show. What a model, droid or a file wrote
-// may hold signs that move the cursor, turn the direction of writing or take no
-// room, and so make a person read something else than what is there. Such signs
-// are shown as escapes: who approves a command sees all of it.
+// Package visible makes text safe to display. Text by a model, droid or a file may contain characters that move the cursor, change the
+// writing direction or are invisible, and so mislead the reader. They are shown as escapes, so that a user who approves a command sees all
+// of it. Everything shown to users passes through it.
 package visible
 
 import (
@@ -15,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes text of several lines safe. Line ends and tabs stay as they are.
+// Text makes multi-line text safe. It keeps newlines and tabs.
 func Text(s string) string {
 	if plain(s) {
 		return s
@@ -23,8 +22,7 @@ func Text(s string) string {
 	return escape(strings.ReplaceAll(s, "\r\n", "\n"), human)
 }
 
-// Exact is Text for what a machine takes as it stands, as a command or a path: signs that only look like a space
-// are escaped there, too.
+// Exact is Text for commands, paths and the like, where exact characters matter: it also escapes characters that only look like a space.
 func Exact(s string) string {
 	var b strings.Builder
 	for _, r := range Text(s) {
@@ -39,8 +37,7 @@ func Exact(s string) string {
 
 const emptyBraille = '\u2800'
 
-// Line makes text safe and puts it in one line, for titles and names. Where it
-// had several lines, a sign shows where they ended.
+// Line makes text safe and joins its lines, with a visible sign between them, for titles and names.
 func Line(s string) string {
 	if plain(s) && !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -54,7 +51,7 @@ func Line(s string) string {
 	return Text(strings.Join(lines, " ⏎ "))
 }
 
-// JSON makes a line of JSON safe without a change of what it means.
+// JSON makes a line of JSON safe without changing its meaning.
 func JSON(line string) string {
 	if plain(line) {
 		return line
@@ -62,9 +59,8 @@ func JSON(line string) string {
 	return escape(line, inJSON)
 }
 
-// Values makes each text in a JSON value safe, names of members among them, so that who
-// shows one of them shows it as it is. Only what hides something is changed: it means
-// something else then. What is no JSON becomes null.
+// Values makes all strings of a JSON value safe, including member names, for those who display decoded strings. It changes only what would
+// be hidden. Invalid JSON becomes null.
 func Values(value []byte) []byte {
 	if !json.Valid(value) {
 		return []byte("null")
@@ -87,12 +83,11 @@ func Values(value []byte) []byte {
 	}
 }
 
-// safeString is Text for a string of JSON's. An invalid byte, or half a character, is the
-// sign for what cannot be read.
+// safeString is Text for a JSON string. Invalid bytes and unpaired surrogates become U+FFFD.
 func safeString(quoted []byte) []byte {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
-		return []byte(`""`) // it is none
+		return []byte(`""`) // not a string
 	}
 	safe := Text(text)
 	if safe == text && utf8.Valid(quoted) && !bytes.Contains(quoted, []byte(`\u`)) {
@@ -102,16 +97,16 @@ func safeString(quoted []byte) []byte {
 	return quoted
 }
 
-// Stream makes all that is written to it safe.
+// Stream is an io.Writer that makes text safe.
 type Stream struct {
 	to   io.Writer
-	rest []byte // of a letter, or a carriage return, that may go on in the next Write
+	rest []byte // incomplete character or carriage return, to be continued by the next Write
 }
 
-// Writer is a Stream to w. Write it from one goroutine at a time, and at its end Flush it.
+// Writer returns a Stream to w. It is not safe for concurrent use; call Flush at the end.
 func Writer(w io.Writer) *Stream { return &Stream{to: w} }
 
-// Write writes what is complete of p and of what was written before.
+// Write writes all complete characters.
 func (s *Stream) Write(p []byte) (int, error) {
 	text := append(s.rest, p...)
 	end := len(text) - unfinished(text)
@@ -137,7 +132,7 @@ func (s *Stream) put(text []byte) error {
 	return err
 }
 
-// unfinished is how many bytes at the end of a text depend on what follows.
+// unfinished returns how many bytes at the end of text depend on what follows.
 func unfinished(text []byte) int {
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1
@@ -145,7 +140,7 @@ func unfinished(text []byte) int {
 	return len(text) - Whole(text)
 }
 
-// Whole is how many bytes there are up to a character at the end of a text of which more may come.
+// Whole returns the length of text without an incomplete character at its end.
 func Whole(text []byte) int {
 	for i := max(0, len(text)-utf8.UTFMax); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
@@ -155,7 +150,7 @@ func Whole(text []byte) int {
 	return len(text)
 }
 
-// plain reports that nothing in s needs a second look: it is printable ASCII.
+// plain reports whether s consists of printable ASCII, tabs and newlines.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {
@@ -165,7 +160,7 @@ func plain(s string) bool {
 	return true
 }
 
-// escape puts what form returns in the place of each sign that hides something.
+// escape replaces each character that hides something by form(r, invalid).
 func escape(s string, form func(r rune, invalid byte) string) string {
 	var b strings.Builder
 	before := rune(-1)
@@ -180,7 +175,7 @@ func escape(s string, form func(r rune, invalid byte) string) string {
 		case n == 0:
 			after = -1
 		case after == utf8.RuneError && n == 1:
-			after = '\\' // an escape will stand there
+			after = '\\' // it will become an escape
 		}
 		switch {
 		case invalid:
@@ -197,7 +192,7 @@ func escape(s string, form func(r rune, invalid byte) string) string {
 	return b.String()
 }
 
-// human is an escape as Go and shells write it.
+// human returns an escape as in Go and shells.
 func human(r rune, invalid byte) string {
 	switch {
 	case invalid != 0:
@@ -212,11 +207,10 @@ func human(r rune, invalid byte) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// inJSON is an escape of JSON's. Bytes that are no UTF-8 become what decoders
-// make of them.
+// inJSON returns a JSON escape. Invalid bytes become U+FFFD, as in decoders.
 func inJSON(r rune, _ byte) string {
 	if r == '\r' {
-		return " " // it is white space there, as texts have it escaped
+		return " " // outside of strings, where it is white space
 	}
 	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
 		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
@@ -224,24 +218,21 @@ func inJSON(r rune, _ byte) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// hides reports signs that steer a terminal, turn the direction of writing, break
-// lines, or cannot be seen.
+// hides reports whether r controls a terminal, changes the writing direction, breaks lines, or is invisible.
 func hides(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // has a shape
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // visible
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// joins reports the two signs that join or part letters of some scripts, and the
-// parts of an emoji.
+// joins reports whether r is a zero-width joiner or non-joiner, which some scripts and emoji need.
 func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// joined reports whether signs that stand beside a joiner are of those that need
-// it: in ASCII, where commands, paths and names are alike but for it, it hides.
+// joined reports whether the neighbours of a joiner need it. In ASCII it would only hide that two commands, paths or names differ.
 func joined(before, after rune) bool {
 	switch {
 	case before < 0:
@@ -254,10 +245,10 @@ func joined(before, after rune) bool {
 
 func needs(r rune) bool { return r > unicode.MaxASCII && !hides(r) && !unicode.IsSpace(r) }
 
-// varies reports the signs that choose between the shapes of the one before them, as that of an emoji.
+// varies reports whether r is a variation selector.
 func varies(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
-// varied reports whether a sign has several shapes: none of ASCII has, but as a key's cap.
+// varied reports whether a variation selector is meaningful after before: in ASCII only for keycaps.
 func varied(before, after rune) bool {
 	const cap = '\u20e3'
 	return needs(before) || after == cap && strings.ContainsRune("#*0123456789", before)

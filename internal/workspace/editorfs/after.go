@@ -10,12 +10,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// After takes what droid has written to the files of a call to the editor, as an edit of
-// the agent. When it returns, each file has droid's text, or what the editor made of it when it
-// saved it, or what somebody saved meanwhile, with droid's edit where the two
-// do not meet; then note says so, in one line for each file, for droid. It waits at most 6 s for each file, and as long for
-// all that could not be held, and not at all once ctx is done.
-// A call without a Before is none.
+// After delivers what droid has written to the files of a call to the editor, as an edit of the agent. When it returns, each file has
+// droid's text, or what the editor made of it on saving, or what someone else has saved in the meantime, merged with droid's edit if they
+// do not overlap; note then says so to droid, one line per file. It waits at most 6 s for each file, and as long for all files that could
+// not be locked, and not at all once ctx is done. Without a Before for the same call it does nothing.
 func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
 	c := d.calls[id]
@@ -33,7 +31,7 @@ func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	defer d.finish(c)
 	var notes []string
 	slow := false
-	beside := ctx // for all the files that could not be held
+	beside := ctx // for all files that could not be locked
 	for _, h := range c.files {
 		if h.release == nil && beside == ctx {
 			var cancel context.CancelFunc
@@ -49,8 +47,8 @@ func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	return strings.Join(notes, "\n")
 }
 
-// miss notes that droid's edit of a file stays on the disk alone, for want of something on this side: room
-// on the disk, a right. An editor that does not see the disk change still has the text from before.
+// miss records that droid's edit of a file could not pass through the editor for a reason on this side, such as disk space or permissions.
+// An editor that does not notice changes on disk still has the old text.
 func (d *Overlay) miss(path string, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,8 +60,8 @@ func (d *Overlay) miss(path string, why error) {
 		"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again.", path, why))
 }
 
-// Missed are sentences for the user about edits that could not pass through the editor, or that have met
-// what somebody saved meanwhile. Each is told once.
+// Missed returns messages for the user about edits that could not pass through the editor, or that conflicted with what someone saved in
+// the meantime. Each is returned once.
 func (d *Overlay) Missed() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,15 +69,15 @@ func (d *Overlay) Missed() (texts []string) {
 	return texts
 }
 
-// deliver takes one file to the editor; slow says that it is not to be asked. A file that could not be held is waited for until beside is
+// deliver delivers one file to the editor; if slow, the editor is not asked. A file that could not be locked is waited for until beside is
 // done. late reports whether the editor has not answered in time.
 func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool) (note string, late bool) {
 	defer d.survive("an edit could not be completed")
 	if h.resolvesTo() != nil {
-		return "", false // droid has written nothing, or elsewhere
+		return "", false // droid has written nothing, or to another file
 	}
 	n, err := d.files.look(h.resolved)
-	if n == nil { // it may not pass through the editor any more, or cannot be read
+	if n == nil { // no longer suitable for the editor, or unreadable
 		if n, perr := d.files.peek(h.resolved); perr == nil && (h.old == nil || n.text != h.old.text) {
 			d.files.noteDroidsText(h.resolved, n)
 		}
@@ -93,7 +91,7 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 		d.rewritten(h, n)
 		return "", false
 	}
-	h.saved = nil // the time is that of droid's own write
+	h.saved = nil // the mtime is that of droid's own write
 	d.noteWritten(h.resolved, n.info.ModTime(), n.text)
 	d.files.noteDisk(h.resolved, n, false)
 	switch {
@@ -118,16 +116,16 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 	return "", false
 }
 
-// deliverBeside is for a file that could not be held: another edit may come over what droid has written. Once that one is
-// done, the disk has both, or one of them gives way. Where that one of this agent's has come over it before, what is on disk is not taken for what droid
-// has written. An edit of another agent's, or a command, that does so is not noticed.
+// deliverBeside delivers a file that could not be locked: another edit may overwrite what droid has written. When that one is done, the
+// disk has both, or one of them is dropped. If it has overwritten droid's text already, the text on disk is not mistaken for droid's. An
+// overwrite by another agent or a command is not noticed.
 func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) (note string) {
 	d.files.noteDroidsText(h.resolved, n)
 	var err error
 	h.release, err = d.files.lock(ctx, h.resolved)
 	now, lost := d.files.peek(h.resolved)
 	switch {
-	case d.files.wasDelivered(h.resolved, n.text): // as the editor has saved it
+	case d.files.wasDelivered(h.resolved, n.text): // as saved by the editor
 		d.knows(h.resolved, func(k *known) { *k = known{} })
 		return unwritten(h.path, errHeld)
 	case lost == nil && now.text == n.text:
@@ -140,18 +138,18 @@ func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) 
 	return note
 }
 
-// unwritten says to droid that its text is not on the disk.
+// unwritten returns the note to droid that its text is not on disk.
 func unwritten(path string, why error) string {
 	return fmt.Sprintf("%s could not be written: %v. Your change may be missing from it.", path, why)
 }
 
-// noteWritten notes what droid has written.
+// noteWritten records what droid has written.
 func (d *Overlay) noteWritten(resolved string, mtime time.Time, text string) {
 	d.knows(resolved, func(k *known) { *k = known{mtime: mtime, text: d.files.exact(text), told: d.o.KeepTimes} })
 }
 
-// rewritten is for a file that has the text from before the edit: droid may have written it
-// again. An editor that minds times gets back the one that it knows.
+// rewritten handles a file that has the text from before the edit, which droid may have written again. It restores the mtime for an editor
+// that checks it.
 func (d *Overlay) rewritten(h *lockedFile, n *content) {
 	if h.old == nil || n.info.ModTime().Equal(h.old.info.ModTime()) {
 		return
@@ -163,12 +161,12 @@ func (d *Overlay) rewritten(h *lockedFile, n *content) {
 	}
 }
 
-// noteOf says to droid what the editor made of its text.
+// noteOf returns the note to droid about what the editor made of its text.
 func noteOf(path, written, saved string) string {
 	return fmt.Sprintf("The editor changed %s when it saved it (for example by formatting it): %s from what you wrote.", path, differ(written, saved))
 }
 
-// differ says how many lines differ.
+// differ states how many lines differ.
 func differ(written, saved string) string {
 	if n := linesThatDiffer(written, saved); n != 1 {
 		return fmt.Sprintf("%d lines differ", n)
@@ -176,8 +174,8 @@ func differ(written, saved string) string {
 	return "1 line differs"
 }
 
-// errHeld: another edit of the file was on its way.
+// errHeld means that another edit of the file was in progress.
 var errHeld = errors.New("another edit of it has taken too long")
 
-// errMoved: the file is not as droid left it.
+// errMoved means that the file is not as droid left it.
 var errMoved = errors.New("somebody else has changed it")

@@ -10,8 +10,10 @@ import (
 
 var errLate = errors.New("the editor has not answered in time")
 
-// readEditor reads a file through the editor: its text with \n or \r\n at the ends of lines. An
-// error other than errLate is the editor's.
+// readEditor reads a file through the editor: its text with
+//
+//	or \r
+//	line endings. Errors other than errLate are the editor's.
 func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
 	return readText(ctx, d.editor, path)
 }
@@ -31,11 +33,11 @@ func readText(ctx context.Context, editor Editor, path string) (string, error) {
 	return text, err
 }
 
-// writeEditor writes a file through the editor. When ctx is done first the error is errLate, and
-// the request goes on: its answer comes from the channel.
+// writeEditor writes a file through the editor. If ctx is done first, the error is errLate and the request continues: its result arrives on
+// the channel.
 func (d *Overlay) writeEditor(ctx context.Context, path, text string) (<-chan error, error) {
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // nothing was asked
+		return nil, ctx.Err() // nothing was sent
 	}
 	answered := d.editor.WriteTextFile(path, text)
 	select {
@@ -46,14 +48,14 @@ func (d *Overlay) writeEditor(ctx context.Context, path, text string) (<-chan er
 	}
 }
 
-// isSilent reports whether the editor is not asked for reads: it did not answer the last in time.
+// isSilent reports whether the editor is currently not asked for reads, because it did not answer the last one in time.
 func (d *Overlay) isSilent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.closed || time.Now().Before(d.silent)
 }
 
-// wasSilent notes that the editor has not answered until ctx was over, if that was for the time.
+// wasSilent records that the editor did not answer before ctx's deadline.
 func (d *Overlay) wasSilent(ctx context.Context) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return
@@ -63,9 +65,8 @@ func (d *Overlay) wasSilent(ctx context.Context) {
 	d.silent = time.Now().Add(silence)
 }
 
-// distrust is for an editor that did not have a file's text after it had written it: it
-// writes beside its buffer, which is out of date or has unsaved text. What it says of
-// the file is not the user's last word, so for the rest of the session it is not asked.
+// distrust excludes a file from the editor for the rest of the session. It is called when the editor did not have the text that it had just
+// written: it bypasses its buffer, which is out of date or has unsaved text, so its answers for the file are unreliable.
 func (d *Overlay) distrust(at location) {
 	d.files.log.Info("the editor does not have the text that it has written; the file is read and written on the disk alone from now on", zap.String("path", at.path))
 	d.mu.Lock()

@@ -11,14 +11,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// Before prepares an edit of these files, which droid has announced: afterwards the disk has the
-// editor's text of each. Unsaved changes are saved by writing them back. The files are held
-// for this call until Pause, After or Drop. Again for the same call it looks anew. A
-// file that cannot pass through the editor is left alone.
+// Before prepares an edit that droid has announced: afterwards the disk has the editor's text of each file. Unsaved changes are saved by
+// writing them back. The files are locked for this call until Pause, After or Drop. Calling it again for the same call starts over. Files
+// that cannot pass through the editor are left alone.
 //
-// It waits at most 6 s for other edits of the files, and for each file 3 s
-// for a reading and as long for a saving editor. After the first that is late, the others are
-// left alone. It returns the files whose unsaved changes were saved.
+// It waits at most 6 s for other edits of the files, and for each file 3 s for a read and 3 s for a save. After the first timeout the other
+// files are left alone. It returns the files whose unsaved changes were saved.
 func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
 	defer d.finish(c)
@@ -80,13 +78,13 @@ var (
 	errSaved   = errors.New("the editor has saved something else than it says")
 )
 
-// prepare makes the disk and the editor agree on a file's text, which becomes the old one. saved is whether
-// the editor had unsaved changes and was asked to save them.
+// prepare makes the disk and the editor agree on a file's text, the old text of the edit. saved reports whether the editor had unsaved
+// changes and was asked to save them.
 func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err error) {
 	if d.files.lateAt(h.resolved) != nil {
 		return false, errPending
 	}
-	at, err := resolve(h.path) // it may have changed before the file was held
+	at, err := resolve(h.path) // it may have changed before the file was locked
 	if err != nil {
 		return false, err
 	}
@@ -121,7 +119,7 @@ func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err e
 	return v == unsaved, nil
 }
 
-// save has the editor save a file's unsaved text, and returns what is on disk then.
+// save makes the editor save a file's unsaved text, and returns what is on disk afterwards.
 func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buffer string) (*content, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
@@ -137,7 +135,7 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 	if err != nil {
 		return nil, err
 	}
-	if buffer, err = d.readEditor(ctx, h.path); err != nil { // it may be formatted, not saved, or typed on
+	if buffer, err = d.readEditor(ctx, h.path); err != nil { // it may have been formatted, not saved, or edited since
 		return nil, err
 	}
 	if !alike(now.text, buffer) {
@@ -148,9 +146,8 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 	return now, nil
 }
 
-// putKnownTime puts the mtime that droid knows back, if droid has written or was shown exactly
-// the text that is on disk now, or if the file has changed only while the user was asked (Pause):
-// droid edits no file that has changed since (0.99 to 0.225).
+// putKnownTime restores the mtime that droid knows if droid has written or seen exactly the text on disk, or if the file changed only while
+// the user was asked (Pause): droid does not edit a file that has changed since it was read (0.99 to 0.225).
 func (d *Overlay) putKnownTime(h *lockedFile) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
@@ -167,14 +164,14 @@ func (d *Overlay) putKnownTime(h *lockedFile) {
 	d.files.noteDisk(h.resolved, h.old, true)
 }
 
-// survive turns a panic into a line in the log.
+// survive logs a panic.
 func (d *Overlay) survive(what string) {
 	if r := recover(); r != nil {
 		d.files.log.Error(what, zap.Any("panic", r), zap.Stack("stack"))
 	}
 }
 
-// resolvesTo makes sure that a path still leads to the same file.
+// resolvesTo checks that a path still leads to the same file.
 func (h *lockedFile) resolvesTo() error {
 	at, err := resolve(h.path)
 	if err == nil && (at.resolved != h.resolved || !at.exists) {

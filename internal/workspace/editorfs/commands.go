@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// commandSlack is how long after a command has ended a change may still be its work.
+	// commandSlack is how long after the end of a command a change may still be its effect.
 	commandSlack = 50 * time.Millisecond
-	// maxWindows is how many times are kept. Beyond, the two oldest become one, which at worst
-	// makes the disk right where an unsaved text was.
+	// maxWindows is the number of recorded intervals. Beyond it the two oldest are merged; at worst this gives the disk precedence over an
+	// unsaved text.
 	maxWindows = 1000
 )
 
-// commands knows when commands ran that may have changed any file.
+// commands records when commands ran, which may have changed any file.
 type commands struct {
 	open    map[commandKey]time.Time
-	windows []window // in the order of their ends
+	windows []window // sorted by end
 }
 
 type commandKey struct {

@@ -13,11 +13,11 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// location is where a path leads.
+// location is the file that a path leads to.
 type location struct {
-	path     string // as droid names it
+	path     string // as given by droid
 	resolved string // without symbolic links
-	link     string // what the last part of path points to, when it is a symbolic link
+	link     string // target of path if it is a symbolic link
 	exists   bool
 }
 
@@ -31,7 +31,7 @@ var (
 	errBusy    = errors.New("it changes while it is read")
 )
 
-// resolve finds out where a path leads. The file, and directories above it, may be missing.
+// resolve resolves a path. The file, and directories above it, may be missing.
 func resolve(path string) (location, error) {
 	if !filepath.IsAbs(path) {
 		return location{}, errPath
@@ -58,7 +58,7 @@ func resolve(path string) (location, error) {
 	return at, err
 }
 
-// resolveMissing is the path of a file that is not there, behind the directories that are.
+// resolveMissing returns the resolved path of a missing file.
 func resolveMissing(path string) (string, error) {
 	dir := filepath.Dir(path)
 	if dir == path {
@@ -67,7 +67,7 @@ func resolveMissing(path string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := os.Lstat(dir); lerr == nil {
-			return "", errKind // a link that leads nowhere
+			return "", errKind // a dangling link
 		}
 		resolved, err = resolveMissing(dir)
 	}
@@ -87,16 +87,16 @@ type content struct {
 	ends    ends
 	info    fs.FileInfo
 	changed time.Time
-	unfit   error // why the file may not pass through the editor, whatever its text
+	unfit   error // why the file must not pass through the editor, whatever its text
 }
 
-// same reports whether a file is the one that was read, and not changed since.
+// same reports whether a file is the one that was read, unchanged.
 func (c *content) same(info fs.FileInfo, changed time.Time) bool {
 	return os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()) && c.changed.Equal(changed)
 }
 
-// look reads a file that may pass through the editor. The error says why another may not; one
-// that was read although its text may not comes with the error.
+// look reads a file that may pass through the editor. Otherwise it returns the reason as error, along with the content if only the text is
+// unsuitable.
 func (f *Files) look(resolved string) (*content, error) {
 	if err := f.failure("look"); err != nil {
 		return nil, err
@@ -114,9 +114,8 @@ func (f *Files) look(resolved string) (*content, error) {
 	return c, err
 }
 
-// peek reads a regular file of at most maxSize, also one that may not pass through the editor:
-// then content.unfit says why. fs.ErrNotExist means that it is not there; with any other error nobody
-// knows what is there, but for errSize: it is larger.
+// peek reads a regular file of at most maxSize, even if it must not pass through the editor: then content.unfit has the reason.
+// fs.ErrNotExist means that the file is missing, errSize that it is larger; after any other error its content is unknown.
 func (f *Files) peek(resolved string) (*content, error) {
 	if err := f.failure("peek"); err != nil {
 		return nil, err
@@ -128,7 +127,7 @@ func (f *Files) peek(resolved string) (*content, error) {
 	return c, err
 }
 
-// read reads a file's bytes when it does not change meanwhile.
+// read reads a file while it does not change.
 func (f *Files) read(resolved string) (c *content, data []byte, err error) {
 	for range 3 {
 		c, data, err = f.readOnce(resolved)
@@ -170,8 +169,7 @@ func (f *Files) readOnce(resolved string) (*content, []byte, error) {
 	return c, data[:n], nil
 }
 
-// suits says why a regular file may not pass through the editor, by what is known without
-// opening it.
+// suits returns why a regular file must not pass through the editor, as far as is known without opening it.
 func suits(path string, info fs.FileInfo) error {
 	if info.Mode()&0o200 == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 		return errNoWrite
@@ -179,18 +177,17 @@ func suits(path string, info fs.FileInfo) error {
 	return ordinary(path, info)
 }
 
-// tempName is the name of a temporary file beside a file.
+// tempName returns the name of a temporary file in the directory of a file.
 func tempName(id string) string { return ".droid-acp-" + id + ".tmp" }
 
-// isTempName reports whether tempName can have made a name.
+// isTempName reports whether name may have been made by tempName.
 func isTempName(name string) bool {
 	id, ok := strings.CutPrefix(name, ".droid-acp-")
 	id, ok2 := strings.CutSuffix(id, ".tmp")
 	return ok && ok2 && isID(id)
 }
 
-// put replaces a file by a text, atomically. check is asked right before. The temporary
-// file is not left behind.
+// put atomically replaces a file by a text. check is called right before. The temporary file is always removed.
 func (f *Files) put(resolved, temp string, s *staged, step func(stepName), check func() error) error {
 	if err := f.failure("put"); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 func ctime(stat *syscall.Stat_t) time.Time { return time.Unix(stat.Ctim.Unix()) }
 
-// plainFile says that a file has attributes that a new file would not have. Those of the
-// kernel's own security modules each new file gets again.
+// plainFile returns an error if a file has attributes that a new file would lose. Those of the kernel's security modules are assigned to
+// new files, too.
 func plainFile(file *os.File) error {
 	names := make([]byte, 4096)
 	n, err := unix.Flistxattr(int(file.Fd()), names)
@@ -31,7 +31,7 @@ func plainFile(file *os.File) error {
 	return nil
 }
 
-// defaultAttributes says that new files of a directory get an access list.
+// defaultAttributes returns an error if new files in a directory get an access list.
 func defaultAttributes(dir string) error {
 	if _, err := unix.Getxattr(dir, "system.posix_acl_default", nil); err == nil {
 		return errExtras

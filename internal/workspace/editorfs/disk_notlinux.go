@@ -4,6 +4,6 @@ package editorfs
 
 import "os"
 
-// plainFile and defaultAttributes look at nothing here.
+// plainFile and defaultAttributes check nothing here.
 func plainFile(*os.File) error       { return nil }
 func defaultAttributes(string) error { return nil }

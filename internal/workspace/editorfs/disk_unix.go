@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags make sure that opening a file that became a pipe, a terminal or a link neither
-// waits nor has an effect.
+// openFlags prevent that opening a file that became a pipe, a terminal or a link blocks or has an effect.
 const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_NOFOLLOW
 
-// ordinary says why an atomic write would change more of a file than its text: it makes a
-// new file, with the owner and the group of one and without other names.
+// ordinary returns why an atomic write would change more than a file's text: it creates a new file, with a new owner and group and without
+// other hard links.
 func ordinary(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -46,7 +45,7 @@ func ordinary(path string, info fs.FileInfo) error {
 	return defaultAttributes(dir)
 }
 
-// private makes sure that a directory is this user's alone.
+// private checks that a directory belongs to this user alone.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -62,7 +61,7 @@ func private(dir string) error {
 	return nil
 }
 
-// inode is the number of a directory, which it keeps over a restart of the system; 0 for none.
+// inode returns the inode of a directory, which survives a restart of the system; 0 if unknown.
 func inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ino
@@ -70,7 +69,7 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// lastChange is when a file's bytes or attributes changed last.
+// lastChange returns when a file's content or attributes last changed.
 func lastChange(info fs.FileInfo) time.Time {
 	changed := info.ModTime()
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -13,30 +13,30 @@ import (
 	"go.uber.org/zap"
 )
 
-// edit takes what droid has written to the editor.
+// edit delivers a text that droid has written to the editor.
 type edit struct {
 	*Overlay
 	*lockedFile
-	n        *content // droid's text, and how the file was when droid had written it
+	n        *content // droid's text, and the state of the file after droid's write
 	step     func(stepName)
 	temp     string
 	journal  *record
-	reserve  *staged // droid's text with its room on the disk
+	reserve  *staged // droid's text with disk space reserved
 	before   *staged // the old text; nil for a new file
 	late     bool
-	agreed   bool   // the editor was seen to have what is on disk
-	readText string // what it had in place of that
+	agreed   bool   // the editor was seen to have the text on disk
+	readText string // the text that it had instead
 	tries    int    // see late
 	begun    bool   // the file was touched
-	base     string // the text that the disk has for the editor; a third one beside it and droid's is somebody's save
-	sent     bool   // droid's text is being written, most often by the editor: a part of it on the disk is nobody's save
-	text     string // what restore puts on disk: droid's text, or with what somebody has saved
-	torn     string // a part of the text that the editor has most likely left
-	inPlace  bool   // the file was going to be written in place here: such a part may be of that
-	over     string // what the editor had saved in place of droid's text, where that may be what its user has changed
+	base     string // the text on disk for the editor; one other than it and droid's was saved by someone else
+	sent     bool   // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
+	text     string // the text that restore writes: droid's, possibly merged with what someone has saved
+	torn     string // a partial text, most likely left by the editor
+	inPlace  bool   // the file was going to be written in place: a partial text may be ours
+	over     string // text that the editor saved instead of droid's; it may contain the user's changes
 }
 
-// run takes droid's edit to the editor, as through does it.
+// run delivers droid's edit by means of through.
 func (e *edit) run(ctx context.Context, through func(context.Context) (*content, error)) (note string, late bool) {
 	delivered := e.files.startDelivery(e.resolved, e.n.text)
 	defer delivered()
@@ -52,9 +52,8 @@ func (e *edit) run(ctx context.Context, through func(context.Context) (*content,
 	return note, e.late
 }
 
-// carryOut writes droid's text through the editor, as through does it. Whatever happens, it is on disk
-// in the end, or what the editor has saved in its place (saved); an error says that it is in the
-// journal alone, or errMet that what its user has saved stays.
+// carryOut writes droid's text through the editor by means of through. Whatever happens, the disk finally has it, or what the editor saved
+// instead (saved). An error means that the text is only in the journal, or errMet that what the user saved stays.
 func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
 	if err = e.guarded(e.prepareEdit); err != nil && !e.begun {
 		e.miss(e.path, err)
@@ -62,7 +61,7 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	defer func() {
 		e.reserve.close()
 		e.before.close()
-		e.journal.leave() // for mending, where it is not forgotten
+		e.journal.leave() // to be mended if it was not forgotten
 	}()
 	saved = e.n
 	if err == nil {
@@ -76,7 +75,7 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	if err != nil {
 		e.files.log.Info("an edit did not pass through the editor", zap.String("path", e.path), zap.Error(err))
 		saved, err = nil, nil
-		if e.begun || e.journal != nil { // else the file stays as droid, or somebody since, has written it
+		if e.begun || e.journal != nil { // else the file stays as it is
 			saved, err = e.restore()
 		}
 		if err != nil && !errors.Is(err, errMet) {
@@ -106,7 +105,7 @@ func (e *edit) guarded(do func() error) (err error) {
 	return do()
 }
 
-// prepareEdit has the two texts and the journal entry ready. The file is not touched.
+// prepareEdit prepares the two texts and the journal entry. It does not touch the file.
 func (e *edit) prepareEdit() (err error) {
 	e.base, e.text = e.oldText(), e.n.text
 	if e.reserve, err = stage(e.resolved, e.n.text, mode(e.n.info)); err != nil {
@@ -137,8 +136,7 @@ func (e *edit) prepareEdit() (err error) {
 	return err
 }
 
-// through is the edit by way of the editor. The file that it returns has what the editor
-// has saved; after an error it may have anything.
+// through makes the edit through the editor. It returns the file as saved by the editor; after an error the file may have any content.
 func (e *edit) through(ctx context.Context) (*content, error) {
 	e.step(stepOld)
 	if err := e.putOld(); err != nil {
@@ -172,9 +170,8 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 // maxOver is how often droid's text is written over another one.
 const maxOver = 3
 
-// writeOver has the editor write droid's text when it has another one, which is on disk. What it makes of that counts
-// when it can be nothing but droid's edit, formatted, or when it has made the same of it twice. An editor that makes
-// another text of it each time keeps none: the disk gets droid's.
+// writeOver makes the editor write droid's text over another one, which is on disk. The result is accepted if it can only be droid's edit,
+// formatted, or if it is the same twice. If the editor makes another text of it each time, the disk gets droid's.
 func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
 	for range maxOver {
 		e.base, e.sent = has, false
@@ -192,7 +189,7 @@ func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
 	return nil, errSaved
 }
 
-// oldText is the text before the edit; a new file has none.
+// oldText returns the text before the edit, "" for a new file.
 func (e *edit) oldText() string {
 	if e.old == nil {
 		return ""
@@ -200,7 +197,7 @@ func (e *edit) oldText() string {
 	return e.old.text
 }
 
-// unchanged makes sure that the disk has droid's text.
+// unchanged checks that the disk has droid's text.
 func (e *edit) unchanged() error {
 	now, err := e.files.look(e.resolved)
 	if err == nil && now.text != e.n.text {
@@ -209,7 +206,7 @@ func (e *edit) unchanged() error {
 	return err
 }
 
-// putOld puts the old text back on disk, or removes a new file.
+// putOld restores the old text on disk, or removes a new file.
 func (e *edit) putOld() error {
 	if e.before != nil {
 		return e.files.put(e.resolved, e.temp, e.before, e.step, e.unchanged)
@@ -221,13 +218,13 @@ func (e *edit) putOld() error {
 	return os.Remove(e.resolved)
 }
 
-// awaitText reads through the editor until it gives a text twice: a reload that was on its way
-// at the first time has come then. A new file has no text; the editor may not know it.
+// awaitText reads through the editor until it returns a text twice: a reload that was pending at the first read has happened by the second.
+// A new file has no text, and the editor may not know it.
 func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err error) {
 	answered := false
 	for seen := 0; ; {
 		buffer, err = e.readEditor(ctx, e.path)
-		if answered && errors.Is(err, errLate) { // only the text that is waited for has not come
+		if answered && errors.Is(err, errLate) { // it answered before, but without the expected text
 			return "", errStale
 		}
 		answered = true
@@ -253,7 +250,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 	}
 }
 
-// write gives the editor droid's text, with such ends of lines as it gave itself.
+// write sends droid's text to the editor, with the line endings that the editor itself uses.
 func (e *edit) write(ctx context.Context, buffer string) error {
 	e.journal.sent()
 	e.sent = true

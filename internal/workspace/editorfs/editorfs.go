@@ -1,8 +1,7 @@
-// Package editorfs lets droid's file work pass through the editor: droid reads what the
-// editor has unsaved, and what droid has written arrives in the editor as the agent's
-// edit, with the text before it as its base. Whatever goes wrong, the file holds the old
-// or the new text, whole, and the new one once droid was told of success. What somebody saves
-// meanwhile stays, with droid's edit where the two do not meet, or is told.
+// Package editorfs routes droid's file access through the editor: droid reads unsaved text, and what droid has written arrives in the
+// editor as the agent's edit, based on the text before it. The main types are Files, one per agent, and Overlay, one per droid process;
+// adapter uses them, called by droid's hooks. Whatever fails, the file has either the old or the new text, complete, and the new one once
+// droid was notified of success. What others save in the meantime is kept, merged with droid's edit if they do not overlap, or reported.
 //
 // All methods may be called from any goroutine. Those with a context block.
 package editorfs
@@ -25,68 +24,65 @@ import (
 	"go.uber.org/zap"
 )
 
-// Editor is the file system that a client offers (ACP: fs/read_text_file and
-// fs/write_text_file).
+// Editor is the file system of a client (ACP: fs/read_text_file and fs/write_text_file).
 type Editor interface {
-	// ReadTextFile returns the client's answer. When ctx is done first, the request is withdrawn.
+	// ReadTextFile returns the client's result. If ctx is done first, the request is withdrawn.
 	ReadTextFile(ctx context.Context, path string) (text string, err error)
-	// WriteTextFile asks the client, and returns. Its answer comes from the channel, however late.
+	// WriteTextFile sends the request and returns. The result arrives on the channel, however late.
 	WriteTextFile(path, text string) (answered <-chan error)
 }
 
-// Options say how Files works. Only Journal is required.
+// Options configure Files. Only Journal is required.
 type Options struct {
-	Journal string                      // directory of the journal; while edits run it exists, with mode 0700
-	Log     *zap.Logger                 // gets paths and reasons, never texts
-	Changed func(fs.FileInfo) time.Time // tests: when a file changed; nil is the later of mtime and ctime
+	Journal string                      // directory of the journal, with mode 0700; exists while edits are in progress
+	Log     *zap.Logger                 // receives paths and reasons, never texts
+	Changed func(fs.FileInfo) time.Time // for tests: when a file changed; nil for the later of mtime and ctime
 }
 
-// stepName names a moment of the work on a file; a program that is killed there must leave the
-// file whole.
+// stepName names a point in the work on a file; if the program is killed there, the file must still be complete.
 type stepName string
 
-// The steps in their order. stepLink and stepRename come with stepOld and with stepPut.
+// The steps in order. stepLink and stepRename occur within stepOld and stepPut.
 const (
-	stepSave    stepName = "save"    // unsaved text is going to be written back, before the edit
-	stepJournal stepName = "journal" // the journal entry is going to be written
-	stepNoted   stepName = "noted"   // it is written
-	stepOld     stepName = "old"     // the old text is going to be put back on disk
-	stepLink    stepName = "link"    // the temporary file is going to get its name
-	stepRename  stepName = "rename"  // it is going to take the file's place
-	stepRead    stepName = "read"    // the old text is on disk; the editor is going to be read
-	stepWrite   stepName = "write"   // the editor is going to be given the new text
-	stepLook    stepName = "look"    // it has answered, or not
-	stepPut     stepName = "put"     // the new text is going to be put on disk without the editor
-	stepTimes   stepName = "times"   // mode and mtime are going to be put back
-	stepForget  stepName = "forget"  // the journal entry is going to be removed
+	stepSave    stepName = "save"    // before unsaved text is written back, before the edit
+	stepJournal stepName = "journal" // before the journal entry is written
+	stepNoted   stepName = "noted"   // after the journal entry was written
+	stepOld     stepName = "old"     // before the old text is restored on disk
+	stepLink    stepName = "link"    // before the temporary file gets its name
+	stepRename  stepName = "rename"  // before it replaces the file
+	stepRead    stepName = "read"    // the old text is on disk; before the editor is read
+	stepWrite   stepName = "write"   // before the editor gets the new text
+	stepLook    stepName = "look"    // after its response or a timeout
+	stepPut     stepName = "put"     // before the new text is written without the editor
+	stepTimes   stepName = "times"   // before mode and mtime are restored
+	stepForget  stepName = "forget"  // before the journal entry is removed
 	stepDone    stepName = "done"
 )
 
 const (
-	// defaultWait is how long the editor is waited for in one step.
+	// defaultWait is how long to wait for the editor in one step.
 	defaultWait = 3 * time.Second
-	// pollEvery is the pause between two looks at a buffer that may be reloaded.
+	// pollEvery is the interval at which a buffer that may be reloaded is read.
 	pollEvery = 25 * time.Millisecond
-	// settle is the pause between the two reads that must give the old text: a reload that
-	// was on its way when the first was answered has landed by then.
+	// settle is the pause between the two reads that must return the old text: a reload that was pending at the first has happened by then.
 	settle = 20 * time.Millisecond
 	// silence is how long an editor that did not answer in time is not asked for reads.
 	silence = 30 * time.Second
 )
 
-// Files is one for an agent: it knows which files are being edited, and owns the journal.
+// Files belongs to an agent: it knows which files are being edited, and owns the journal.
 type Files struct {
 	journal string
 	wait    time.Duration
 	log     *zap.Logger
-	step    func(stepName) // tests: called before each step
+	step    func(stepName) // for tests: called before each step
 	changed func(fs.FileInfo) time.Time
 	quiet   time.Duration         // see awaitQuiet
-	fault   func(op string) error // tests: makes an operation on the disk fail
+	fault   func(op string) error // for tests: makes a disk operation fail
 	locks   files.Locks
 	seed    maphash.Seed
 
-	ctx    context.Context // of what outlives its caller; ends with Close
+	ctx    context.Context // of background work; ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
@@ -94,13 +90,12 @@ type Files struct {
 
 	mu       sync.Mutex
 	places   map[string]*place // by resolved path
-	left     map[string]*kept  // entries of the journal that could not be mended, by id
+	left     map[string]*kept  // journal entries that could not be mended, by ID
 	commands commands
 }
 
-// Open mends what an agent that was killed left in the journal. Its directory is made with the
-// first edit that needs it. Open fails when its path is not absolute, or when the directory is
-// there and cannot be had, or could be another user's.
+// Open completes the edits that killed agents left in the journal. Its directory is created by the first edit that needs it. Open fails if
+// the path is not absolute, or if the directory exists but is inaccessible or may belong to another user.
 func Open(o Options) (*Files, error) {
 	if !filepath.IsAbs(o.Journal) {
 		return nil, fmt.Errorf("the journal of edits: there is no directory for it (%q)", o.Journal)
@@ -112,14 +107,13 @@ func Open(o Options) (*Files, error) {
 	return f, nil
 }
 
-// Mend is for an agent whose client has no file system: it mends what an agent that was
-// killed left in the journal, and makes nothing. What it returns has Untold, and needs no Close. It
-// fails when the directory is there and cannot be had, or could be another user's.
+// Mend is for an agent whose client has no file system: it completes the edits that killed agents left in the journal and creates nothing.
+// The result is for Untold only and needs no Close. Mend fails if the directory exists but is inaccessible or may belong to another user.
 func Mend(o Options) (*Files, error) {
 	f := newFiles(o)
 	defer f.cancel()
 	if !filepath.IsAbs(o.Journal) {
-		return f, nil // there is none
+		return f, nil // no journal
 	}
 	if err := f.begin(); err != nil {
 		return f, err
@@ -128,7 +122,7 @@ func Mend(o Options) (*Files, error) {
 	return f, nil
 }
 
-// newFiles is Files that have not looked at the journal.
+// newFiles returns Files without reading the journal.
 func newFiles(o Options) *Files {
 	f := &Files{
 		journal: o.Journal, quiet: quiet, wait: defaultWait, log: o.Log, step: func(stepName) {}, changed: o.Changed,
@@ -143,13 +137,13 @@ func newFiles(o Options) *Files {
 	return f
 }
 
-// begin mends what is in the journal, if there is one.
+// begin mends the entries of the journal, if it exists.
 func (f *Files) begin() error {
 	names, err := os.ReadDir(f.journal)
 	if err == nil {
 		err = private(f.journal)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // or another agent has mended it and taken it away
+	if errors.Is(err, fs.ErrNotExist) { // or another agent has just removed it
 		return nil
 	}
 	if err != nil {
@@ -160,10 +154,8 @@ func (f *Files) begin() error {
 	return nil
 }
 
-// Close waits until the editor has answered all requests, at most 6 s,
-// mends what could not be put on disk before, and removes the journal if it is empty, with the
-// directory above it if that is empty, too, and this program's by its name. No Overlay may be
-// used any more.
+// Close waits at most 6 s for the editor to answer all requests, retries edits that could not be completed before, and removes the journal
+// if it is empty, and its parent directory if that is empty and named after this program. No Overlay may be used afterwards.
 func (f *Files) Close() {
 	idle := make(chan struct{})
 	go func() {
@@ -173,7 +165,7 @@ func (f *Files) Close() {
 	if !child.Within(idle, f.wait) {
 		f.cancel()
 		if !child.Within(idle, f.wait) {
-			f.log.Warn("an editor's answer is not waited for any more")
+			f.log.Warn("giving up waiting for an editor's response")
 		}
 	}
 	f.cancel()
@@ -183,9 +175,8 @@ func (f *Files) Close() {
 	f.tidy()
 }
 
-// AwaitDelivery returns when no edit of these files is on its way to the editor: while one is,
-// the disk has the text from before it. It waits until ctx is done, and no longer than an
-// edit may take.
+// AwaitDelivery waits until no edit of these files is being delivered to the editor: during a delivery the disk has the text from before.
+// It waits until ctx is done, but no longer than an edit may take.
 func (f *Files) AwaitDelivery(ctx context.Context, paths []string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*f.wait)
 	defer cancel()
@@ -211,7 +202,7 @@ func (f *Files) AwaitDelivery(ctx context.Context, paths []string) {
 	}
 }
 
-// failure is what a test wants of an operation.
+// failure returns the error that a test injects for an operation.
 func (f *Files) failure(op string) error {
 	if f.fault == nil {
 		return nil

@@ -7,24 +7,23 @@ import (
 	"droid-acp/internal/sys/child"
 )
 
-// catchUp is how long an editor that has written a file may have its old text: one that writes
-// beside its buffer reloads it.
+// catchUp is how long an editor that has written a file may still have its old text: one that bypasses its buffer reloads it.
 const catchUp = time.Second
 
-// finding is what the editor has made of a write.
+// finding is the result of a write by the editor.
 type finding string
 
 const (
-	fine   finding = ""       // what is on disk is right
-	twice  finding = "twice"  // it could be droid's edit done twice, or in another text than the old one: a second write tells
-	undone finding = "undone" // the disk is right, the buffer has the old text
+	fine   finding = ""       // the text on disk is right
+	twice  finding = "twice"  // possibly droid's edit applied twice, or to another text than the old one: a second write shows which
+	undone finding = "undone" // the disk is right, but the buffer has the old text
 )
 
-// examine looks at what is on disk after a write with this outcome, and at the
-// editor's text. It is fine if the disk has droid's text, or what the buffer has.
+// examine compares the disk and the editor's text after a write with this outcome. It is fine if the disk has droid's text, or the same as
+// the buffer.
 func (e *edit) examine(ctx context.Context, outcome error) (saved *content, found finding, err error) {
 	now, err := e.files.look(e.resolved)
-	if now != nil && outcome == nil { // what the editor made of droid's text, which comes over it where it does not count
+	if now != nil && outcome == nil { // what the editor made of droid's text; overwritten if it is not accepted
 		e.base = now.text
 		switch {
 		case e.over != "", now.text == e.oldText(), plain(now.text) == plain(e.n.text):
@@ -61,12 +60,11 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 	return now, found, e.linked()
 }
 
-// soon reports whether the file had changed so shortly before the edit that the editor may have been about to reload a
-// text from before the old one. A write that meets such a reload is made in that text: lines of it are on the disk then.
+// soon reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older text. A
+// write that coincides with such a reload is applied to that text, whose lines then appear on disk.
 func (e *edit) soon() bool { return !e.came.IsZero() && e.n.changed.Sub(e.came) < reloadTime }
 
-// readBack reads the editor after a write that has put droid's text on disk. Where it cannot say
-// what it has, agreed stays false.
+// readBack reads the editor after a write that has put droid's text on disk. agreed stays false if the editor cannot return its text.
 func (e *edit) readBack(ctx context.Context) finding {
 	e.agreed = false
 	buffer, err := e.readEditor(ctx, e.path)
@@ -83,10 +81,9 @@ func (e *edit) readBack(ctx context.Context) finding {
 	return fine
 }
 
-// onceMore is for a buffer with the old text behind a write. Its reload may have landed
-// late: then a second write makes it the agent's edit. It is done at once, before the new text
-// is reloaded; if that comes in between, the edit is found twice. Or the editor writes beside
-// its buffer, and may be about to reload that.
+// onceMore handles a buffer that has the old text after a write. If it was reloaded late, a second write makes the edit the agent's; it is
+// done at once, before the new text is reloaded, else the edit is found twice. Otherwise the editor bypasses its buffer, and may be about
+// to reload it.
 func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	err := e.write(ctx, e.readText)
 	saved, found, err := e.examine(ctx, err)

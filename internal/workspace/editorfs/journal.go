@@ -20,23 +20,22 @@ import (
 	"go.uber.org/zap"
 )
 
-// entry is what the journal has of an edit while the old text is on disk. The new
-// text stands behind it.
+// entry is the journal's record of an edit while the old text is on disk. The new text follows it.
 type entry struct {
 	Path     string `json:"path"`
 	Resolved string `json:"resolved"`
-	Temp     string `json:"temp"` // name of the temporary file beside the file
+	Temp     string `json:"temp"` // name of the temporary file in the same directory
 	New      bool   `json:"new"`  // there was no file before
-	Old      string `json:"old"`  // SHA-256 of the text before
+	Old      string `json:"old"`  // SHA-256 of the old text
 	Sum      string `json:"sum"`  // SHA-256 of the new text
 	Mode     uint32 `json:"mode"`
 	MTime    int64  `json:"mtime"`              // of droid's write, in nanoseconds
-	Dir      uint64 `json:"dir,omitempty"`      // inode of the file's directory, 0 if it is not known
-	Unlocked bool   `json:"unlocked,omitempty"` // no lock says whether its agent still works on it
-	Done     bool   `json:"done,omitempty"`     // only the temporary file is left to be removed
+	Dir      uint64 `json:"dir,omitempty"`      // inode of the file's directory, 0 if unknown
+	Unlocked bool   `json:"unlocked,omitempty"` // no lock shows whether its agent still works on it
+	Done     bool   `json:"done,omitempty"`     // only the temporary file remains to be removed
 }
 
-// removeTemps removes the edit's temporary file, which may be beside a link.
+// removeTemps removes the edit's temporary file, which may be in the directory of a link.
 func (e entry) removeTemps() error {
 	for _, beside := range []string{e.Resolved, e.Path} {
 		if err := removeTemp(filepath.Join(filepath.Dir(beside), e.Temp)); err != nil {
@@ -46,7 +45,7 @@ func (e entry) removeTemps() error {
 	return nil
 }
 
-// record is an entry in the journal. While it is open no other agent mends it.
+// record is an open journal entry. While it is open no other agent mends it.
 type record struct {
 	file *os.File
 	path string
@@ -55,15 +54,15 @@ type record struct {
 
 const (
 	editEnd    = ".edit"
-	halfEnd    = ".new" // an entry that is being written, where files need a name
+	halfEnd    = ".new" // an entry being written, on file systems without unnamed files
 	lockEnd    = ".lock"
 	damagedEnd = ".damaged"
-	toldEnd    = ".told" // behind the name of an entry of which the user was told that it stays
+	toldEnd    = ".told" // suffix of an entry that the user was notified of
 )
 
 var errDamaged = errors.New("the entry is damaged")
 
-// newID is a random name.
+// newID returns a random name.
 func newID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -77,7 +76,7 @@ func isID(s string) bool {
 
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// record writes an entry, whole and locked from the moment it is there.
+// record writes an entry, complete and locked from the moment it exists.
 func (f *Files) record(id string, e entry, text string) (*record, error) {
 	r, err := f.recordWith(id, e, text, f.locks.Lock)
 	if !errors.As(err, new(*files.NoLocksError)) {
@@ -108,7 +107,7 @@ func (f *Files) recordWith(id string, e entry, text string, lock func(*os.File) 
 	return &record{file, path, e}, nil
 }
 
-// noLocks is for a journal in which nothing can be locked: edits go on without.
+// noLocks logs once that the journal cannot be locked; edits continue without locks.
 func (f *Files) noLocks(err error) {
 	f.unlocked.Do(func() {
 		f.log.Warn("nothing can be locked in the journal of edits: two droid-acp that edit one file at the same time do not wait for each other",
@@ -116,12 +115,11 @@ func (f *Files) noLocks(err error) {
 	})
 }
 
-// journalTries is how often the journal's directory is made anew for one entry, when agents
-// that end remove it.
+// journalTries is how often the journal's directory is created for one entry while agents that exit remove it.
 const journalTries = 1000
 
-// inJournal does something in the journal's directory, which it makes where it is missing.
-// An agent that ends may remove it at any moment, but not when there is a file in it.
+// inJournal calls do with the journal's directory, creating it if missing. An agent that exits may remove it at any moment unless it
+// contains a file.
 func (f *Files) inJournal(do func() error) (err error) {
 	for range journalTries {
 		if err = os.MkdirAll(f.journal, 0o700); err == nil {
@@ -137,7 +135,7 @@ func (f *Files) inJournal(do func() error) (err error) {
 	return err
 }
 
-// tidy removes the journal's directory if it is empty, and then the one above.
+// tidy removes the journal's directory if it is empty, and then its parent.
 func (f *Files) tidy() {
 	if removeDir(f.journal) && filepath.Base(filepath.Dir(f.journal)) == "droid-acp" {
 		removeDir(filepath.Dir(f.journal))
@@ -150,13 +148,13 @@ func removeDir(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() && os.Remove(path) == nil
 }
 
-// sent notes that the text is being written now. Without an entry it notes nothing.
+// sent records that the text is being written now. It does nothing without an entry.
 func (r *record) sent() {
 	if r == nil {
 		return
 	}
 	now := time.Now()
-	_ = os.Chtimes(r.path, now, now) // it then says when the edit began
+	_ = os.Chtimes(r.path, now, now) // the mtime is when the edit began
 }
 
 // forget removes the entry.
@@ -167,7 +165,7 @@ func (r *record) forget() {
 	r.file = nil
 }
 
-// leave lets others mend the entry. Without an entry it does nothing.
+// leave unlocks the entry, so that others may mend it. It does nothing without an entry.
 func (r *record) leave() {
 	if r != nil && r.file != nil {
 		_ = r.file.Close()
@@ -175,7 +173,7 @@ func (r *record) leave() {
 	r.file = nil
 }
 
-// parse reads an entry.
+// parse parses an entry.
 func parse(data []byte) (e entry, text string, err error) {
 	head, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || json.Unmarshal(head, &e) != nil {
@@ -197,7 +195,7 @@ func load(file *os.File) (entry, string, error) {
 	return parse(data)
 }
 
-// isEntry reports whether a name is that of an entry, or of one that was being mended.
+// isEntry reports whether a name is that of an entry, possibly one already reported.
 func isEntry(name string) bool {
 	id, rest, _ := strings.Cut(name, ".")
 	return isID(id) && strings.HasPrefix("."+rest, editEnd) && !strings.HasSuffix(name, damagedEnd)

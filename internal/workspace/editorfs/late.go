@@ -10,27 +10,25 @@ import (
 	"droid-acp/internal/text/udiff"
 )
 
-// maxTries is how often a text is put back that late writes spoil.
+// maxTries is how often a text spoiled by late writes is restored.
 const maxTries = 3
 
-// lateSave is how long before its answer a late write may have saved the file.
+// lateSave is how long before its response a late write may have saved the file.
 const lateSave = time.Second
 
-// late is a write that the editor has not answered in time. It may still arrive, in a
-// buffer that has been reloaded since, and then the edit is there twice. As long as it is
-// open no edit of the file passes through the editor.
+// late is a write that the editor has not answered in time. It may still be applied, to a buffer that has been reloaded since, and then the
+// edit is there twice. Until it is answered no edit of the file passes through the editor.
 type late struct {
-	text  string // what the disk has to have when it is answered
+	text  string // what the disk must have when it is answered
 	base  string // what it had before
-	sent  string // what the editor was told to write
+	sent  string // what the editor was asked to write
 	wrote bool   // droid has written that text, rather than found it
-	saved bool   // somebody has saved it, and droid's edit gave way
-	tries int    // how many late writes came before, to mend what one had done
-	saves bool   // what the user has typed was to be saved
+	saved bool   // someone has saved it, and droid's edit was dropped
+	tries int    // number of previous late writes, each to repair the one before
+	saves bool   // it was to save the user's changes
 }
 
-// awaitLate waits for the answer to a write beside the caller. If the file is then
-// what the late write made of it, and droid has written another text, that is put there again.
+// awaitLate waits for the response to a write in another goroutine. If the late write has then overwritten droid's text, that is restored.
 func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 	f := d.files
 	f.mu.Lock()
@@ -38,10 +36,10 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 	p.late = l
 	f.mu.Unlock()
 	f.work.Go(func() {
-		defer d.survive("a late answer of the editor could not be dealt with")
+		defer d.survive("panic while handling a late response of the editor")
 		defer func() {
 			f.mu.Lock()
-			if p.late == l { // else the mending is late, too
+			if p.late == l { // else the repair is late, too
 				p.late = nil
 			}
 			f.mu.Unlock()
@@ -55,7 +53,7 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 		now := time.Now()
 		release, err := f.lock(f.ctx, at.resolved)
 		if err != nil {
-			f.log.Warn("an edit is in the way of an answer of the editor that came late", zap.String("path", at.path), zap.Error(err))
+			f.log.Warn("a late response of the editor cannot be handled because of another edit", zap.String("path", at.path), zap.Error(err))
 			return
 		}
 		defer release()
@@ -63,10 +61,9 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 	})
 }
 
-// mendLate looks whether a late write, answered at this time, has spoiled the file, and
-// mends that. What the user has saved meanwhile stays: droid's edit is made in it, or, where the two meet,
-// the user is told. There what was saved in the same second cannot be told from what the editor made of droid's text,
-// which is written again. The file is held.
+// mendLate checks whether a late write, answered at this time, has spoiled the file, and repairs that. What the user has saved since stays:
+// droid's edit is merged into it, or if they overlap, the user is notified. What was saved within the same second cannot be distinguished
+// from what the editor made of droid's text, which is written again. The file is locked.
 func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused error) {
 	f := d.files
 	f.mu.Lock()
@@ -77,17 +74,17 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	}
 	c, err := f.peek(at.resolved)
 	if err != nil {
-		f.log.Error("a write that the editor has answered late may have spoiled a file, which cannot be read", zap.String("path", at.path), zap.Error(err))
+		f.log.Error("a late write of the editor may have spoiled a file that cannot be read", zap.String("path", at.path), zap.Error(err))
 		return
 	}
 	if c.text == text {
 		return
 	}
 	if c.changed.Before(answered.Add(-lateSave)) || c.changed.After(answered.Add(lateSave)) {
-		f.log.Info("a write that the editor has answered late is not what is on disk", zap.String("path", at.path))
+		f.log.Info("a late write of the editor has not reached the disk", zap.String("path", at.path))
 		return
 	}
-	torn := !l.saves && partOf(text, c.text) // a write that failed halfway
+	torn := !l.saves && partOf(text, c.text) // an incomplete write
 	both, apart := udiff.Merge(l.base, c.text, text)
 	switch {
 	case torn:
@@ -99,7 +96,7 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 		d.gaveWay(at)
 		return
 	}
-	f.log.Warn("the editor has done a write late; the file gets its text again", zap.String("path", at.path))
+	f.log.Warn("the editor has written late; restoring the file's text", zap.String("path", at.path))
 	_, has, err := readable([]byte(text))
 	if err != nil {
 		return
@@ -107,24 +104,24 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	written := *c
 	written.text, written.ends = text, has
 	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
-	ours := plain(c.text) == plain(l.sent) || saved && madeOf(c.text, text, l.sent) // the edit, or the edit in what was saved
+	ours := plain(c.text) == plain(l.sent) || saved && madeOf(c.text, text, l.sent) // the edit, possibly merged with what was saved
 	if torn || !apart && !ours && !perhapsTwice(l.base, text, c.text) {
 		e.over = c.text
 	}
-	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // it logs what is wrong
+	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // logs errors
 		ctx, cancel := context.WithTimeout(ctx, f.wait)
 		defer cancel()
 		return e.writeOver(ctx, c.text)
 	})
 }
 
-// gaveWay tells the user that droid's edit of a file may have given way to what was saved.
+// gaveWay notifies the user that droid's edit may have been dropped in favour of what was saved.
 func (d *Overlay) gaveWay(at location) {
 	d.tell("While an edit of droid's was on its way to %s, the same lines were changed and saved. That stays, and the edit may be "+
 		"missing: look at the file, and ask droid to make it again.", at)
 }
 
-// tell notes what the user is to be told of a file.
+// tell queues a message for the user about a file.
 func (d *Overlay) tell(text string, at location) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

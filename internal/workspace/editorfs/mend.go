@@ -18,24 +18,21 @@ import (
 )
 
 const (
-	// mendPatience is how long an entry's file may be held by another edit until the entry is left
-	// for later.
+	// mendPatience is how long to wait for another edit of an entry's file before the entry is left for later.
 	mendPatience = 100 * time.Millisecond
-	// mendLimit is how long the start of an agent waits for all entries. A file system that hangs
-	// may take for ever; what is not mended by then goes on beside.
+	// mendLimit is how long the start of an agent waits for all entries. A hanging file system may take for ever; the rest continues in the
+	// background.
 	mendLimit = 2 * time.Second
-	// mendAtOnce is how many entries are mended at the same time.
+	// mendAtOnce is the number of entries mended concurrently.
 	mendAtOnce = 8
-	// unlockedAge is how old an entry must be that nothing locks: no edit takes that long.
+	// unlockedAge is the minimum age of an unlocked entry to be mended: no edit takes that long.
 	unlockedAge = time.Minute
-	// maxKept is how many entries are kept that cannot be mended, and maxKeptBytes how large they
-	// may be together. The oldest go.
+	// maxKept bounds the number of entries that cannot be mended, and maxKeptBytes their total size. The oldest are removed.
 	maxKept      = 200
 	maxKeptBytes = 64 << 20
 )
 
-// mend ends what agents that were killed have begun. Entries whose agent lives are
-// locked, and left alone; so are those that another agent mends.
+// mend completes the edits of killed agents. Entries of live agents, and those that another agent is mending, are locked and left alone.
 func (f *Files) mend(names []fs.DirEntry) {
 	paths := f.bounded(names)
 	if len(paths) == 0 {
@@ -62,8 +59,7 @@ func (f *Files) mend(names []fs.DirEntry) {
 	}
 }
 
-// bounded are the paths of the entries among these names. It removes what agents that were killed left
-// of locks, and the oldest entries where there are too many.
+// bounded returns the paths of the entries among names. It removes abandoned lock files, and the oldest entries if there are too many.
 func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 	type file struct {
 		path string
@@ -100,13 +96,12 @@ func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 	return paths
 }
 
-// quiet is how long after an agent that was killed had given the editor a text the editor may
-// still do that write. If it comes when the file was mended, and the editor has
-// reloaded it, the edit is there twice.
+// quiet is how long after a killed agent had sent a text to the editor the editor may still write it. If it does so after the file was
+// mended and reloaded, the edit is there twice.
 const quiet = time.Second
 
-// awaitQuiet waits while the old text is on disk that an editor may be about to replace. sent is
-// when it was told to, at the earliest.
+// awaitQuiet waits while the old text is on disk and an editor may be about to replace it. sent is the earliest time at which it was asked
+// to.
 func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 	for {
 		since := time.Since(sent)
@@ -124,7 +119,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 
 var errYoung = errors.New("another droid-acp may still work on it")
 
-// mendOne mends one entry. What cannot be mended now stays.
+// mendOne mends one entry. If that is not possible now, the entry stays.
 func (f *Files) mendOne(path string) {
 	file, ok := f.claim(path)
 	if !ok {
@@ -134,7 +129,7 @@ func (f *Files) mendOne(path string) {
 	defer r.leave()
 	e, text, err := load(file)
 	if errors.Is(err, errDamaged) {
-		f.log.Warn("an entry in the journal of edits is damaged, and moved aside", zap.String("entry", path))
+		f.log.Warn("an entry in the journal of edits is damaged, moving it aside", zap.String("entry", path))
 		r.leave()
 		_ = os.Rename(path, path+damagedEnd)
 		return
@@ -158,9 +153,8 @@ func (f *Files) mendOne(path string) {
 	r.forget()
 }
 
-// mendFile removes the temporary file, and puts the new text on disk if the old one is
-// there. began is when the edit did. Only after nil the entry is needed no more: the file has the new
-// text, or was read and has a third one.
+// mendFile removes the temporary file, and writes the new text if the old one is on disk. began is when the edit began. Only if it returns
+// nil the entry is no longer needed: the file has the new text, or was read and has a third one.
 func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mendPatience)
 	defer cancel()
@@ -189,7 +183,7 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 		now.unfit = errTorn
 	}
 	m := fs.FileMode(e.Mode)
-	if now != nil && now.info.Mode()&0o200 == 0 { // its user has protected it since
+	if now != nil && now.info.Mode()&0o200 == 0 { // the user has made it read-only since
 		m = mode(now.info)
 	}
 	s, err := stage(e.Resolved, text, m)
@@ -210,12 +204,11 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 	return err
 }
 
-// errTorn: the editor was killed while it wrote the file, which has another name by now. The text is
-// written in place: a backup by that name would keep a part of a text, or nothing.
+// errTorn means that the editor was killed while writing the file, which has several names by now. The text is written in place, since
+// otherwise a backup under the other name would keep a partial text or nothing.
 var errTorn = errors.New("it has a part of a text, by several names")
 
-// removeTemp removes a temporary file. One that is not there is no error, also where nothing
-// can be removed.
+// removeTemp removes a temporary file. It succeeds if the file does not exist, even if nothing can be removed.
 func removeTemp(path string) error {
 	err := os.Remove(path)
 	if err != nil {
@@ -226,11 +219,11 @@ func removeTemp(path string) error {
 	return err
 }
 
-// standing says how far an edit has come.
+// standing is the state of an edit on disk.
 type standing string
 
 const (
-	interrupted standing = "interrupted" // the file has the text from before, or a part of the new one
+	interrupted standing = "interrupted" // the file has the old text, or a part of the new one
 	arrived     standing = "arrived"     // it has the new text
 	another     standing = "another"     // it was read and has a third text
 )
@@ -240,9 +233,8 @@ var (
 	errElsewhere = errors.New("its directory is another one than at the edit (is its disk mounted?)")
 )
 
-// standing looks at an entry's file. The error says that nobody knows what it has. A part of
-// the new text is left by an editor that was killed while it wrote. The content is nil for a
-// new file that is missing.
+// standing determines the state of an entry's file. The error means that its content is unknown. A part of the new text was left by an
+// editor killed while writing. The content is nil for a new file that is missing.
 func (f *Files) standing(e entry, text string, began time.Time) (standing, *content, error) {
 	dir, err := os.Lstat(filepath.Dir(e.Resolved))
 	if err != nil {

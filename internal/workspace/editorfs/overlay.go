@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Overlay is the files of the editor as one process of droid sees them: what it has read, what
-// its open calls hold, and which texts the editor has not saved.
+// Overlay is the editor's file system as seen by one droid process: what it has read, which files its open calls have locked, and which
+// texts are unsaved.
 type Overlay struct {
 	files  *Files
 	editor Editor
@@ -26,49 +26,48 @@ type Overlay struct {
 	calls        map[string]*call
 	paused       map[string]map[string]time.Time // by call and resolved path, see Pause
 	privateFiles map[string][]*files.Private     // with unsaved texts, by call
-	stale        map[string]bool                 // files of which the editor is not asked any more, see distrust
-	missed       map[string]bool                 // files of which the user was told, see miss
-	untold       []string                        // what is to be told of them
+	stale        map[string]bool                 // files no longer read through the editor, see distrust
+	missed       map[string]bool                 // files that the user was notified of, see miss
+	untold       []string                        // messages to be returned by Missed
 }
 
-// OverlayOptions say what the client is like.
+// OverlayOptions describe the client.
 type OverlayOptions struct {
-	// KeepTimes is for a client that asks its user what to do when a file has another mtime
-	// than after its own last write (Emacs with agent-shell): that mtime is left as it is, and
-	// droid finds the mtime that it knows only while its edit runs. Other clients do
-	// not mind, and the file gets the mtime of droid's own write.
+	// KeepTimes is for a client that asks its user what to do if a file's mtime is not that of its own last write (Emacs with agent-shell).
+	// That mtime is preserved, and droid sees the one that it knows only during its edit. For other clients the file gets the mtime of
+	// droid's own write.
 	KeepTimes bool
 }
 
 // known is what droid knows of a file.
 type known struct {
-	mtime time.Time // of its last own read or write of the file
-	text  uint64    // exact hash of the text that it has written or was shown
-	told  bool      // there is one, and the file may have another mtime with it
+	mtime time.Time // of droid's last read or write of the file
+	text  uint64    // exact hash of the text that it has written or seen
+	told  bool      // text is set, and the file's mtime may differ
 }
 
-// call is an edit that was announced.
+// call is an announced edit.
 type call struct {
 	files []*lockedFile
-	times map[string]time.Time // mtimes that the files had when it was paused, by resolved path
-	busy  bool                 // Before or After works on it
-	ended bool                 // whoever works on it lets its files go
+	times map[string]time.Time // mtimes of the files when it was paused, by resolved path
+	busy  bool                 // in use by Before or After
+	ended bool                 // whoever uses it must release its files
 }
 
-// lockedFile is a file of a call, locked.
+// lockedFile is a locked file of a call.
 type lockedFile struct {
 	location
 	overlay  *Overlay
-	release  func()    // nil while it is not held: another edit of it has taken too long
-	old      *content  // the text before the edit; nil when the file is new
-	came     time.Time // when the old text came to the disk, zero for long ago
-	direct   string    // why the file does not pass through the editor; "" when it does
-	saved    *content  // the file whose mtime was put back to the one droid knows
+	release  func()    // nil if it is not locked because another edit took too long
+	old      *content  // the text before the edit; nil for a new file
+	came     time.Time // when the old text was written to disk, zero for long ago
+	direct   string    // why the file does not pass through the editor; "" if it does
+	saved    *content  // the file after restoring the mtime that droid knows
 	trueTime time.Time // its mtime before that
-	paused   time.Time // the mtime with which droid found it before the user was asked; zero for none
+	paused   time.Time // the mtime that droid saw before the user was asked; zero if none
 }
 
-// Overlay is a new overlay for a session whose client has this editor.
+// Overlay returns a new overlay for a droid process whose client is editor.
 func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
 	return &Overlay{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
@@ -76,7 +75,7 @@ func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
 	}
 }
 
-// mtime is that of the old text, as the editor knows it.
+// mtime returns the mtime of the old text, as the editor knows it.
 func (h *lockedFile) mtime() time.Time {
 	if !h.trueTime.IsZero() {
 		return h.trueTime
@@ -84,7 +83,7 @@ func (h *lockedFile) mtime() time.Time {
 	return h.old.info.ModTime()
 }
 
-// Close ends the session's work: calls that wait are dropped, and no private file can be read any more.
+// Close ends the session's work: it drops pending calls and removes the private files.
 func (d *Overlay) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -108,26 +107,23 @@ func (d *Overlay) Close() {
 	}
 }
 
-// CommandBegan notes that a tool runs which may change any file on disk. Each id
-// must end.
+// CommandBegan records the start of a tool that may change any file. Each ID must be passed to CommandEnded.
 func (d *Overlay) CommandBegan(id string) {
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
 	d.files.commands.begin(commandKey{d, id}, time.Now())
 }
 
-// CommandEnded notes that the tool has ended. An unknown id is none.
+// CommandEnded records the end of the tool. An unknown ID is ignored.
 func (d *Overlay) CommandEnded(id string) {
 	d.files.mu.Lock()
 	defer d.files.mu.Unlock()
 	d.files.commands.end(commandKey{d, id}, time.Now())
 }
 
-// Pause lets others edit the files of a call while the user is asked. Before comes again
-// when he has allowed it; without that, After does nothing. lands says that the call changes only
-// text that it names: it may be done on what the user has typed meanwhile. droid refuses
-// that (0.99 to 0.225: "has been modified externally"), so Before then puts the mtime back which
-// the files have now.
+// Pause unlocks the files of a call while the user is asked. Before follows if they allow it; otherwise After does nothing. lands means
+// that the call only replaces text that it names, so it may be applied to what the user has typed since. droid refuses that (0.99 to 0.225:
+// "has been modified externally"), so Before then restores the mtimes that the files have now.
 func (d *Overlay) Pause(id string, lands bool) {
 	d.mu.Lock()
 	times := make(map[string]time.Time)
@@ -147,8 +143,7 @@ func (d *Overlay) Pause(id string, lands bool) {
 	}
 }
 
-// Drop lets go of what a call holds: files, where it has no After, and what Read gave it. A call
-// that is not known holds nothing.
+// Drop releases what a call holds: files, if no After follows, and what Read returned. An unknown call is ignored.
 func (d *Overlay) Drop(id string) {
 	d.mu.Lock()
 	private := d.privateFiles[id]
@@ -164,15 +159,14 @@ func (d *Overlay) Drop(id string) {
 	remove(private)
 }
 
-// remove takes private files away.
+// remove removes private files.
 func remove(private []*files.Private) {
 	for _, s := range private {
 		s.Close()
 	}
 }
 
-// end marks a call as ended. The files are the caller's to let go, unless somebody works
-// on them. Overlay.mu is held.
+// end marks a call as ended. It returns the files to be unlocked by the caller, unless someone else uses them. Overlay.mu is held.
 func (c *call) end() []*lockedFile {
 	c.ended = true
 	if c.busy {
@@ -183,7 +177,7 @@ func (c *call) end() []*lockedFile {
 	return files
 }
 
-// unlock unlocks files. What droid did not change gets its true mtime again.
+// unlock unlocks files. A file that droid did not change gets its true mtime back.
 func unlock(files []*lockedFile) {
 	for _, h := range files {
 		if h.saved != nil {
@@ -195,8 +189,7 @@ func unlock(files []*lockedFile) {
 	}
 }
 
-// putTrueTime ends the pretence that a file which was saved has not changed since droid
-// read it, so that other programs see the change.
+// putTrueTime restores the true mtime of a saved file, so that other programs notice the change.
 func (d *Overlay) putTrueTime(h *lockedFile) {
 	now, err := d.files.look(h.resolved)
 	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
@@ -205,7 +198,7 @@ func (d *Overlay) putTrueTime(h *lockedFile) {
 	}
 }
 
-// begin registers a call, in place of one with the same id.
+// begin registers a call, replacing one with the same ID.
 func (d *Overlay) begin(id string) *call {
 	d.mu.Lock()
 	times := d.paused[id]
@@ -220,7 +213,7 @@ func (d *Overlay) begin(id string) *call {
 	return c
 }
 
-// finish ends somebody's work on a call.
+// finish ends the use of a call.
 func (d *Overlay) finish(c *call) {
 	d.mu.Lock()
 	c.busy = false
@@ -232,7 +225,7 @@ func (d *Overlay) finish(c *call) {
 	unlock(files)
 }
 
-// knows notes what droid knows of a file from now on.
+// knows updates what droid knows of a file.
 func (d *Overlay) knows(resolved string, change func(*known)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -247,8 +240,7 @@ func (d *Overlay) knows(resolved string, change func(*known)) {
 	}
 }
 
-// compare reads a file on the disk and in the editor until it is clear who is right, or
-// ctx is done: then the disk is.
+// compare reads a file from disk and editor until it is clear which is valid, or ctx is done; then the disk is.
 func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
 	first := ""
 	for n := 0; ; n++ {
@@ -256,11 +248,11 @@ func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer 
 			return nil, "", disk, err
 		}
 		if d.o.KeepTimes && d.files.behind(at.resolved, c) {
-			return c, "", disk, nil // it would ask its user
+			return c, "", disk, nil // the client would ask its user
 		}
 		buffer, err = d.readEditor(ctx, at.path)
 		switch {
-		case n > 0 && errors.Is(err, errLate): // it has answered until now, only not what is waited for
+		case n > 0 && errors.Is(err, errLate): // it answered before, but not with the expected text
 			return c, "", disk, nil
 		case err != nil:
 			return c, "", disk, err
@@ -270,11 +262,11 @@ func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer 
 		if err != nil {
 			return nil, "", disk, err
 		}
-		v = askAgain // the file has changed meanwhile
+		v = askAgain // the file has changed
 		if now.same(c.info, c.changed) && now.text == c.text {
 			v = judge(d.files.compareWith(at.resolved, c, buffer))
 			if n > 0 && buffer != first && v == askAgain {
-				v = disk // no reload does that
+				v = disk // not caused by a reload
 			}
 			first = buffer
 		}

@@ -16,30 +16,30 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxPlaces is how many files are remembered, and maxEarlier how many texts of each.
+// maxPlaces bounds the number of remembered files, and maxEarlier the texts of each.
 const (
 	maxPlaces  = 4096
 	maxEarlier = 8
 )
 
-// place is what is known of one file. Files.mu guards it, but for lock.
+// place is what is known of one file. Files.mu guards it, except for lock.
 type place struct {
-	lock       chan struct{} // has one element while an edit holds the file
-	users      int           // who has lock or waits for it; a place with none may be forgotten
-	delivering chan struct{} // closed when the edit that is on its way to the editor has arrived
-	delivered  [2]uint64     // exact hashes of the text that an edit has taken to the editor last, and of what was saved of it
+	lock       chan struct{} // has one element while an edit has locked the file
+	users      int           // number of holders and waiters of lock; at 0 the place may be dropped
+	delivering chan struct{} // closed when the current delivery to the editor is done
+	delivered  [2]uint64     // exact hashes of the text last delivered to the editor, and of what was saved of it
 	late       *late         // a write that the editor has not answered in time
 
 	seen      bool
-	text      uint64    // hash of the disk's text when it was looked at last
-	info      *content  // how the file was then; without its text
+	text      uint64    // hash of the text on disk when it was last read
+	info      *content  // the file at that time, without its text
 	confirmed bool      // the editor has had this text since
 	direct    bool      // droid has written this text, and the editor may not have it
 	earlier   []uint64  // hashes of texts that the disk had before
-	used      time.Time // when it was looked at
+	used      time.Time // when it was last used
 }
 
-// place is that of a file, made where it is missing. Files.mu is held.
+// place returns the place of a file, creating it if missing. Files.mu is held.
 func (f *Files) place(resolved string) *place {
 	p := f.places[resolved]
 	if p == nil {
@@ -51,7 +51,7 @@ func (f *Files) place(resolved string) *place {
 	return p
 }
 
-// forget makes room for one more: it drops the place that was used longest ago.
+// forget makes room for one more place by dropping the least recently used.
 func (f *Files) forget() {
 	if len(f.places) < maxPlaces {
 		return
@@ -65,14 +65,13 @@ func (f *Files) forget() {
 	delete(f.places, oldest)
 }
 
-// hash tells texts apart, line ends aside.
+// hash returns a hash of a text, ignoring line endings.
 func (f *Files) hash(text string) uint64 { return maphash.String(f.seed, plain(text)) }
 
-// exact tells texts apart.
+// exact returns a hash of a text.
 func (f *Files) exact(text string) uint64 { return maphash.String(f.seed, text) }
 
-// noteDisk notes the disk's text of a file, and whether the editor has the same. Each text that
-// the disk had is kept as an earlier one.
+// noteDisk records the text on disk, and whether the editor has the same. Previous texts are kept as earlier ones.
 func (f *Files) noteDisk(resolved string, c *content, same bool) {
 	text := f.hash(c.text)
 	f.mu.Lock()
@@ -92,11 +91,10 @@ func (f *Files) noteDisk(resolved string, c *content, same bool) {
 	p.info = &content{info: c.info, changed: c.changed}
 }
 
-// noteDroidsText notes that droid has written this text, and that nobody knows whether the
-// editor has it.
+// noteDroidsText records that droid has written this text, and that the editor may not have it.
 func (f *Files) noteDroidsText(resolved string, c *content) { f.noteText(resolved, c, false) }
 
-// noteText is noteDroidsText, also for a text that somebody has saved, and that is to stay.
+// noteText is noteDroidsText, optionally for a text that someone has saved and that must stay.
 func (f *Files) noteText(resolved string, c *content, saved bool) {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
@@ -108,8 +106,7 @@ func (f *Files) noteText(resolved string, c *content, saved bool) {
 	}
 }
 
-// behind reports whether droid or a command has written the file's text and the editor was not
-// seen to have it.
+// behind reports whether droid or a command has written the file's text and the editor was not seen to have it.
 func (f *Files) behind(resolved string, c *content) bool {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
@@ -118,7 +115,7 @@ func (f *Files) behind(resolved string, c *content) bool {
 	return !p.confirmed && (p.direct || f.commands.ran(c.changed))
 }
 
-// compareWith puts together what is known when the editor has buffer for a file.
+// compareWith collects what is known when the editor has buffer for a file.
 func (f *Files) compareWith(resolved string, c *content, buffer string) comparison {
 	text, now := f.hash(buffer), time.Now()
 	same := alike(c.text, buffer)
@@ -132,7 +129,7 @@ func (f *Files) compareWith(resolved string, c *content, buffer string) comparis
 	}
 }
 
-// enter takes a file within this agent until leave. It fails when ctx is done first.
+// enter locks a file within this agent until leave. It fails if ctx is done first.
 func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err error) {
 	f.mu.Lock()
 	p := f.place(resolved)
@@ -144,7 +141,7 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 		f.mu.Unlock()
 	}
 	select {
-	case p.lock <- struct{}{}: // also where ctx is done
+	case p.lock <- struct{}{}: // even if ctx is done
 	default:
 		select {
 		case p.lock <- struct{}{}:
@@ -159,8 +156,7 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 	}, nil
 }
 
-// lock takes a file for an edit; nobody else in this agent or another edits it until
-// release. It fails when ctx is done first.
+// lock locks a file for an edit, against this agent and others, until release. It fails if ctx is done first.
 func (f *Files) lock(ctx context.Context, resolved string) (release func(), err error) {
 	leave, err := f.enter(ctx, resolved)
 	if err != nil {
@@ -177,9 +173,8 @@ func (f *Files) lock(ctx context.Context, resolved string) (release func(), err 
 	}, nil
 }
 
-// lockForAll takes a file before other agents of this user do, by a lock on a file in the journal.
-// Where there is no lock to be had, the file is taken without: an edit that waits, or does not see what
-// is unsaved, is worse.
+// lockForAll locks a file against other agents of this user, by a lock file in the journal. If locks are unavailable, it succeeds without
+// one: blocking the edit, or ignoring unsaved text, would be worse.
 func (f *Files) lockForAll(ctx context.Context, resolved string) (release func(), err error) {
 	path := filepath.Join(f.journal, sum(resolved)[:32]+lockEnd)
 	for {
@@ -204,7 +199,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 	}
 }
 
-// startDelivery notes that an edit of the file is on its way to the editor with this text, until delivered is called.
+// startDelivery records that this text of the file is being delivered to the editor, until delivered is called.
 func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,14 +216,14 @@ func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 	}
 }
 
-// noteDelivered notes what the editor has saved of the edit that was on its way to it.
+// noteDelivered records what the editor has saved of the edit being delivered.
 func (f *Files) noteDelivered(resolved, saved string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.place(resolved).delivered[1] = f.exact(saved)
 }
 
-// wasDelivered reports whether a text is that of the edit which was on its way to the editor last.
+// wasDelivered reports whether a text is that of the last delivered edit.
 func (f *Files) wasDelivered(resolved, text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,7 +231,7 @@ func (f *Files) wasDelivered(resolved, text string) bool {
 	return p != nil && slices.Contains(p.delivered[:], f.exact(text))
 }
 
-// lateAt is the write that the editor has not answered in time, nil if there is none.
+// lateAt returns the write that the editor has not answered in time, or nil.
 func (f *Files) lateAt(resolved string) *late {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -246,8 +241,7 @@ func (f *Files) lateAt(resolved string) *late {
 	return nil
 }
 
-// putAttributes gives a file mode and mtime, if it is still as it was read, and returns how
-// it is then.
+// putAttributes sets mode and mtime of a file, if it is unchanged since it was read, and returns its new state.
 func (f *Files) putAttributes(resolved string, c *content, m fs.FileMode, mtime time.Time) *content {
 	info, err := os.Lstat(resolved)
 	if err != nil || !c.same(info, f.changed(info)) {
@@ -271,5 +265,5 @@ func (f *Files) putAttributes(resolved string, c *content, m fs.FileMode, mtime 
 	return &kept
 }
 
-// mode is what of a file's mode is kept.
+// mode returns the part of a file's mode that is preserved.
 func mode(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() }

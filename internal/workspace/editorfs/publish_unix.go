@@ -12,17 +12,16 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// publish makes a locked file that has its whole content from the beginning: it is written under
-// another name. An agent that takes that for one that was left behind removes it, and then the error
-// is fs.ErrNotExist.
+// publish creates a locked file with its complete content, which is first written under another name. If another agent takes that for an
+// abandoned file and removes it, the error is fs.ErrNotExist.
 func publish(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
 	d, err := files.BeginAs(path, strings.TrimSuffix(path, editEnd)+halfEnd, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	d.Fast = true // it is written through here
+	d.Fast = true // synced below
 	if err = lock(d.File); errors.Is(err, files.ErrHeld) {
-		err = fs.ErrNotExist // soon
+		err = fs.ErrNotExist // about to be removed
 	}
 	if err == nil {
 		_, err = d.Write(data)
@@ -40,8 +39,8 @@ func publish(path string, data []byte, lock func(*os.File) error) (*os.File, err
 	return d.File, nil
 }
 
-// claim opens an entry for mending, if nobody else has it open. One that cannot be locked is
-// left alone until nobody can be at work on it.
+// claim opens an entry for mending, if no one else has it open. An entry that cannot be locked is left alone until no one can be working on
+// it.
 func (f *Files) claim(path string) (*os.File, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {

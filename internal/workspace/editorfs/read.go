@@ -9,10 +9,9 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Read says what a call of droid's is to read in place of the file: nothing (""), which is the
-// disk, or a private file with the unsaved text, which is there until Drop. Nothing is saved. It
-// waits at most 3 s; then the disk is right. The error, if there is one, says why an
-// unsaved text cannot be shown.
+// Read returns what a call of droid must read instead of the file: "" for the file on disk, or a private file with the unsaved text, which
+// exists until Drop. Nothing is saved. It waits at most 3 s; then the disk is valid. An error means that an unsaved text cannot be
+// provided.
 func (d *Overlay) Read(ctx context.Context, id, path string) (private string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
@@ -43,14 +42,14 @@ func (d *Overlay) Read(ctx context.Context, id, path string) (private string, er
 	return private, nil
 }
 
-// Unsaved returns the unsaved text that the editor has of a file, nil if there is none. known is false if that is not certain: the editor
-// did not answer within 3 s, or its text may be out of date. Nothing is saved.
+// Unsaved returns the unsaved text that the editor has of a file, nil if there is none. known is false if that is uncertain: the editor did
+// not answer within 3 s, or its text may be out of date. Nothing is saved.
 func (d *Overlay) Unsaved(ctx context.Context, path string) (text *string, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
 	if err != nil || !at.exists {
-		return nil, true // Before saves nothing either
+		return nil, true // Before would save nothing
 	}
 	c, buffer, v, err := d.unsaved(ctx, at)
 	switch {
@@ -59,13 +58,13 @@ func (d *Overlay) Unsaved(ctx context.Context, path string) (text *string, known
 	case v == equal:
 		return nil, true
 	}
-	return nil, c != nil && err != nil && !errors.Is(err, errLate) // the editor does not have it
+	return nil, c != nil && err != nil && !errors.Is(err, errLate) // the editor does not have the file
 }
 
-// unsaved asks the editor about a file, when no edit is on its way there.
+// unsaved asks the editor about a file once no edit of it is being delivered.
 func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, verdict, error) {
 	d.files.AwaitDelivery(ctx, []string{at.path})
-	if d.o.KeepTimes { // while an edit has the file, it may have another mtime than the editor knows
+	if d.o.KeepTimes { // during an edit its mtime may differ from the one that the editor knows
 		leave, err := d.files.enter(ctx, at.resolved)
 		if err != nil {
 			return nil, "", disk, err
@@ -85,7 +84,7 @@ func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, v
 	return c, buffer, v, err
 }
 
-// privateFile makes a private file that a call has until Drop.
+// privateFile creates a private file for a call, until Drop.
 func (d *Overlay) privateFile(id, text string) (path string, err error) {
 	file, err := files.NewPrivate("unsaved", []byte(text))
 	if err != nil {

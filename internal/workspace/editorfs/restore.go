@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/text/udiff"
 )
 
-// linked makes sure that a symbolic link is still one.
+// linked checks that a symbolic link is still one.
 func (e *edit) linked() error {
 	if e.link == "" {
 		return nil
@@ -22,9 +22,8 @@ func (e *edit) linked() error {
 	return nil
 }
 
-// restore puts droid's text on disk: in the room that was reserved, and where that fails twice more in
-// a new one. Where somebody has saved another text meanwhile, droid's edit is made in
-// that, which is returned (saved); or it stays without the edit, and the error is errMet.
+// restore writes droid's text to disk: into the reserved space, and if that fails, twice more into new space. If someone has saved another
+// text in the meantime, droid's edit is merged into that, which is returned (saved); or that text stays, and the error is errMet.
 func (e *edit) restore() (saved *content, err error) {
 	for range 3 {
 		err = e.guarded(e.restoreOnce)
@@ -54,7 +53,7 @@ func (e *edit) restoreOnce() error {
 	if err == nil && now.text != e.base && now.text != e.text {
 		err = e.join(now)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where it cannot be read nobody knows what was saved
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // if it cannot be read, what was saved is unknown
 		return err
 	}
 	if now != nil && now.text == e.text {
@@ -71,20 +70,20 @@ func (e *edit) restoreOnce() error {
 	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, func() error { return e.asSeen(now) })
 }
 
-// writesInPlace notes that the file is going to be written in place.
+// writesInPlace records that the file is going to be written in place.
 func (e *edit) writesInPlace() {
 	e.journal.sent()
 	e.sent, e.inPlace = true, true
 }
 
-// errMet: droid's edit gives way to what somebody has saved.
+// errMet means that droid's edit was dropped in favour of what someone has saved.
 var errMet = errors.New("somebody has changed the same lines and saved it")
 
-// join makes droid's edit in what somebody has saved meanwhile. Where the two meet, that stays, and the user is told.
+// join merges droid's edit into what someone has saved since. If they overlap, that stays, and the user is notified.
 func (e *edit) join(now *content) error {
 	both, apart := udiff.Merge(e.base, now.text, e.n.text)
 	switch {
-	case e.sent && partOf(e.text, now.text): // most likely what a write has left that failed halfway
+	case e.sent && partOf(e.text, now.text): // most likely an incomplete write
 		if !e.inPlace {
 			e.torn = now.text
 		}
@@ -98,7 +97,7 @@ func (e *edit) join(now *content) error {
 	return nil
 }
 
-// asSeen makes sure that nobody has saved the file since it was seen; nil for one that was missing.
+// asSeen checks that no one has saved the file since it was read; seen is nil if it was missing.
 func (e *edit) asSeen(seen *content) error {
 	now, err := e.files.peek(e.resolved)
 	if seen == nil && errors.Is(err, fs.ErrNotExist) || seen != nil && err == nil && now.text == seen.text {
@@ -107,7 +106,7 @@ func (e *edit) asSeen(seen *content) error {
 	return errors.Join(errMoved, err)
 }
 
-// relink makes a symbolic link again that the editor has replaced by a file with droid's text.
+// relink restores a symbolic link that the editor has replaced by a file with droid's text.
 func (e *edit) relink() error {
 	now, err := e.files.look(e.path)
 	if err != nil || plain(now.text) != plain(e.n.text) {
@@ -124,8 +123,8 @@ func (e *edit) relink() error {
 	return nil
 }
 
-// complete puts mode and mtime of droid's write back, notes how the file is, and forgets
-// the edit. saved is nil when the editor has no part in it.
+// complete restores mode and mtime of droid's write, records the state of the file, and removes the journal entry. saved is nil if the
+// editor was not involved.
 func (e *edit) complete(saved *content) {
 	e.step(stepTimes)
 	text := e.n.text
@@ -152,8 +151,8 @@ func (e *edit) complete(saved *content) {
 	e.step(stepDone)
 }
 
-// forget removes the entry of an edit that is done. A temporary file that cannot be removed now gets an
-// entry of its own: by that of the edit, mending would do the edit once more where its user has taken it back.
+// forget removes the entry of a completed edit. If the temporary file cannot be removed now, it gets a separate entry: mending the edit's
+// own would repeat the edit even if the user has undone it.
 func (e *edit) forget() {
 	if in := e.journal.in; in.removeTemps() != nil {
 		in.Done, in.Sum = true, sum("")
@@ -164,12 +163,10 @@ func (e *edit) forget() {
 	e.journal.forget()
 }
 
-// replace puts a text into a file, whatever the file is like. now is what is there: nil for nothing,
-// or when it cannot be read. The text takes the file's place as a new file, which another name of
-// the file does not get: such a name is most often a backup, and is to keep the text that it has. Where a
-// new file cannot be had, or would lose something (attributes, an owner), the text is
-// written in place, which is not whole at once: writes is called before. check is asked right before the
-// file is touched.
+// replace writes a text into a file of any kind. now is the present file: nil if missing or unreadable. The text becomes a new file, which
+// other hard links do not share: such a link is usually a backup, which must keep its text. If a new file is impossible or would lose
+// something (attributes, an owner), the text is written in place, which is not atomic; writes is called before. check is called right
+// before the file is touched.
 func (f *Files) replace(resolved, temp string, s *staged, now *content, step func(stepName), writes func(), check func() error) error {
 	if now != nil && now.unfit != nil && !errors.Is(now.unfit, errShared) {
 		begun, err := f.overwrite(resolved, s.text, now.info, func() error {
@@ -187,8 +184,7 @@ func (f *Files) replace(resolved, temp string, s *staged, now *content, step fun
 	return f.put(resolved, temp, s, step, check)
 }
 
-// overwrite writes a text into a file that has one name and is the one that info tells of. begun
-// says that the old text is gone.
+// overwrite writes a text into a file that has one name and is the one in info. begun means that the old text is gone.
 func (f *Files) overwrite(resolved, text string, info fs.FileInfo, check func() error) (begun bool, err error) {
 	if err := f.failure("overwrite"); err != nil {
 		return false, err

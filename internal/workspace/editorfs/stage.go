@@ -8,18 +8,17 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// staged is a text that is ready to become a file. Where a file system can have files
-// without a name it has its room on the disk, and no name.
+// staged is a text that is ready to become a file. If the file system supports unnamed files, its disk space is already allocated.
 type staged struct {
-	draft *files.Draft // nil where files need a name
+	draft *files.Draft // nil if files need a name
 	text  string
 	mode  fs.FileMode
 	mtime time.Time // zero: when it is written
-	last  bool      // nothing makes up for it when the machine loses power: it is written through
+	last  bool      // must survive a power loss: synced
 }
 
-// stage writes a text beside the file at path, without a name. A file system that
-// cannot have such files gets the text when it gets its name.
+// stage writes a text into an unnamed file in the directory of path. If the file system does not support that, the text is written by
+// named.
 func stage(path, text string, mode fs.FileMode) (*staged, error) {
 	s := &staged{text: text, mode: mode}
 	d, err := files.Nameless(path)
@@ -42,7 +41,7 @@ func (s *staged) fill(file *os.File) error {
 	return file.Chmod(s.mode.Perm())
 }
 
-// named is the staged text as a draft of the file at path, with a name. It is the caller's.
+// named returns the staged text as a draft of the file at path, with a name. The caller owns it.
 func (s *staged) named(path, temp string) (d *files.Draft, err error) {
 	d, s.draft = s.draft, nil
 	if d == nil || d.Link(temp) != nil { // there may be no /proc
@@ -63,7 +62,7 @@ func (s *staged) named(path, temp string) (d *files.Draft, err error) {
 
 func (s *staged) close() {
 	if s != nil && s.draft != nil {
-		s.draft.Discard() // what has no name is gone
+		s.draft.Discard() // an unnamed file vanishes
 		s.draft = nil
 	}
 }

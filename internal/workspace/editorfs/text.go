@@ -9,16 +9,16 @@ import (
 	"droid-acp/internal/text/udiff"
 )
 
-// maxSize is how large a file may be that is read or edited through the editor, in bytes.
-// An edit through the editor takes 32 ms of processor time with 100 kB, 152 with 1 MB and 381 with 3 MB. agent-shell takes 2.3 s for each request with 2 MB. droid
-// 0.99 runs no hook after an edit of a file of more than some 125 kB, 0.225 after each (4 MB were tried).
+// maxSize is the maximum size of a file that is read or edited through the editor, in bytes. An edit through the editor takes 32 ms of
+// processor time with 100 kB, 152 with 1 MB and 381 with 3 MB. agent-shell takes 2.3 s for each request with 2 MB. droid 0.99 runs no hook
+// after an edit of a file of more than about 125 kB, 0.225 after each (4 MB were tried).
 const maxSize = 4 << 20
 
-// ends says how the lines of a text end.
+// ends is the line ending of a text.
 type ends int
 
 const (
-	noEnds ends = iota // there is one line, without an end
+	noEnds ends = iota // a single line without an ending
 	lf
 	crlf
 )
@@ -29,8 +29,7 @@ var (
 	errSize     = errors.New("it is too large")
 )
 
-// readable is the text of a file's bytes, an error where an editor could not give
-// back the same bytes.
+// readable returns the text of a file's bytes. It fails if an editor could not return the same bytes.
 func readable(data []byte) (string, ends, error) {
 	if len(data) > maxSize {
 		return "", 0, errSize
@@ -50,7 +49,11 @@ func readable(data []byte) (string, ends, error) {
 	return string(data), noEnds, nil
 }
 
-// plain is a text with \n for \r\n.
+// plain returns a text with
+//
+//	for \r
+//
+// .
 func plain(text string) string {
 	if !strings.Contains(text, "\r") {
 		return text
@@ -58,7 +61,9 @@ func plain(text string) string {
 	return strings.ReplaceAll(text, "\r\n", "\n")
 }
 
-// withEnds is a text with \n at the ends of its lines as a file with such ends has it.
+// withEnds converts a text with
+//
+//	line endings to the given ones.
 func withEnds(text string, e ends) string {
 	if e == crlf {
 		return strings.ReplaceAll(text, "\n", "\r\n")
@@ -66,7 +71,7 @@ func withEnds(text string, e ends) string {
 	return text
 }
 
-// matching is a text with such ends of lines as the editor gave in buffer.
+// matching returns a text with the line endings of buffer.
 func matching(buffer, text string) string {
 	switch i := strings.IndexByte(buffer, '\n'); {
 	case i < 0:
@@ -77,9 +82,8 @@ func matching(buffer, text string) string {
 	return plain(text)
 }
 
-// withLast is a text of an editor with the end of its last line, where the disk's text has
-// one: several clients drop it in a read, and write what they get. A user who has removed
-// nothing but that end has changed nothing.
+// withLast appends the newline of the last line to an editor's text if the disk's text has one: several clients drop it on reading, and
+// write what they have read. A user who has removed only that newline has changed nothing.
 func withLast(disk, buffer string) string {
 	dropped := plain(disk) == plain(buffer)+"\n"
 	if !dropped && (!strings.HasSuffix(disk, "\n") || strings.HasSuffix(buffer, "\n") || buffer == "") {
@@ -91,19 +95,17 @@ func withLast(disk, buffer string) string {
 	return buffer + "\n"
 }
 
-// alike reports whether an editor's text is the disk's, but for how its lines end.
+// alike reports whether an editor's text equals the disk's except for line endings.
 func alike(disk, buffer string) bool { return plain(disk) == plain(withLast(disk, buffer)) }
 
-// fits reports whether a text with ends b can take the place of one with ends a
-// in an editor, which has one way to end lines for each file.
+// fits reports whether a text with ends b can replace one with ends a in an editor, which has one kind of line ending per file.
 func fits(a, b ends) bool {
 	return a == b || b == noEnds || a == noEnds && b == lf
 }
 
-// perhapsTwice reports whether a saved text could be the new one with the edit done
-// twice, which is what an editor makes of a write that meets a reload: it has more bytes than
-// the new text, and the edit, in whole lines, has inserted as many of each. What a
-// formatter does can look the same.
+// perhapsTwice reports whether a saved text could be the new one with the edit applied twice, as when a write coincides with a reload: it
+// has more bytes than the new text, at most as many of each value as the edit's whole lines have inserted. A formatter's result can look
+// the same.
 func perhapsTwice(old, new, saved string) bool {
 	head := 0
 	for head < len(old) && head < len(new) && old[head] == new[head] {
@@ -136,7 +138,7 @@ func partOf(text, found string) bool {
 	return strings.HasPrefix(text, found) || strings.HasPrefix(plain(text), found)
 }
 
-// madeOf reports whether each line of a text is one of these two.
+// madeOf reports whether each line of a text is in one of the other two.
 func madeOf(text, one, other string) bool {
 	lines := make(map[string]bool)
 	for line := range strings.Lines(plain(one + "\n" + other)) {
@@ -157,7 +159,7 @@ func count(text string) (n [256]int) {
 	return n
 }
 
-// linesThatDiffer is how many lines a saved text has in place of those written.
+// linesThatDiffer returns how many lines a saved text has in place of those written.
 func linesThatDiffer(written, saved string) int {
 	missing, extra := 0, 0
 	for _, line := range udiff.Lines(written, saved) {

@@ -14,23 +14,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// kept is an entry that could not be mended: the only place that has the new text. It is tried
-// again when droid wants to read or edit the file, when this agent ends, and when the next one starts.
+// kept is an entry that could not be mended: the only place with the new text. It is retried when droid reads or edits the file, when this
+// agent ends, and when the next one starts.
 type kept struct {
 	path     string // of the entry
-	file     string // the file of the edit, as droid names it; "" when the entry cannot be read
+	file     string // the edited file, as given by droid; "" if the entry cannot be read
 	resolved string
 	reason   error
-	told     bool // the user knows, or is not to be told
+	told     bool // the user was notified, or need not be
 }
 
-// unmendedID is the name of an entry by which it is known whatever ends were put to it.
+// unmendedID returns the ID of an entry, whatever suffixes its name has.
 func unmendedID(path string) string {
 	id, _, _ := strings.Cut(filepath.Base(path), ".")
 	return id
 }
 
-// stays notes that an entry cannot be mended now.
+// stays records that an entry cannot be mended now.
 func (f *Files) stays(path string, e entry, reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,15 +48,14 @@ func (f *Files) stays(path string, e entry, reason error) {
 		zap.String("path", e.Path), zap.String("entry", path), zap.Error(reason))
 }
 
-// isMended notes that an entry is needed no more.
+// isMended records that an entry is no longer needed.
 func (f *Files) isMended(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.left, unmendedID(path))
 }
 
-// mendFor tries the entries of a file that could not be mended before, and reports whether there
-// were any. The file must not be held.
+// mendFor retries the unmended entries of a file, and reports whether there were any. The file must not be locked.
 func (f *Files) mendFor(resolved string) bool {
 	f.mu.Lock()
 	var paths []string
@@ -75,9 +74,8 @@ func (f *Files) mendFor(resolved string) bool {
 	return len(paths) > 0
 }
 
-// Untold are sentences for the user about edits that could not be completed: which file, why,
-// what happens next and where the text is. Each edit is told once, also when the agent starts anew.
-// It blocks.
+// Untold returns messages for the user about edits that could not be completed: which file, why, what happens next and where the text is.
+// Each edit is reported once, even across restarts. It blocks.
 func (f *Files) Untold() (texts []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +86,7 @@ func (f *Files) Untold() (texts []string) {
 		}
 		k.told = true
 		err := os.Rename(k.path, k.path+toldEnd)
-		if errors.Is(err, fs.ErrNotExist) { // another agent has mended it, or tells
+		if errors.Is(err, fs.ErrNotExist) { // another agent has mended or reported it
 			delete(f.left, id)
 			continue
 		}

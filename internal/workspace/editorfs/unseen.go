@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	maxUnseen  = 1 << 20         // bytes of a file of which the editor is asked what is unsaved
-	unseenTime = 2 * time.Second // for the editor's answer
-	settled    = 5 * time.Second // after a change, in which an editor may still have to reload the file
+	maxUnseen  = 1 << 20         // maximum file size in bytes for which the editor is asked
+	unseenTime = 2 * time.Second // for the editor's response
+	settled    = 5 * time.Second // after a change, during which an editor may still reload the file
 )
 
-// Unseen reports whether the editor has text of a file that the disk has not, where files are read and written
-// on the disk: whoever reads the file there does not see it. It is false wherever that is not certain: no answer in 2 s or
-// an error, a file that changed in the last 5 s or meanwhile, is not plain text or larger than 1 MiB. changed is as in
-// Options.
+// Unseen reports whether the editor has unsaved text of a file that is read and written on disk, where it is not seen. It returns false if
+// that is uncertain: on errors, without a response within 2 s, and for a file that changed within the last 5 s or during the check, is not
+// plain text or is larger than 1 MiB. changed is as in Options.
 func Unseen(ctx context.Context, editor Editor, path string, changed func(fs.FileInfo) time.Time) bool {
 	if changed == nil {
 		changed = lastChange
@@ -30,7 +29,7 @@ func Unseen(ctx context.Context, editor Editor, path string, changed func(fs.Fil
 	ctx, cancel := context.WithTimeout(ctx, unseenTime)
 	defer cancel()
 	buffer, err := readText(ctx, editor, path)
-	if err != nil || buffer == "" { // some have "" for what they cannot read
+	if err != nil || buffer == "" { // some clients return "" for unreadable files
 		return false
 	}
 	data, err := files.Read(path, maxUnseen)

@@ -7,16 +7,16 @@ import (
 	"droid-acp/internal/droid/layer"
 )
 
-// Answer is what /trust answers.
+// Answer is the response to /trust.
 type Answer struct {
 	Text    string
 	Project Project
-	Shows   bool // Text has all that the project brings
-	Changed bool // the next process is to be another one than this
+	Shows   bool // Text lists everything that the project brings
+	Changed bool // the running droid must be replaced
 }
 
-// Answer is what /trust says, after it has done what the word wants: "yes", "no", or nothing. shown are the sums of
-// what the user has read: a yes is to no more than that. takes is that of LookFor.
+// Answer executes /trust with the argument "yes", "no" or "". shown are the sums of the items that the user has read: a yes covers no more
+// than that. takes is as in LookFor.
 func (k *Keeper) Answer(cwd, word string, shown []string, takes func(layer.Layer) layer.Layer) (Answer, error) {
 	p := k.LookFor(cwd, takes)
 	switch {
@@ -46,12 +46,11 @@ func (k *Keeper) Answer(cwd, word string, shown []string, takes func(layer.Layer
 	return Answer{Text: fmt.Sprintf("This project (%s) brings %s:\n\n%s\n%s", p.Place(), p.Kinds(), p.List(), state), Project: p, Shows: true}, nil
 }
 
-// NotReadable is why nobody can say yes to a project that has something Unread.
+// NotReadable explains why a project with something Unread cannot be trusted.
 const NotReadable = "Not all of it could be read, so nobody can say yes to it, and it is left out. Remove or repair what is named here, or start the agent with `--trust always`."
 
-// Refusal says that a session cannot be opened without what the project brings; why is a
-// sentence. The command that it names is for the session's directory: one for the root would
-// not look at what stands below that.
+// Refusal explains that a session cannot be opened without what the project brings; why is a sentence. It names a command for the session's
+// directory, since one for the root would not consider what is below that directory.
 func (p Project) Refusal(why string) string {
 	if len(p.Items) == 0 {
 		return fmt.Sprintf("Nobody has said yes to what this project (%s) may bring to run, and droid cannot be kept from running it: %s Mend that, or start the agent with `--trust always`.", p.Place(), why)

@@ -14,21 +14,21 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// remembered is what the file holds.
+// remembered is the content of the file.
 type remembered struct {
-	Projects map[string]entry `json:"projects"` // by the directory that git keeps the repository in
+	Projects map[string]entry `json:"projects"` // by the repository's common git directory
 }
 
 // entry is one trusted project.
 type entry struct {
-	Root  string   `json:"root"`  // where it was trusted, for people
-	Items []string `json:"items"` // the sums of what may run
-	Since int64    `json:"since"` // when the last of them was allowed, in seconds since 1970; 0 where that is not known
+	Root  string   `json:"root"`  // where it was trusted, for users
+	Items []string `json:"items"` // sums of what may run
+	Since int64    `json:"since"` // when the last of them was allowed, in seconds since 1970; 0 if unknown
 }
 
 var errNowhere = errors.New("there is no directory to remember it in: HOME is not set")
 
-// read returns what is remembered. A missing file holds nothing.
+// read returns the content of the file; a missing file is empty.
 func (k *Keeper) read() (remembered, error) {
 	all := remembered{Projects: map[string]entry{}}
 	if k.o.File == "" {
@@ -43,7 +43,7 @@ func (k *Keeper) read() (remembered, error) {
 	return all, nil
 }
 
-// remembers reports whether all items of the project were trusted before, and notes since when.
+// remembers reports whether all items of the project are trusted, and records since when.
 func (k *Keeper) remembers(p *Project) bool {
 	all, err := k.read()
 	if err != nil {
@@ -57,8 +57,8 @@ func (k *Keeper) remembers(p *Project) bool {
 	return p.In(p.Granted)
 }
 
-// Trust remembers that the project may run what p has. What it brings later is asked about
-// anew. A project that is Unread is not trusted by that.
+// Trust records that the project may run the items of p. What it brings later requires another yes. It has no effect for a project that is
+// Unread.
 func (k *Keeper) Trust(p Project) error {
 	return k.change(func(all *remembered) {
 		e := all.Projects[p.key]
@@ -68,9 +68,8 @@ func (k *Keeper) Trust(p Project) error {
 	})
 }
 
-// Forget takes every yes for the project of a directory back.
-// It reports whether there was a yes. After an error there still is, if there was one. What droid's own terminal
-// remembers stays.
+// Forget revokes every yes for the project of a directory, and reports whether there was one. After an error the yes, if any, is still in
+// effect. What droid's own terminal remembers stays.
 func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 	key := config.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
@@ -86,8 +85,8 @@ func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
 // lockTime bounds the wait for another process that writes the file.
 const lockTime = 5 * time.Second
 
-// change writes the file anew. The lock has other processes wait meanwhile, and this one for them: else it would
-// write a yes again that another has just taken back. Without the lock nothing is changed.
+// change rewrites the file under a lock; otherwise it could restore a yes that another process has just revoked. Without the lock nothing
+// is changed.
 func (k *Keeper) change(f func(*remembered)) error {
 	if k.o.File == "" {
 		return errNowhere
@@ -115,7 +114,7 @@ func (k *Keeper) change(f func(*remembered)) error {
 	return files.Write(k.o.File, append(data, '\n'), 0o600)
 }
 
-// notLocked says why nothing was changed, and what to do.
+// notLocked explains why nothing was changed, and what to do.
 func (k *Keeper) notLocked(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrHeld):

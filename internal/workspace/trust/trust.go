@@ -1,6 +1,6 @@
-// Package trust remembers which projects the user lets run things. A project brings MCP
-// servers, hooks, programs and settings in its files (package layer), and droid's headless
-// modes take them all without a question (0.99 to 0.225).
+// Package trust records which projects the user allows to run things. A project brings MCP servers, hooks, programs and settings in its
+// files (package layer), all of which droid's headless modes use without asking (0.99 to 0.225). The main type is Keeper; adapter asks it
+// before each prompt, and the trust command changes it.
 package trust
 
 import (
@@ -13,56 +13,53 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// Mode says what becomes of a project that nobody has trusted.
+// Mode is how untrusted projects are treated.
 type Mode string
 
-// The modes. The zero value is Ask.
+// The zero value means Ask.
 const (
 	Ask    Mode = "ask"    // the first prompt asks
 	Always Mode = "always" // every project is trusted
-	Never  Mode = "never"  // none is, and nobody is asked
+	Never  Mode = "never"  // no project is trusted, and the user is not asked
 )
 
-// Options are what a Keeper needs to know.
+// Options configure a Keeper.
 type Options struct {
 	Mode Mode
-	File string // where a yes is remembered; "" for nowhere
-	Home string // the user's directory, whose own .factory is no project's
+	File string // stores the decisions; "" for nowhere
+	Home string // the user's directory, whose .factory is not a project's
 }
 
-// Keeper knows the projects that are trusted. Its methods read and write files, and may be
-// called from any goroutine. Those of a nil Keeper trust everything.
+// Keeper stores the trusted projects. Its methods access files, and may be called from any goroutine. A nil Keeper trusts everything.
 type Keeper struct {
 	o     Options
 	locks files.Locks
 }
 
-// New makes a Keeper. It reads nothing yet.
+// New returns a Keeper. It reads nothing yet.
 func New(o Options) *Keeper {
 	return &Keeper{o: o}
 }
 
-// Project is what is known of a project when somebody wants to work in it.
+// Project is the state of a project in which a session is about to work.
 type Project struct {
 	layer.Layer
-	Trusted bool // it may run what it brings: it was trusted, or it brings nothing
-	Asks    bool // it is not trusted, and the user is to be asked
-	// Since is when somebody said yes to it last, zero where nobody did. A yes of before this was
-	// kept has no time.
+	Trusted bool // it may run what it brings: it is trusted, or brings nothing
+	Asks    bool // it is not trusted, and the user must be asked
+	// Since is when the user last said yes, zero if never or if that was before times were recorded.
 	Since time.Time
 
-	key  string // of the repository: its worktrees share it
-	free bool   // somebody said yes, so that nothing is left out
+	key  string // of the repository, shared by its worktrees
+	free bool   // the user said yes: nothing is left out
 }
 
-// Look says whether the project of a directory may run what it brings. Wherever it cannot
-// be known, it may not.
+// Look reports whether the project of a directory may run what it brings. In doubt it may not.
 func (k *Keeper) Look(cwd string) Project { return k.LookFor(cwd, nil) }
 
-// LookFor is Look for a droid that is known: takes is the part of a layer that it does anything with, nil for all.
+// LookFor is Look for a known droid version: takes returns the part of a layer that it uses, nil for all.
 func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
 	if k.RunsAll() {
-		return Project{Trusted: true, free: true} // and nobody asks what it brings
+		return Project{Trusted: true, free: true} // what it brings is irrelevant
 	}
 	p := Project{Layer: layer.Project(cwd, k.o.Home)}
 	if takes != nil {
@@ -81,7 +78,7 @@ func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	return p
 }
 
-// ServerPrograms are layer.ServerPrograms for a session in cwd.
+// ServerPrograms is layer.ServerPrograms for a session in cwd.
 func (k *Keeper) ServerPrograms(cwd string) map[string]string {
 	if k == nil {
 		return nil
@@ -97,8 +94,8 @@ func (k *Keeper) NotOwn(cwd, server string) (why string, err error) {
 	return layer.NotOwn(cwd, k.o.Home, server)
 }
 
-// Without is what a droid that works in the project is to leave out, nil where somebody said
-// yes. It is empty where nobody did and nothing is known that the project brings.
+// Without returns what a droid working in the project must leave out, nil if the user said yes. It is empty if they did not and the project
+// is not known to bring anything.
 func (p Project) Without() *layer.Layer {
 	if p.free {
 		return nil
@@ -106,24 +103,24 @@ func (p Project) Without() *layer.Layer {
 	return &p.Layer
 }
 
-// TrustedByVersion reports whether somebody said yes to all that the project brings but what some droids do nothing with:
-// their droid did nothing with it.
+// TrustedByVersion reports whether the user said yes to everything that the project brings except what only some droid versions use: theirs
+// did not use it.
 func (p Project) TrustedByVersion() bool {
 	return !p.Trusted && p.Except(layer.ByVersion...).AllGranted()
 }
 
-// Unread reports whether the project brings something that could not be read whole. Nobody can say yes to that.
+// Unread reports whether the project brings something that could not be read completely. It cannot be trusted.
 func (p Project) Unread() bool {
 	return slices.ContainsFunc(p.Items, func(i layer.Item) bool { return i.Unread })
 }
 
-// RunsAll reports whether each project may run what it brings.
+// RunsAll reports whether every project may run what it brings.
 func (k *Keeper) RunsAll() bool { return k == nil || k.o.Mode == Always }
 
-// MayAsk reports whether an answer of the user's changes anything.
+// MayAsk reports whether the user's answer has any effect.
 func (k *Keeper) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
 
-// Declined are projects, each with what it brings, that somebody was asked about and did not trust. The zero value has none.
+// Declined is a set of projects, each with what it brings, that the user was asked about and did not trust. The zero value is empty.
 type Declined map[string]bool
 
 // Add adds a project.
@@ -137,7 +134,7 @@ func (d *Declined) Add(p Project) {
 // Has reports whether a project was declined with what it brings now.
 func (d Declined) Has(p Project) bool { return d[p.id()] }
 
-// id names the project with what it brings now.
+// id identifies the project with what it brings now.
 func (p Project) id() string {
 	id := p.key
 	for _, sum := range p.Sums() {
@@ -146,12 +143,12 @@ func (p Project) id() string {
 	return id
 }
 
-// In reports whether sums has that of each item.
+// In reports whether sums contains the sum of each item.
 func (p Project) In(sums []string) bool {
 	return !slices.ContainsFunc(p.Sums(), func(sum string) bool { return !slices.Contains(sums, sum) })
 }
 
-// Sums are those of the items, in order, each once.
+// Sums returns the sums of the items, sorted, without duplicates.
 func (p Project) Sums() (sums []string) {
 	for _, i := range p.Items {
 		sums = append(sums, i.Sum())

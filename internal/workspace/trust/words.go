@@ -14,10 +14,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// longest is how many bytes of one item are shown.
+// longest is the number of bytes of one item that are shown.
 const longest = 2000
 
-// List names all items, a line each, for a text with Markdown or for a terminal.
+// List returns all items, one per line, as Markdown that is also readable in a terminal.
 func (p Project) List() string {
 	return "- " + strings.Join(p.lines(), "\n- ") + "\n"
 }
@@ -25,10 +25,10 @@ func (p Project) List() string {
 // screenRows and screenColumns are the size of a list that a user reads before they answer.
 const screenRows, screenColumns = 20, 80
 
-// Fits reports whether the List fits on one screen. About a longer one nobody is asked: a yes covers what was shown.
+// Fits reports whether the List fits on one screen. A user is not asked about a longer one: a yes covers what was shown.
 func (p Project) Fits() bool { return p.Screen("") == p.List() }
 
-// Screen is the List as far as it fits on one screen; whole says what shows all of it.
+// Screen returns the part of the List that fits on one screen; whole says how to see all of it.
 func (p Project) Screen(whole string) string {
 	var b strings.Builder
 	lines, room := p.lines(), screenRows
@@ -42,8 +42,8 @@ func (p Project) Screen(whole string) string {
 	return b.String()
 }
 
-// lines name all items in the order of kinds: one line for each item, but for a hook at several events and for what a
-// file allows.
+// lines describes all items in the order of kinds, one per line, except that a hook for several events and the commands that one file
+// allows share a line.
 func (p Project) lines() (lines []string) {
 	for _, k := range kinds {
 		items := p.Of(k.kind)
@@ -52,7 +52,7 @@ func (p Project) lines() (lines []string) {
 				return o.File == i.File && (k.kind == layer.Allowed || k.kind == layer.Hook && o.Does == i.Does)
 			}
 			if slices.ContainsFunc(items[:n], same) {
-				continue // it stands with the first of them
+				continue // listed with the first of them
 			}
 			names := []string{code(nameOf(i))}
 			for _, o := range items[n+1:] {
@@ -66,8 +66,8 @@ func (p Project) lines() (lines []string) {
 	return lines
 }
 
-// kinds are what items are called, those first that run by themselves: in a line of their own, with the name, what it does,
-// that once more as plain words, and the file; and where they are counted.
+// kinds are the descriptions of items, those first that run by themselves: the format of a line, with the name, the action as code, the
+// action as text and the file; and the nouns for counts.
 var kinds = []struct {
 	kind            layer.Kind
 	line, one, many string
@@ -86,17 +86,17 @@ var kinds = []struct {
 	{layer.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }
 
-// Question asks whether the project, which Fits, may run what it brings. The title has no room for that.
+// Question returns the question whether the project, which Fits, may run what it brings.
 func (p Project) Question() (title, text string) {
 	return "Trust this project?", "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.List()
 }
 
-// LeftOut says that what the project brings was left out; then is what to do about it.
+// LeftOut states that what the project brings was left out; then is what to do about it.
 func (p Project) LeftOut(then string) string {
 	return "Left out until you trust this project: " + p.Kinds() + ". " + then
 }
 
-// nameOf is what a user knows an item by.
+// nameOf returns the name by which a user knows an item.
 func nameOf(i layer.Item) string {
 	if i.Kind == layer.Program {
 		return i.Command()
@@ -109,7 +109,7 @@ const (
 	aFile = "a file, %[4]s, that %[3]s"
 )
 
-// line says what an item is, what it does, and in which file it stands. names is what it is called, as code.
+// line describes an item: what it is, what it does, and its file. names is what it is called, as code.
 func (p Project) line(format string, i layer.Item, names string) string {
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
@@ -121,8 +121,7 @@ func (p Project) line(format string, i layer.Item, names string) string {
 	return fmt.Sprintf(format, names, code(i.Does), visible.Line(visible.Exact(i.Does)), code(file))
 }
 
-// code is a text as code of Markdown, whatever it has in it. Many spaces are counted, so
-// that what stands behind them is not pushed out of sight.
+// code returns text as inline code of Markdown. Long runs of spaces are counted, so that what follows is not pushed out of sight.
 func code(text string) string {
 	text = spaces().ReplaceAllStringFunc(visible.Line(visible.Exact(text)), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
 	if len(text) > longest {
@@ -133,7 +132,7 @@ func code(text string) string {
 
 var spaces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {5,}`) })
 
-// State says behind a directory what becomes of what its project brings, "" where nothing does.
+// State returns what becomes of the project's items, to be appended to its directory; "" if it brings nothing.
 func (p Project) State() string {
 	switch {
 	case len(p.Items) == 0:
@@ -146,14 +145,14 @@ func (p Project) State() string {
 	return ", trusted since " + p.Since.Format("2006-01-02 15:04")
 }
 
-// Place is the project's root, in a text with Markdown.
+// Place returns the project's root as Markdown.
 func (p Project) Place() string { return code(p.Root) }
 
-// Kinds says in a few words what there is, such as "2 MCP servers and 1 hook".
+// Kinds counts the items by kind, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
 	var parts []string
 	for _, k := range kinds {
-		different := map[[2]string]bool{} // one hook may stand at several events
+		different := map[[2]string]bool{} // a hook may be registered for several events
 		for _, i := range p.Of(k.kind) {
 			name := i.Name
 			if k.kind == layer.Hook {

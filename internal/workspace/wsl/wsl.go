@@ -1,6 +1,5 @@
-// Package wsl finds the directory here that a path of the other system names, where
-// Windows and a Linux in it (WSL) work together: an editor on Windows may run an agent in
-// WSL, or the reverse.
+// Package wsl translates paths between Windows and a Linux in it (WSL): an editor on Windows may run an agent in WSL, or the reverse.
+// adapter calls Here for the directory of each new session.
 package wsl
 
 import (
@@ -19,12 +18,11 @@ import (
 // program translates paths in WSL.
 const program = "wslpath"
 
-// limit bounds how long program may take: it asks Windows.
+// limit bounds the run of program, which calls Windows.
 const limit = 3 * time.Second
 
-// Here returns the path by which this system names a directory. Most are given so, and
-// are returned as they are. One of Windows is translated in WSL, by wslpath. The error
-// says what to do instead, in a sentence without its subject.
+// Here returns this system's path of a directory. Most paths are returned unchanged; a Windows path is translated by wslpath in WSL. The
+// error is the rest of a sentence whose subject is the path, and says what to do instead.
 func Here(ctx context.Context, path string) (string, error) {
 	switch {
 	case filepath.IsAbs(path):
@@ -37,7 +35,7 @@ func Here(ctx context.Context, path string) (string, error) {
 	return path, nil
 }
 
-// isWindows reports whether a path is an absolute one of Windows: C:\x, C:/x, \\host\x.
+// isWindows reports whether a path is an absolute Windows path: C:\x, C:/x, \\host\x.
 func isWindows(path string) bool {
 	drive := len(path) >= 3 && path[1] == ':' && (path[2] == '\\' || path[2] == '/') && ('a' <= path[0]|0x20 && path[0]|0x20 <= 'z')
 	return drive || strings.HasPrefix(path, `\\`)
@@ -61,7 +59,7 @@ func translate(ctx context.Context, path string) (string, error) {
 	return here, nil
 }
 
-// run returns what wslpath says. Nothing of it is left when ctx ends.
+// run returns the output of wslpath. The process is gone when ctx ends.
 func run(ctx context.Context, name, path string) (string, error) {
 	var out bytes.Buffer
 	exit, err := child.Run(ctx, child.Command{Path: name, Args: []string{"-u", path}}, &out, 0)
