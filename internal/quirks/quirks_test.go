@@ -445,6 +445,14 @@ func TestToolNameAndInput(t *testing.T) {
 	})
 }
 
+func TestOpen(t *testing.T) {
+	k := started(t, v225).push(toolCall("c", abc)).says(`tool c started: Execute {"command":"abc"}`)
+	require.True(t, k.n.Open("c"))
+	require.False(t, k.n.Open("d"))
+	k.push(result("c", "x")).says(`tool c ended "x"`)
+	require.False(t, k.n.Open("c"))
+}
+
 func TestQuirk10_ReusedToolID(t *testing.T) {
 	once := []stream.Event{toolCall("c", nil), assistant("a1", use("c", abc)), stream.PermissionResolved{RequestID: "?", ToolUseIDs: []string{"c"}}, result("c", "1"), streaming}
 	k := started(t, v099).push(once...).

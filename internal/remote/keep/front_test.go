@@ -74,7 +74,8 @@ type stage struct {
 	ended  chan error
 }
 
-// onStage runs a front. Connecting to the server fails with an error that is not nil.
+// onStage runs a front. Connecting to the server fails with an error that is not nil, with context.Canceled once it is
+// cancelled.
 func onStage(t *testing.T, noServer error, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, editor := io.Pipe()
@@ -83,7 +84,12 @@ func onStage(t *testing.T, noServer error, play func(s *stage)) {
 		s := &stage{T: t, server: newLine(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
 		s.front = &Front{
 			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
-			Connect: func(context.Context) (Messages, error) { return s.server, noServer },
+			Connect: func(ctx context.Context) (Messages, error) {
+				if errors.Is(noServer, context.Canceled) {
+					<-ctx.Done()
+				}
+				return s.server, noServer
+			},
 		}
 		go func() { s.ended <- s.front.Run(ctx) }()
 		play(s)
@@ -356,6 +362,7 @@ func TestNoServer(t *testing.T) {
 		require.EqualError(s, <-s.ended, "it did not start")
 	})
 	onStage(t, context.Canceled, func(s *stage) {
+		synctest.Wait() // it connects
 		s.leave(nil)
 		require.NoError(s, <-s.ended)
 	})

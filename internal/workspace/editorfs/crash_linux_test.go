@@ -122,7 +122,6 @@ func giveAway(t *testing.T, base string) {
 // becomes such that it cannot be read or written, or has another name. The file is old or new, whole, as soon
 // as it can be mended; new if droid was told so; and until then the text is kept.
 func TestKilledWithObstacles(t *testing.T) {
-	t.Parallel()
 	kills := 28
 	if testing.Short() {
 		kills = 7 // each obstacle once

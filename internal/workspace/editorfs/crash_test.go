@@ -143,7 +143,8 @@ func crashProgram() string {
 }
 
 // crash runs a child until it kills itself at a step, or is killed some time after
-// droid has written. meanwhile is called from then on. It reports how far it came.
+// droid has written. meanwhile is called from then on. It reports how far it came. No test that calls it runs beside
+// others (t.Parallel): between its fork and its exec the child holds their locks.
 func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwhile ...func()) (wrote, done bool) {
 	cmd := exec.Command(crashProgram())
 	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))
@@ -247,7 +248,6 @@ func TestKilledAtEachStep(t *testing.T) {
 
 // TestKilledWhileItMends kills the next agent, too, before each of its steps.
 func TestKilledWhileItMends(t *testing.T) {
-	t.Parallel()
 	for edit := 4; edit <= 9; edit++ {
 		for step := 1; ; step++ {
 			require.Less(t, step, 10)
@@ -264,7 +264,6 @@ func TestKilledWhileItMends(t *testing.T) {
 
 // TestKilledAtRandom kills them 50 times at any moment.
 func TestKilledAtRandom(t *testing.T) {
-	t.Parallel()
 	for range 50 {
 		base, path := crashRoom(t, "slow")
 		wrote, _ := crash(t, base, "slow", 0, 1+time.Duration(rand.Int64N(int64(40*time.Millisecond))))
@@ -275,7 +274,6 @@ func TestKilledAtRandom(t *testing.T) {
 // TestEditorOutlivesTheAgent: the editor does the write when the agent was killed. The next agent
 // does not mend the file under its hands.
 func TestEditorOutlivesTheAgent(t *testing.T) {
-	t.Parallel()
 	base, path := crashRoom(t, "outlived")
 	wrote, done := crash(t, base, "outlived", 0, 0)
 	require.True(t, wrote && !done)
