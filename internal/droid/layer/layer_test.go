@@ -273,6 +273,28 @@ func TestProjectDirs(t *testing.T) {
 	require.Equal(t, []string{alone}, config.ProjectDirs(alone))
 }
 
+// What settings.local.json has of the values with which sessions start takes the place of all of them in settings.json, and so
+// does its policy (0.99.0, 0.215.0, 0.225.2).
+func TestReadUsersLocalSettings(t *testing.T) {
+	for local, mode := range map[string]string{
+		`{}`:                            "auto-high",
+		`{"sessionDefaultSettings":{}}`: "normal",
+		`{"sessionDefaultSettings":{"reasoningEffort":"high"}}`: "normal",
+		`{"sessionDefaultSettings":{"autonomyMode":"spec"}}`:    "spec",
+		`{"autonomyMode":"auto-low"}`:                           "auto-low",
+		`{"mcpPolicy":{"enabled":false}}`:                       "auto-high",
+	} {
+		home := t.TempDir()
+		write(t, home, map[string]string{".factory/settings.local.json": local,
+			".factory/settings.json": `{"sessionDefaultSettings":{"autonomyLevel":"high","interactionMode":"auto","model":"m"},"mcpPolicy":{"enabled":true,"allowlist":["x"]}}`})
+		u, err := ReadUser(home)
+		require.NoError(t, err)
+		require.Equal(t, mode, u.Autonomy["autonomyMode"], local)
+		require.Equal(t, mode == "auto-high", u.Models["model"] == "m", local)
+		require.Equal(t, strings.Contains(local, "mcpPolicy"), u.Policy == nil, local)
+	}
+}
+
 func TestReadUser(t *testing.T) {
 	home := t.TempDir()
 	u, err := ReadUser(home)
@@ -324,6 +346,9 @@ func TestModelsOfProjectAndUser(t *testing.T) {
 		user, err := ReadUser(filepath.Join(root, dir))
 		require.NoError(t, err)
 		delete(want, "specModeModel")
+		if want["reasoningEffort"] != "" { // of the user's droid takes all from the local file
+			delete(want, "model")
+		}
 		delete(user.Models, "specModeModel")
 		require.Equal(t, want, user.Models, dir)
 	}

@@ -3,7 +3,6 @@ package layer
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,9 +27,8 @@ type User struct {
 // ReadUser reads the user's files below home. An error says which of them, without which
 // it is not known what the user wants, could not be looked at.
 func ReadUser(home string) (User, error) {
-	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}}
-	all := make(map[string]any)
-	for _, f := range config.OfUser(home, config.MCP, config.Settings, config.LocalSettings) { // the last wins
+	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}, Autonomy: startMode(nil)}
+	for _, f := range config.OfUser(home, config.MCP, config.Settings, config.LocalSettings) { // key by key the last wins
 		var values map[string]any
 		into := any(&values)
 		if f.Name == config.MCP {
@@ -47,12 +45,14 @@ func ReadUser(home string) (User, error) {
 				u.Allowed = append(u.Allowed, fmt.Sprint(c))
 			}
 		}
-		if allowed := policyOf(values); allowed != nil {
-			u.Policy = allowed
+		if values["mcpPolicy"] != nil {
+			u.Policy = policyOf(values)
 		}
 		u.Others = u.Others || values["enabledPlugins"] != nil
-		maps.Copy(all, sessionValues(values, autonomyKeys))
-		maps.Copy(u.Models, textsOf(sessionValues(values, modelKeys)))
+		mode, models := sessionValues(values, autonomyKeys), sessionValues(values, modelKeys)
+		if len(mode) > 0 || len(models) > 0 || values["sessionDefaultSettings"] != nil {
+			u.Autonomy, u.Models = startMode(mode), textsOf(models)
+		}
 	}
 	mayBe := func(path string) bool {
 		_, err := os.Stat(path)
@@ -60,7 +60,6 @@ func ReadUser(home string) (User, error) {
 	}
 	u.Managed = slices.ContainsFunc(config.OfOrganization(home), mayBe)
 	u.Others = u.Others || u.Managed || mayBe(filepath.Join(home, ".factory", "plugins", "installed_plugins.json"))
-	u.Autonomy = startMode(all)
 	r := reader{layer: Layer{Models: map[string]string{}}}
 	for _, f := range config.OfUser(home, config.Names...) {
 		readers[f.Name](&r, f.Path)
