@@ -83,10 +83,10 @@ func (s *Session) wakeLoop() {
 	}
 }
 
-// goOn starts the next prompt, if one may start, and reports whether that came to anything. It is called when the session's lock is given up and
+// advance starts the next prompt, if one may start, and reports whether that came to anything. It is called when the session's lock is given up and
 // nobody who waits for something may go on.
-func (s *Session) goOn() bool {
-	if s.prompts.GoOn() {
+func (s *Session) advance() bool {
+	if s.prompts.StartNext() {
 		return true
 	}
 	s.reportActivity()

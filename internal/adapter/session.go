@@ -81,7 +81,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.goOn, Panicked: s.panicked})
+	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(a.ctx)
 	s.loop = newLoop()
 	s.out = telling.New(a.conn, s.Monitor, a.log)

@@ -137,7 +137,7 @@ func (s *Session) cancelAndWait() {
 	}
 	defer s.exit(&failed)
 	s.cancelPrompts()
-	if s.until(s.Context, "the end of the session", needQuiet) != nil {
+	if s.waitFor(s.Context, "the end of the session", needQuiet) != nil {
 		return // there is nothing to wait for
 	}
 	left := s.tellBackground()

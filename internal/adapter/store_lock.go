@@ -67,7 +67,7 @@ func (s *Session) notMarked(err error) {
 	}
 }
 
-// lockStored notes in the store that droid has its session open, beside the owner, so that
+// lockStored notes in the store that droid has its session open, without the lock, so that
 // other agents do not delete it. It is locked while this session is open here, with a process
 // or without. Where that fails the next prompt tries it again.
 func (s *Session) lockStored() {
@@ -146,13 +146,13 @@ func (s *Session) tellSoon(text string) {
 		return
 	}
 	s.Go(func() {
-		if s.until(s.Context, "a message", needShown) == nil {
+		if s.waitFor(s.Context, "a message", needShown) == nil {
 			s.tellNow(text)
 		}
 	})
 }
 
-// unlock releases a lock beside the owner.
+// unlock releases a lock of the store, and does not wait.
 func (s *Session) unlock(release func()) {
 	if release != nil {
 		s.async(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })

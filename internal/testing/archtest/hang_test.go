@@ -34,11 +34,11 @@ var unbounded = map[string]string{
 	// These wait for a droid that was killed, which is gone, or given up, within some seconds
 	// (droid.Client.Exited).
 	"Opener.Copy": "beside", "Opener.openIn": "beside", "Opener.takeSpare": "beside", "Opener.lookAgain": "beside", "Session.launch": "beside",
-	"Session.start": "in the owner of a session that ends", "Session.afterEnd": "in the owner of a session that ends",
+	"Session.start": "with the lock of a session that ends", "Session.afterEnd": "with the lock of a session that ends",
 	// These ask the kernel for its list of processes.
-	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.droidRests": "in the owner",
-	"Process.NotWatched": "in the owner",
-	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
+	"slashRun.endCompaction": "with the lock", "Session.mustRenew": "with the lock", "Session.droidRests": "with the lock",
+	"Process.NotWatched": "with the lock",
+	"startProblem":       "beside, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
 }
 
 // TestCallsThatHang: each call of these packages that may hang goes through a bounder, under a
