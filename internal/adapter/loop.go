@@ -32,7 +32,7 @@ func (s *Session) Run() {
 	defer s.loop.timer.Stop()
 	var room <-chan struct{}
 	step := func(f func()) {
-		_ = s.Lock() // it is closed at the end of this function alone
+		s.Lock()
 		s.Guard(f)
 		room = s.loop.room // where it changes after that there is a token
 		s.Unlock()
@@ -55,7 +55,7 @@ func (s *Session) Run() {
 				}
 			})
 		case <-s.Context.Done():
-			_ = s.Lock()
+			s.Lock()
 			s.Guard(s.end)
 			s.Guard(s.afterEnd)
 			s.End(errEnded)
