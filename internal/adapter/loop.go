@@ -28,7 +28,6 @@ func newLoop() loop {
 
 // Run is the session's loop. It ends when the session is stopped or the agent ends, with droid gone and every prompt answered.
 func (s *Session) Run() {
-	defer close(s.Over)
 	defer s.loop.timer.Stop()
 	var room <-chan struct{}
 	step := func(f func()) {
@@ -170,7 +169,7 @@ func (s *Session) end() {
 	s.Settle()
 	s.prompts.Finish()
 	s.Settle()
-	for _, lock := range []*store.Lock{&s.lock, &s.loading.Lock} {
+	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
 			s.agent.atEnd("release", files.ReleaseTime, release)
 		}

@@ -221,7 +221,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 			stayOpen(s)
 		})
 		s.Stop()
-		<-s.Over
+		synctest.Wait()
 		require.NotNil(t, client.ExitError())
 	})
 }

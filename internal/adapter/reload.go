@@ -249,7 +249,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	if s.load != r {
 		return false
 	}
-	others, _ := s.lock.Others()
+	others, _ := s.storeLock.Others()
 	s.loseSubagentCalls()
 	history := quirks.History(info.Messages)
 	lacks := notShown(info, others && quirks.GoOnElsewhere(history))

@@ -58,7 +58,7 @@ func (s *Session) satisfied(n need) bool {
 	case n == needShown:
 		return s.out.Known() && s.load == nil
 	case n == needOthers:
-		_, known := s.lock.Others()
+		_, known := s.storeLock.Others()
 		return known
 	case n == needRead:
 		return s.fileCalls.Waiting() == nil
