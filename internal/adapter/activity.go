@@ -26,8 +26,8 @@ func (s *Session) works(now time.Time) (works, quiet bool) {
 	return quiet, quiet
 }
 
-// reportActivity tells a server that keeps this agent when the session begins to work, and when it rests. It runs after each step of
-// the owner, so what a step has sent comes before.
+// reportActivity tells a server that keeps this agent when the session begins to work, and when it rests. It runs as the
+// session's lock is given up, so what was sent with it comes before.
 func (s *Session) reportActivity() {
 	if !s.agent.client.Activity || !s.out.Known() {
 		return

@@ -23,7 +23,7 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change
 	switch {
 	case err != nil:
 		s.prompts.ChangeOver(change, nil)
-		return nil, s.notWaited(err)
+		return nil, s.waitError(err)
 	case !change.Begun(): // a panic has ended all that waits
 		return nil, problem.Lost()
 	}

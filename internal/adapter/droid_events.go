@@ -32,13 +32,13 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 	return events, room
 }
 
-// hearAll takes what droid said before the answer that a task has just got, and returns when that counts: where files are being read
+// syncEvents takes what droid said before the answer that the caller has just got, and returns when that counts: where files are being read
 // for what it said before, when they are. The error says that the session ends.
-func (s *Session) hearAll(ctx context.Context) *acp.RequestError {
+func (s *Session) syncEvents(ctx context.Context) *acp.RequestError {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}
-	return s.until(s.Context, "droid's answer", needRead)
+	return s.waitFor(s.Context, "droid's answer", needRead)
 }
 
 // drainEvents takes the events that droid sent before the response that was
@@ -68,7 +68,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 }
 
 // apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit
-// failed, waits until they are read, beside the owner, which still hears the editor meanwhile; with it wait all that follow.
+// failed, waits until they are read, without the lock, so that the editor is still heard meanwhile; with it wait all that follow.
 func (s *Session) apply(events []quirks.Event) {
 	for i, ev := range events {
 		if s.fileCalls.Behind(events[i:]) {

@@ -204,7 +204,7 @@ func (a *Agent) session(id string) (*Session, *acp.RequestError) {
 	return nil, problem.UnknownSession(id)
 }
 
-// inside runs f in the session's owner goroutine.
+// inside runs f with the session's lock.
 func (e *editor) inside(f func(*Session)) {
 	e.t.Helper()
 	s, err := e.agent.session(e.session)

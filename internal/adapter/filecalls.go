@@ -36,7 +36,7 @@ func (f *fileCalls) use(overlay *fileOverlay) {
 	}
 }
 
-// Drop and Close let go of files beside the owner, which may block.
+// Drop and Close let go of files without the lock, which may block.
 func (d *fileOverlay) Drop(id string) { d.free(func() { d.Overlay.Drop(id) }) }
 
 func (d *fileOverlay) Close() { d.free(d.Overlay.Close) }
@@ -53,7 +53,7 @@ type jobOutcome struct {
 	files  show.Files // its files as they are now
 }
 
-// doJobs does the jobs of one process beside the owner, one after the other, and tells what came of each. What the last one
+// doJobs does the jobs of one process without the lock, one after the other, and tells what came of each. What the last one
 // answers is returned.
 func (s *Session) doJobs(ctx context.Context, jobs ...filecalls.Job) (answer hooks.Answer) {
 	overlay := s.fileCalls.overlay // another process may come meanwhile

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// An owner that is blocked for good does not keep the agent: it ends in bounded
+// A session that is blocked for good does not keep the agent: it ends in bounded
 // time, and no droid outlives it.
 func TestServeEndsWithABlockedOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

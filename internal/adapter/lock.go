@@ -13,14 +13,14 @@ import (
 // enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
 // not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
 func (s *Session) enter(ordered func()) *acp.RequestError {
-	ticket, closed := s.Ticket()
+	lock := s.Ticket()
 	if ordered != nil {
 		ordered()
 	}
-	if closed != nil {
+	if lock == nil {
 		return s.EndError()
 	}
-	ticket.Lock()
+	lock()
 	return nil
 }
 

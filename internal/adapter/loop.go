@@ -28,11 +28,10 @@ func newLoop() loop {
 
 // Run is the session's loop. It ends when the session is stopped or the agent ends, with droid gone and every prompt answered.
 func (s *Session) Run() {
-	defer close(s.Over)
 	defer s.loop.timer.Stop()
 	var room <-chan struct{}
 	step := func(f func()) {
-		_ = s.Lock() // it is closed at the end of this function alone
+		s.Lock()
 		s.Guard(f)
 		room = s.loop.room // where it changes after that there is a token
 		s.Unlock()
@@ -55,7 +54,7 @@ func (s *Session) Run() {
 				}
 			})
 		case <-s.Context.Done():
-			_ = s.Lock()
+			s.Lock()
 			s.Guard(s.end)
 			s.Guard(s.afterEnd)
 			s.End(errEnded)
@@ -83,10 +82,10 @@ func (s *Session) wakeLoop() {
 	}
 }
 
-// goOn starts the next prompt, if one may start, and reports whether that came to anything. It is called when the session's lock is given up and
+// advance starts the next prompt, if one may start, and reports whether that came to anything. It is called when the session's lock is given up and
 // nobody who waits for something may go on.
-func (s *Session) goOn() bool {
-	if s.prompts.GoOn() {
+func (s *Session) advance() bool {
+	if s.prompts.StartNext() {
 		return true
 	}
 	s.reportActivity()
@@ -170,7 +169,7 @@ func (s *Session) end() {
 	s.Settle()
 	s.prompts.Finish()
 	s.Settle()
-	for _, lock := range []*store.Lock{&s.lock, &s.loading.Lock} {
+	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
 			s.agent.atEnd("release", files.ReleaseTime, release)
 		}

@@ -41,7 +41,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	})
 }
 
-// startProblems looks beside the owner why the programs of servers cannot be started.
+// startProblems looks without the lock why the programs of servers cannot be started.
 func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer) (problems mcp.Problems) {
 	if cwd := s.cwd; len(servers) > 0 {
 		s.unlocked(ctx, func(ctx context.Context) { problems = s.agent.startProblems(ctx, cwd, servers) })

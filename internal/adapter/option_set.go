@@ -142,7 +142,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *acp.RequestE
 		patch, refused = s.options.Patch(call.client.Version(), id, value)
 		call.err = s.changeSettings(ctx, call.client, patch)
 	}
-	heard := s.hearAll(ctx) // settings_updated comes before the reply: heed has it in s.options now
+	heard := s.syncEvents(ctx) // settings_updated comes before the reply: heed has it in s.options now
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:
 		return why
@@ -194,7 +194,7 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *acp.RequestEr
 	for call.next(s.Context, s, 1) {
 		call.err = s.changeSettings(ctx, call.client, stream.SettingsPatch{AutoCompaction: &on})
 	}
-	heard := s.hearAll(ctx) // settings_updated comes before the reply
+	heard := s.syncEvents(ctx) // settings_updated comes before the reply
 	got := s.options.Settings().AutoCompaction
 	switch why := cmp.Or(whyNoDroid(call.err), heard); {
 	case why != nil:

@@ -42,7 +42,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 	return e, other, running
 }
 
-// posts has the owner of the current session do f, which may panic.
+// posts has f run with the lock of the current session; it may panic.
 func (e *editor) posts(f func(s *Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
@@ -50,12 +50,12 @@ func (e *editor) posts(f func(s *Session)) {
 	synctest.Wait()
 }
 
-// TestPanicBesideTheOwnerEndsOneTurn: as one in the owner does. The prompt ends
+// TestPanicWithoutTheLockEndsOneTurn: as one with it does. The prompt ends
 // with an error that says so, its process goes, all else lives on.
-func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
+func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 	for name, act := range map[string]func(s *Session){
-		"in the owner":     func(*Session) { panic("test") },
-		"beside the owner": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
+		"with the lock":    func(*Session) { panic("test") },
+		"without the lock": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
 			s.Go(func() {
 				release, _ := s.takeCalls(s.Context)
@@ -66,7 +66,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 		},
 		"at the end of a prompt": func(s *Session) {
 			s.Go(func() {
-				if s.until(s.Context, "a test", needQuiet) == nil {
+				if s.waitFor(s.Context, "a test", needQuiet) == nil {
 					panic("test")
 				}
 			})
@@ -93,7 +93,7 @@ func TestPanicBesideTheOwnerEndsOneTurn(t *testing.T) {
 	}
 }
 
-// TestPanicLeavesNoRequestWithoutAnswer: whoever waits for what the owner or a
+// TestPanicLeavesNoRequestWithoutAnswer: whoever waits for what the session or a
 // call beside it was about to do.
 func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 	for name, method := range map[string][2]string{
@@ -112,7 +112,7 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
 				machine := s.prompts.Machine
-				s.Post(func() { <-gate; s.prompts.Machine = nil }) // the owner is busy while the request comes, which panics then
+				s.Post(func() { <-gate; s.prompts.Machine = nil }) // the session is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
@@ -221,7 +221,7 @@ func TestPanicAtTheEndLeavesNoDroid(t *testing.T) {
 			stayOpen(s)
 		})
 		s.Stop()
-		<-s.Over
+		synctest.Wait()
 		require.NotNil(t, client.ExitError())
 	})
 }
@@ -255,7 +255,7 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 	})
 }
 
-// calling has a task hold the calls to droid.
+// calling has a goroutine hold the calls to droid.
 func calling(s *Session, f func(release func())) {
 	s.Go(func() {
 		if release, err := s.takeCalls(s.Context); err == nil {

@@ -64,7 +64,7 @@ func (p *userPrompt) prepare(ctx context.Context) *acp.RequestError {
 			return err
 		}
 		s.servers.Await(time.Now())
-		if err := s.until(ctx, "the prompt", needServers); err != nil {
+		if err := s.waitFor(ctx, "the prompt", needServers); err != nil {
 			return err
 		}
 		p.lookAtLinks(ctx)
@@ -86,7 +86,7 @@ func (p *userPrompt) renew(ctx context.Context) *acp.RequestError {
 	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
 		return nil
 	}
-	if err := s.until(ctx, "the prompt", needCalls); err != nil {
+	if err := s.waitFor(ctx, "the prompt", needCalls); err != nil {
 		return err
 	}
 	if s.proc.Client() == client && !s.proc.Ending() {
@@ -112,7 +112,7 @@ func (s *Session) inItsMode(ctx context.Context) *acp.RequestError {
 	for call.next(ctx, s, 1) {
 		call.err = s.changeSettings(s.Context, call.client, stream.ModeSettings(call.client.Version(), mode))
 	}
-	_ = s.hearAll(s.Context) // settings_updated comes before the reply
+	_ = s.syncEvents(s.Context) // settings_updated comes before the reply
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}

@@ -25,7 +25,7 @@ const wholeHistory = 1_000_000
 func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
 	for {
 		for s.proc.Ending() && !s.ended {
-			if err := s.until(ctx, "what needs a droid", needGone); err != nil {
+			if err := s.waitFor(ctx, "what needs a droid", needGone); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -40,7 +40,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 		if s.proc.BeginStart(historyLimit) {
 			s.Go(func() { s.start(s.Context, historyLimit) })
 		}
-		if err := s.until(ctx, "what needs a droid", needStart); err != nil {
+		if err := s.waitFor(ctx, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
 		}
 		if info, err = s.proc.Outcome(historyLimit); err != nil || s.proc.Client() != nil {
@@ -81,7 +81,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		}
 		s.restoreSettings(ctx, before)
 		if s.proc.Ending() {
-			_ = s.until(s.Context, "the settings from before", needGone) // its end is in the events
+			_ = s.waitFor(s.Context, "the settings from before", needGone) // its end is in the events
 		}
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
@@ -140,7 +140,7 @@ func (s *Session) restoreSettings(ctx context.Context, before options.Before) {
 			break
 		}
 	}
-	_ = s.hearAll(ctx) // settings_updated comes before the reply
+	_ = s.syncEvents(ctx) // settings_updated comes before the reply
 	s.options.Restarted(before)
 }
 
@@ -188,7 +188,7 @@ func whyNoDroid(err error) *acp.RequestError {
 //
 //	var call droidCall
 //	for call.next(ctx, s, limit) {
-//		call.err = … // ask call.client, beside the owner
+//		call.err = … // ask call.client, unlocked
 //	}
 type droidCall struct {
 	client *droid.Client       // that is to be asked, nil when there is none

@@ -83,7 +83,7 @@ func TestFileThatHangsHoldsUpNothing(t *testing.T) {
 	})
 }
 
-// While a file is being read the owner listens: a cancel reaches droid before the
+// While a file is being read the session listens: a cancel reaches droid before the
 // read is given up.
 func TestCancelIsHeardWhileAFileIsRead(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {

@@ -91,7 +91,7 @@ func (a *Agent) reach(c *wire.Call) (*Session, *place, *acp.RequestError) {
 	return s, p, nil
 }
 
-// cancelIfLate does the cancel that came while a prompt was on its way to the owner.
+// cancelIfLate does the cancel that came while a prompt was on its way to the session.
 func (s *Session) cancelIfLate(p *place) {
 	if p.WasCancelled() {
 		s.cancelPrompts()

@@ -143,7 +143,7 @@ func (r *reload) run(ctx context.Context) {
 	}
 	// A process that is being started may have other MCP servers and was asked for less
 	// history; one that changes its settings must not be replaced.
-	if err := s.until(s.Context, "a load", needStart, needCalls); err != nil {
+	if err := s.waitFor(s.Context, "a load", needStart, needCalls); err != nil {
 		r.end(err)
 		return
 	}
@@ -181,7 +181,7 @@ func (r *reload) run(ctx context.Context) {
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.tellUsage()
-	r.end(s.until(s.Context, "a load", needAnswers))
+	r.end(s.waitFor(s.Context, "a load", needAnswers))
 }
 
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
@@ -242,14 +242,14 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	}
 	s.lookForLeft(ctx, info.Messages)
 	if quirks.CutOff(info.Messages) { // it may go on elsewhere
-		if err := s.until(s.Context, "a load", needOthers); err != nil {
+		if err := s.waitFor(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
 		}
 	}
 	if s.load != r {
 		return false
 	}
-	others, _ := s.lock.Others()
+	others, _ := s.storeLock.Others()
 	s.loseSubagentCalls()
 	history := quirks.History(info.Messages)
 	lacks := notShown(info, others && quirks.GoOnElsewhere(history))
@@ -448,7 +448,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work)
 		return nil, why
 	case call.err == nil:
 		before := s.options.Before()
-		_ = s.hearAll(ctx)
+		_ = s.syncEvents(ctx)
 		s.opened(loaded)
 		s.restoreSettings(ctx, before)
 		if s.proc.Working() {

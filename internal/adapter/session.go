@@ -33,16 +33,15 @@ import (
 // Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (Go, async), and those that
 // bring something from elsewhere (Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
-	*monitor.Monitor                                  // guards all fields from thread on
-	Context          context.Context                  // of what it does; ends with the agent's
-	Stop             context.CancelFunc               // ends Context, and so the session
-	Over             chan struct{}                    // closed when it has ended
-	unfit            atomic.Pointer[acp.RequestError] // why it takes nothing any more and is about to be stopped
-	agent            *Agent
-	log              *zap.Logger
+	agent   *Agent
+	log     *zap.Logger
+	Context context.Context                  // of what it does; ends with the agent's
+	Stop    context.CancelFunc               // ends Context, and so the session
+	unfit   atomic.Pointer[acp.RequestError] // why it takes nothing any more and is about to be stopped
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
+	*monitor.Monitor // the lock, which guards what follows
 	thread
 	commands   commands.List   // droid's and the user's
 	shellNotes []string        // for droid, with the next prompt
@@ -61,7 +60,7 @@ type Session struct {
 	explains   mutex             // see needExplained
 	loop       loop              // what wakes it by itself
 	ended      bool
-	lock       store.Lock // keeps other agents from deleting the session
+	storeLock  store.Lock // keeps other agents from deleting the session
 	shown      shownProject
 	declined   trust.Declined // of its project: the user is not asked again
 	looks      int            // that are wanted in this turn, see lookInTurn
@@ -72,7 +71,6 @@ type Session struct {
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
 		agent:   a,
-		Over:    make(chan struct{}),
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
@@ -81,7 +79,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.goOn, Panicked: s.panicked})
+	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(a.ctx)
 	s.loop = newLoop()
 	s.out = telling.New(a.conn, s.Monitor, a.log)

@@ -73,7 +73,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 // the id that it gets here.
 func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.RequestError) {
 	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
-	_ = s.Lock()
+	s.Lock()
 	s.useInstructions(w)
 	s.proc.NotMade()
 	s.log.Warn("there is no droid; the session waits for one")
@@ -83,7 +83,7 @@ func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.Requ
 // takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then.
 func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) *Session {
 	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
-	_ = s.Lock() // nobody knows it
+	s.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
@@ -137,7 +137,7 @@ func (s *Session) cancelAndWait() {
 	}
 	defer s.exit(&failed)
 	s.cancelPrompts()
-	if s.until(s.Context, "the end of the session", needQuiet) != nil {
+	if s.waitFor(s.Context, "the end of the session", needQuiet) != nil {
 		return // there is nothing to wait for
 	}
 	left := s.tellBackground()

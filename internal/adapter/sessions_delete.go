@@ -91,7 +91,7 @@ func (s *Session) onlyHere(ctx context.Context) (held error) {
 	if s.loading.Is(s.droidID) {
 		return nil // its own load is noted, too
 	}
-	id, release := s.droidID, s.lock.Begin("")
+	id, release := s.droidID, s.storeLock.Begin("")
 	s.unlocked(s.Context, func(context.Context) {
 		if release != nil {
 			s.agent.atEnd("release", files.ReleaseTime, release)

@@ -100,8 +100,8 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 				if c.hangs == "" {
 					require.NoError(t, os.WriteFile(trash, nil, 0o600))
 				}
-				l.inside(func(s *Session) { s.lock.Begin("") }) // it was held in no store
-				require.Equal(t, "end_turn", l.run("hello"))    // notes in this one that it is open
+				l.inside(func(s *Session) { s.storeLock.Begin("") }) // it was held in no store
+				require.Equal(t, "end_turn", l.run("hello"))         // notes in this one that it is open
 				l.settle()
 				turn := l.prompt("wait")
 				l.settle()

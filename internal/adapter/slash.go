@@ -141,7 +141,7 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 }
 
 // slashRun is a prompt that one of this agent's commands answers. Its methods are
-// all that the command needs for that; they are called in the session's owner.
+// all that the command needs for that; they are called with the session's lock.
 // A command ends with reply, fail or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
 type slashRun struct {
@@ -263,13 +263,13 @@ func (r *slashRun) ended() {
 	}
 }
 
-// beside has f run beside the owner. f's context ends with the prompt, and after opening.Time.
-func (r *slashRun) beside(f func(context.Context) error) error {
-	return r.besideFor(opening.Time, opening.ErrTime, f)
+// unlocked runs f without the session's lock. f's context ends with the prompt, and after opening.Time.
+func (r *slashRun) unlocked(f func(context.Context) error) error {
+	return r.unlockedFor(opening.Time, opening.ErrTime, f)
 }
 
-// besideFor is beside with another limit, whose error is late.
-func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
+// unlockedFor is unlocked with another limit, whose error is late.
+func (r *slashRun) unlockedFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
 	r.s.unlocked(r.s.Context, func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
@@ -281,7 +281,7 @@ func (r *slashRun) besideFor(limit time.Duration, late error, f func(context.Con
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
 func (r *slashRun) droid() *droid.Client {
-	err := r.s.until(r.work, "/"+r.name, needCalls)
+	err := r.s.waitFor(r.work, "/"+r.name, needCalls)
 	if err == nil {
 		err = r.s.renewStale(r.work)
 	}
@@ -299,14 +299,14 @@ func (r *slashRun) droid() *droid.Client {
 	return client
 }
 
-// ask has f ask the session's process beside the owner, and ends the command with its text, or with failed and why.
+// ask has f ask the session's process without the lock, and ends the command with its text, or with failed and why.
 func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	client := r.droid()
 	if client == nil {
 		return
 	}
 	var text string
-	err := r.beside(func(ctx context.Context) (err error) {
+	err := r.unlocked(func(ctx context.Context) (err error) {
 		text, err = f(ctx, client)
 		return err
 	})
@@ -317,10 +317,10 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 	r.reply(text)
 }
 
-// looks has f look, beside the owner, whether droid can do something. A cancel ends that. Where f fails, the command ends with failed
+// looks has f look, without the lock, whether droid can do something. A cancel ends that. Where f fails, the command ends with failed
 // and why, and false is returned, as it is when the prompt has ended.
 func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
-	err := r.beside(f)
+	err := r.unlocked(f)
 	switch {
 	case r.over():
 		return false
@@ -336,7 +336,7 @@ func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
 func (r *slashRun) do(failed, sought string, f func(context.Context) (string, error)) {
 	r.keep()
 	var text string
-	err := r.beside(func(ctx context.Context) (err error) {
+	err := r.unlocked(func(ctx context.Context) (err error) {
 		text, err = f(ctx)
 		return err
 	})

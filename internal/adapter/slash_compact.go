@@ -36,7 +36,7 @@ func compactCommand(r *slashRun, instructions string) {
 	var removed int
 	var summary string
 	from, wanted := s.droidID, s.show.TakesSummary()
-	err := r.besideFor(compactTime, errCompactTime, func(ctx context.Context) error {
+	err := r.unlockedFor(compactTime, errCompactTime, func(ctx context.Context) error {
 		next = s.agent.threads.Successor(ctx, from)
 		id, n, err := client.Compact(ctx, instructions)
 		if err == nil {
@@ -57,7 +57,7 @@ func compactCommand(r *slashRun, instructions string) {
 	}
 	// A process that made the summary goes on giving the model the whole old
 	// conversation, also after loading the new session (0.99 to 0.225).
-	if r.goOn(next, true) {
+	if r.switchSession(next, true) {
 		hint := r.arrived(next)
 		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
 		r.reply("Compacted: " + show.Became(removed) + hint)

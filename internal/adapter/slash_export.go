@@ -27,7 +27,7 @@ func exportCommand(r *slashRun, file string) {
 	}
 	what := exported{r.s.droidID, r.s.cwd, file, named, r.s.usage.Past()}
 	var path string
-	err := r.beside(func(ctx context.Context) (err error) {
+	err := r.unlocked(func(ctx context.Context) (err error) {
 		path, err = r.s.agent.exportTo(ctx, info, what)
 		return err
 	})

@@ -29,7 +29,7 @@ func forkCommand(r *slashRun, args string) {
 		r.fail(failed, errors.New(problem.Text(failure)))
 		return
 	}
-	err := r.beside(func(ctx context.Context) error {
+	err := r.unlocked(func(ctx context.Context) error {
 		ids, err := a.threads.IDs(ctx, works)
 		if err == nil {
 			a.copyOptions(ctx, ids, id)
@@ -47,7 +47,7 @@ func forkCommand(r *slashRun, args string) {
 func forkEarlier(r *slashRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
 	var made opening.Copied
-	err := r.beside(func(ctx context.Context) error {
+	err := r.unlocked(func(ctx context.Context) error {
 		ids, err := a.threads.IDs(ctx, works)
 		if err != nil {
 			return err

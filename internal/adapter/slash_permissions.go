@@ -43,7 +43,7 @@ func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
 		known  []rules.Rule
 		unread error
 	}
-	err = r.beside(func(ctx context.Context) error {
+	err = r.unlocked(func(ctx context.Context) error {
 		got, err := files.Within(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
 			got.known, got.unread = rules.Read(files.Real(cwd), files.Real(home), os.Getenv(droid.EnvSettings))
 			return got, nil
@@ -157,7 +157,7 @@ func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
 		return "As droid-acp reads the lists, since no droid runs that has a check of its own: " + asRead(known, command, mode)
 	}
 	var check droid.RuleCheck
-	err := r.besideFor(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
+	err := r.unlockedFor(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
 		check, err = client.CheckRules(ctx, cwd, command)
 		return err
 	})
@@ -267,7 +267,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 	}
 	for range rulesTries {
 		for _, k := range mine {
-			err := r.beside(func(ctx context.Context) error {
+			err := r.unlocked(func(ctx context.Context) error {
 				_, err := files.Within(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.Done(func() error { return rules.TakeBack(files.Locks{}, k) }))
 				return err
 			})

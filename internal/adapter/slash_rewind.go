@@ -39,7 +39,7 @@ func rewindCommand(r *slashRun, args string) {
 	var next store.Successor
 	var files []rewoundFile
 	var done rewound
-	err = r.beside(func(ctx context.Context) error {
+	err = r.unlocked(func(ctx context.Context) error {
 		next = r.s.agent.threads.Successor(ctx, w.session)
 		found, at, err := rewindFiles(ctx, w.client, w.session, to, info.Messages, w.cwd, len(fields) > 1)
 		done.evicted = len(found.Evicted)
@@ -78,7 +78,7 @@ func rewindCommand(r *slashRun, args string) {
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
-	err = r.beside(func(ctx context.Context) (err error) {
+	err = r.unlocked(func(ctx context.Context) (err error) {
 		err = w.goBack(ctx, &done, next.Title, to, files)
 		if err == nil {
 			next.Made(done.NewSessionID, store.LinkRewind)
@@ -98,7 +98,7 @@ func rewindCommand(r *slashRun, args string) {
 		return
 	}
 	text := done.text(r.s.show)
-	if r.goOn(next, !goesOver) {
+	if r.switchSession(next, !goesOver) {
 		titles() // it has another one from here on
 		hint := r.arrived(next)
 		r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)

@@ -23,7 +23,7 @@ func sessionsCommand(r *slashRun, _ string) {
 	var before []store.Session
 	var thread []string
 	works := r.s.droidID
-	err := r.besideFor(opening.Time, errListTime, func(ctx context.Context) (err error) {
+	err := r.unlockedFor(opening.Time, errListTime, func(ctx context.Context) (err error) {
 		if page, err = a.listStored(ctx, store.Query{Limit: 20}); err != nil {
 			return err
 		}

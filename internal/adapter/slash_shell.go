@@ -6,7 +6,7 @@ import (
 	"droid-acp/internal/adapter/internal/shell"
 )
 
-// shellCommand runs a command of the user beside the owner, and shows it as a tool
+// shellCommand runs a command of the user without the lock, and shows it as a tool
 // call. A cancel stops the command; the prompt ends when the command has.
 func shellCommand(r *slashRun, command string) {
 	if command == "" {

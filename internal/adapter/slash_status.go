@@ -21,7 +21,7 @@ func statusCommand(r *slashRun, _ string) {
 	s := r.s
 	var path, release, trusted string
 	cwd, client := s.cwd, s.proc.Client()
-	err := r.beside(func(ctx context.Context) (err error) {
+	err := r.unlocked(func(ctx context.Context) (err error) {
 		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
 			return err

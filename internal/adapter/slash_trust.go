@@ -22,7 +22,7 @@ func trustCommand(r *slashRun, args string) {
 	if client := r.s.proc.Client(); client != nil {
 		takes = client.Takes
 	}
-	err := r.beside(func(ctx context.Context) (err error) {
+	err := r.unlocked(func(ctx context.Context) (err error) {
 		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
 		return err
 	})

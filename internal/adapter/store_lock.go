@@ -32,12 +32,12 @@ type loadingMark struct {
 func (s *Session) markLoading(ctx context.Context) (held error) {
 	id, cwd := s.droidID, s.cwd
 	switch {
-	case s.ended, s.proc.Unmade(), s.lock.Is(id): // what is not made yet has no file
+	case s.ended, s.proc.Unmade(), s.storeLock.Is(id): // what is not made yet has no file
 		return nil
 	case s.loading.Is(id):
 		return s.loading.held
 	}
-	s.unlock(s.loading.Begin(id))
+	s.releaseLock(s.loading.Begin(id))
 	s.loading.held = nil
 	var release func()
 	var err error
@@ -49,7 +49,7 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 		s.loading.held = held
 	}
 	if err == nil {
-		s.unlock(s.loading.Held(id, release, time.Time{}))
+		s.releaseLock(s.loading.Held(id, release, time.Time{}))
 	} else {
 		s.loading.Failed(id)
 		s.notMarked(err)
@@ -58,7 +58,7 @@ func (s *Session) markLoading(ctx context.Context) (held error) {
 }
 
 // notLoading ends what markLoading began.
-func (s *Session) notLoading() { s.unlock(s.loading.Begin("")) }
+func (s *Session) notLoading() { s.releaseLock(s.loading.Begin("")) }
 
 // notMarked logs why the store does not tell other agents of this session.
 func (s *Session) notMarked(err error) {
@@ -67,21 +67,21 @@ func (s *Session) notMarked(err error) {
 	}
 }
 
-// lockStored notes in the store that droid has its session open, beside the owner, so that
+// lockStored notes in the store that droid has its session open, without the lock, so that
 // other agents do not delete it. It is locked while this session is open here, with a process
 // or without. Where that fails the next prompt tries it again.
 func (s *Session) lockStored() {
 	id := s.droidID
-	if s.ended || s.lock.Is(id) {
+	if s.ended || s.storeLock.Is(id) {
 		return
 	}
-	s.unlock(s.lock.Begin(id))
+	s.releaseLock(s.storeLock.Begin(id))
 	s.Go(func() {
 		s.tellUntold(s.Context)
 		others := false
 		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
-		told, _ := s.lock.Others() // when it could not be locked
-		if s.lock.Looked(id, others); others && !told {
+		told, _ := s.storeLock.Others() // when it could not be locked
+		if s.storeLock.Looked(id, others); others && !told {
 			s.tellSoon(openElsewhere)
 		}
 		var release func()
@@ -93,12 +93,12 @@ func (s *Session) lockStored() {
 			}
 		})
 		if err != nil {
-			s.lock.Failed(id)
+			s.storeLock.Failed(id)
 			s.notMarked(err)
 			return
 		}
-		s.unlock(s.lock.Held(id, release, marked))
-		if s.lock.Holds(s.droidID) {
+		s.releaseLock(s.storeLock.Held(id, release, marked))
+		if s.storeLock.Holds(s.droidID) {
 			s.notLoading()
 		}
 	})
@@ -133,7 +133,7 @@ func (s *Session) lookForOthers() {
 		var marked time.Time
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
-		if err == nil && s.lock.Joined(id, marked) {
+		if err == nil && s.storeLock.Joined(id, marked) {
 			s.tellSoon(openedElsewhere)
 		}
 	})
@@ -146,14 +146,14 @@ func (s *Session) tellSoon(text string) {
 		return
 	}
 	s.Go(func() {
-		if s.until(s.Context, "a message", needShown) == nil {
+		if s.waitFor(s.Context, "a message", needShown) == nil {
 			s.tellNow(text)
 		}
 	})
 }
 
-// unlock releases a lock beside the owner.
-func (s *Session) unlock(release func()) {
+// releaseLock releases a lock of the store, and does not wait.
+func (s *Session) releaseLock(release func()) {
 	if release != nil {
 		s.async(func(context.Context) { s.agent.atEnd("release", files.ReleaseTime, release) })
 	}

@@ -30,7 +30,7 @@ func (s *Session) lookAtSubagents(now time.Time) {
 // fileTime bounds the wait for a subagent's file: what droid says may have to wait for it.
 const fileTime = 2 * time.Second
 
-// readSubagent reads a subagent's file on, beside the owner.
+// readSubagent reads a subagent's file on, without the lock.
 func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.Place, lines []stream.ChildLine) {
 	from = s.proc.Subagents.Place(id)
 	_ = s.unlockedFor(ctx, fileTime, func(ctx context.Context) error { lines, to = s.agent.threads.Subagent(ctx, id, from); return nil })

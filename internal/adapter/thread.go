@@ -24,11 +24,11 @@ type thread struct {
 	name    store.Name
 }
 
-// goOn continues the thread in a session that droid made from the one it is in. With
+// switchSession continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. It reports false when the thread does not go on there; then the command has ended.
 // Else arrived follows.
-func (r *slashRun) goOn(next store.Successor, fresh bool) (ok bool) {
+func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 	s := r.s
 	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run

@@ -47,7 +47,7 @@ func (s *Session) tellHeard(things ...protocol.Update) {
 	}
 }
 
-// explain tells why edits failed, once that was read beside the owner. What is held waits for that, so that all of a turn is told
+// explain tells why edits failed, once that was read without the lock. What is held waits for that, so that all of a turn is told
 // before its response.
 func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 	var calls []string

@@ -267,7 +267,7 @@ func awaitCancel(ctx context.Context) {
 // replaceDroid ends the droid of the session and starts another one, which reads the project as it is now.
 func (p *userPrompt) replaceDroid(ctx context.Context, why string) *acp.RequestError {
 	s := p.s
-	if err := s.until(ctx, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
+	if err := s.waitFor(ctx, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err
 	}
 	s.endDroid(replaced, why)

@@ -145,7 +145,7 @@ func (s *Session) takeBack(request string) {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}
-		_ = s.hearAll(s.Context) // that droid works on it comes before the answer
+		_ = s.syncEvents(s.Context) // that droid works on it comes before the answer
 		s.prompts.TakenBack(request)
 	})
 }

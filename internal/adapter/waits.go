@@ -42,8 +42,8 @@ const (
 // aCall is who takes needCalls.
 const aCall = "a call to droid"
 
-// there reports whether nobody has to wait for something any more.
-func (s *Session) there(n need) bool {
+// satisfied reports whether nobody has to wait for something any more.
+func (s *Session) satisfied(n need) bool {
 	switch {
 	case n == needStart:
 		return !s.proc.Starting()
@@ -58,7 +58,7 @@ func (s *Session) there(n need) bool {
 	case n == needShown:
 		return s.out.Known() && s.load == nil
 	case n == needOthers:
-		_, known := s.lock.Others()
+		_, known := s.storeLock.Others()
 		return known
 	case n == needRead:
 		return s.fileCalls.Waiting() == nil
@@ -91,15 +91,15 @@ func (s *Session) waits(now time.Time) []string {
 	return lines
 }
 
-// until waits until all needs are there. who says in words what goes on then. The error says why it
+// waitFor waits until all needs are there. who says in words what goes on then. The error says why it
 // waits no longer: ctx or the session has ended.
-func (s *Session) until(ctx context.Context, who string, needs ...need) *acp.RequestError {
-	lacks := func(n need) bool { return !s.there(n) }
+func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *acp.RequestError {
+	lacks := func(n need) bool { return !s.satisfied(n) }
 	for {
 		n := needs[max(slices.IndexFunc(needs, lacks), 0)]
-		err := s.WaitFor(ctx, who, string(n), func() bool { return s.there(n) })
+		err := s.WaitFor(ctx, who, string(n), func() bool { return s.satisfied(n) })
 		if err != nil || !slices.ContainsFunc(needs, lacks) {
-			return s.notWaited(err)
+			return s.waitError(err)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (re
 			release()
 		}
 	}()
-	err = s.notWaited(s.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
+	err = s.waitError(s.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
 	taken = err == nil
 	s.holdPrompts() // it is so at once
 	return release, err
@@ -137,8 +137,8 @@ func (s *Session) takeCalls(ctx context.Context) (release func(), err *acp.Reque
 	return s.take(ctx, &s.calls, aCall, needCalls)
 }
 
-// notWaited answers what does not wait any longer.
-func (s *Session) notWaited(why error) *acp.RequestError {
+// waitError answers what does not wait any longer.
+func (s *Session) waitError(why error) *acp.RequestError {
 	switch {
 	case why == nil:
 		return nil

@@ -104,7 +104,7 @@ func TestCommandThatIsAChange(t *testing.T) {
 	r.ask(m, "later")
 	require.Empty(t, r.begun)
 	_, actions := m.Ended("request 1", Completed, nil)
-	r.carryOut(append(actions, m.GoOn()...))
+	r.carryOut(append(actions, m.StartNext()...))
 	require.Contains(t, r.take(), Run{2})
 	require.Empty(t, m.Accept(3, ToDroid))
 	failing := m.Failing(2)

@@ -18,7 +18,7 @@ type machine interface {
 	FailRunning(error) []Action
 	FailWaiting(error) []Action
 	Complete(ID) []Action
-	GoOn() []Action
+	StartNext() []Action
 	InterruptDone() []Action
 	SetHeld(bool) []Action
 	Change(Sphere) (*Change, []Action)
@@ -143,7 +143,7 @@ func (w *world) play(n int) (rule string) {
 	}()
 	for w.steps = range n {
 		w.step()
-		w.carryOut(w.m.GoOn())
+		w.carryOut(w.m.StartNext())
 		w.settled()
 	}
 	w.closeAll()
@@ -534,7 +534,7 @@ func (w *world) pass(d time.Duration) {
 			w.now = at
 		}
 		w.carryOut(w.m.Tick(w.now))
-		w.carryOut(w.m.GoOn())
+		w.carryOut(w.m.StartNext())
 		w.settled()
 	}
 	w.must(false, "the machine wants to be ticked without end")

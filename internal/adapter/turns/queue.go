@@ -66,9 +66,9 @@ func (q *Queue[P]) Finish()                                 { q.Do(q.Machine.Fin
 func (q *Queue[P]) ChangeOver(c *Change, failed error)      { q.Do(q.Machine.ChangeOver(c, failed)) }
 func (q *Queue[P]) LoseChanges(why error)                   { q.Do(q.Machine.LoseChanges(why)) }
 
-// GoOn starts the first waiting prompt, see Machine.GoOn. It reports whether anything came of that.
-func (q *Queue[P]) GoOn() bool {
-	actions := q.Machine.GoOn()
+// StartNext starts the first waiting prompt, see Machine.StartNext. It reports whether anything came of that.
+func (q *Queue[P]) StartNext() bool {
+	actions := q.Machine.StartNext()
 	q.Do(actions)
 	return len(actions) > 0
 }

@@ -201,9 +201,9 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 	return m.take()
 }
 
-// GoOn starts the first waiting prompt, if one may start. It is called when all is done that came with what happened: what was said
+// StartNext starts the first waiting prompt, if one may start. It is called when all is done that came with what happened: what was said
 // to a droid before it is replaced, for one, does not begin a prompt in that droid.
-func (m *Machine) GoOn() []Action {
+func (m *Machine) StartNext() []Action {
 	m.next()
 	return m.take()
 }

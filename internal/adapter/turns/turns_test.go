@@ -33,7 +33,7 @@ func steered(t *testing.T) *Machine {
 
 func ended(m *Machine, request string, how How, why error) []Action {
 	_, actions := m.Ended(request, how, why)
-	return append(actions, m.GoOn()...)
+	return append(actions, m.StartNext()...)
 }
 
 // TestInterruptIsRepeated: at once, and then less and less often, until the patience
@@ -66,7 +66,7 @@ func TestStopOther(t *testing.T) {
 	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.StopOther())
 	require.Empty(t, m.StopOther(), "it is on its way")
 	require.Empty(t, m.Accept(1, ToDroid))
-	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.GoOn()...))
+	require.Equal(t, []Action{NeedDroid{1}}, append(m.InterruptDone(), m.StartNext()...))
 	require.Empty(t, m.StopOther(), "a cancel of the prompt does it")
 }
 
@@ -191,7 +191,7 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m.Accept(1, ToDroid)
 		m.Ready(1)
 		m.Gone(took, errSome)
-		require.Equal(t, []Action{want}, append(m.Buried(errSome), m.GoOn()...), took)
+		require.Equal(t, []Action{want}, append(m.Buried(errSome), m.StartNext()...), took)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestDeadDroid(t *testing.T) {
 	again, actions := m.Dropped("request 1")
 	require.True(t, again)
 	require.Empty(t, actions)
-	require.Equal(t, []Action{NeedDroid{1}}, append(m.Buried(errSome), m.GoOn()...))
+	require.Equal(t, []Action{NeedDroid{1}}, append(m.Buried(errSome), m.StartNext()...))
 }
 
 // TestNobodysPrompts change nothing.

@@ -5,14 +5,10 @@ package monitor
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 )
-
-// ErrClosed is returned to those who want the lock after Close.
-var ErrClosed = errors.New("the monitor is closed")
 
 // Hooks are called with the lock.
 type Hooks struct {
@@ -56,38 +52,25 @@ type Wait struct {
 // New makes a Monitor whose lock is free.
 func New(h Hooks) *Monitor { return &Monitor{hooks: h} }
 
-// Ticket is a place among those who want the lock.
-type Ticket struct{ w *waiter } // nil for one that has it
+// Ticket gives the caller a place among those who want the lock, and does not wait. lock, which waits for it, must be called. It is nil
+// after Close.
+func (m *Monitor) Ticket() (lock func()) {
+	w := newWaiter(nil)
+	if m.arrive(w) {
+		lock = func() { <-w.turn }
+	}
+	return lock
+}
 
-// Ticket gives the caller a place among those who want the lock, and does not wait. Ticket.Lock must follow.
-func (m *Monitor) Ticket() (t Ticket, err error) {
+// Lock waits for the lock. It must not be called after Close.
+func (m *Monitor) Lock() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.closed:
-		return t, ErrClosed
-	case m.held:
-		t.w = newWaiter(nil)
-		m.arrivals = append(m.arrivals, t.w)
-	}
+	free := !m.held
 	m.held = true
-	return t, nil
-}
-
-// Lock waits for the lock.
-func (t Ticket) Lock() {
-	if t.w != nil {
-		<-t.w.turn
+	m.mu.Unlock()
+	if !free {
+		m.Ticket()()
 	}
-}
-
-// Lock waits for the lock. The error is ErrClosed.
-func (m *Monitor) Lock() error {
-	t, err := m.Ticket()
-	if err == nil {
-		t.Lock()
-	}
-	return err
 }
 
 // Unlock gives the lock up, which the caller must have: to the caller of Go that has lent it, else to the oldest waiter whose
@@ -140,7 +123,7 @@ func (m *Monitor) wait(ctx context.Context, w *waiter) error {
 		select {
 		case <-w.turn:
 		case <-ctx.Done():
-			m.giveUp(w)
+			m.arrive(w)
 			<-w.turn
 		}
 	}
@@ -164,9 +147,7 @@ func (m *Monitor) Unlocked(who, what string, f func()) {
 	m.outside++
 	m.Unlock()
 	defer func() {
-		m.mu.Lock()
 		m.arrive(w)
-		m.mu.Unlock()
 		<-w.turn
 		m.outside--
 		m.forget(w)
@@ -185,21 +166,21 @@ func (m *Monitor) Go(f func()) {
 
 // Post runs f in another goroutine, which gets the lock behind those who have asked for it. It returns false after Close.
 func (m *Monitor) Post(f func()) bool {
-	t, err := m.Ticket()
-	if err == nil {
+	lock := m.Ticket()
+	if lock != nil {
 		go func() {
-			t.Lock()
+			lock()
 			m.run(f)
 		}()
 	}
-	return err == nil
+	return lock != nil
 }
 
 // Yield gives the lock up to those who have asked for it until now. The caller must have the lock, and has it again.
 func (m *Monitor) Yield() {
-	t, _ := m.Ticket() // it is not closed, since the caller has the lock
+	lock := m.Ticket()
 	m.Unlock()
-	t.Lock()
+	lock()
 }
 
 func (m *Monitor) run(f func()) {
@@ -223,7 +204,11 @@ func (m *Monitor) End(err error) { m.ended = err }
 // Settle returns when all that ran in Unlocked have the lock behind them, and nobody wants it. The caller must have the lock, and has it
 // again.
 func (m *Monitor) Settle() {
-	_ = m.Await(context.Background(), func() bool { return m.outside == 0 && m.idle() })
+	_ = m.Await(context.Background(), func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.outside == 0 && len(m.arrivals) == 0
+	})
 }
 
 // Close settles the Monitor and lets nobody have the lock any more. The caller must have it.
@@ -280,23 +265,27 @@ func without(list []*waiter, w *waiter) []*waiter {
 	return slices.DeleteFunc(list, func(other *waiter) bool { return other == w })
 }
 
-// arrive has w get the lock when its turn comes. The caller has mu.
-func (m *Monitor) arrive(w *waiter) {
-	if m.held {
-		m.arrivals = append(m.arrivals, w)
-		return
-	}
-	m.held, w.given = true, true
-	w.turn <- struct{}{}
-}
-
-// giveUp has a waiter get the lock when its turn comes, whether its condition holds or not.
-func (m *Monitor) giveUp(w *waiter) {
+// arrive has w get the lock when its turn comes, unless it has it. It returns false after Close.
+func (m *Monitor) arrive(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !w.given {
-		m.arrive(w)
+	switch {
+	case m.closed:
+		return false
+	case w.given:
+	case m.held:
+		m.arrivals = append(m.arrivals, w)
+	default:
+		m.held = true
+		w.give()
 	}
+	return true
+}
+
+// give gives w the lock. The caller has mu.
+func (w *waiter) give() {
+	w.given = true
+	w.turn <- struct{}{}
 }
 
 // hand gives the lock to w, and where that is nil to who asked for it first.
@@ -308,14 +297,6 @@ func (m *Monitor) hand(w *waiter) {
 	}
 	if m.held = w != nil; m.held {
 		m.arrivals = without(m.arrivals, w)
-		w.given = true
-		w.turn <- struct{}{}
+		w.give()
 	}
-}
-
-// idle reports whether nobody wants the lock.
-func (m *Monitor) idle() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.arrivals) == 0
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // Process is the droid that works for a session, while there is one. But for Hurry it is
-// touched by the session's owner alone. It is in one of five states:
+// touched with the session's lock alone. It is in one of five states:
 //
 //	none      no droid runs                        Client is nil
 //	starting  one is being started                 Starting

@@ -33,7 +33,7 @@ type Place[S Session] struct {
 	looks     bool // it opens, and does not know all its ids yet
 	keeps     bool // it has acted and still uses the session's files
 	cancelled bool
-	leaver    S               // the session that was forgotten and whose owner has not ended yet; none for a request
+	leaver    S               // the session that was forgotten and which has not ended yet; none for a request
 	polite    context.Context // of one that keeps files, see Polite
 	hurry     context.CancelFunc
 	name      string
@@ -197,7 +197,7 @@ func (p *Place[S]) Claim(s S, ids []string) {
 	}
 }
 
-// Begin registers a session under these ids, which nobody has, and runs its owner. It is called in Turn.
+// Begin registers a session under these ids, which nobody has, and runs its loop. It is called in Turn.
 func (p *Place[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
 
 // Keep notes that the request has acted and uses the files of its sessions until it leaves;

@@ -25,7 +25,7 @@ var (
 // Session is what the registry knows of one.
 type Session interface {
 	comparable
-	// Run is the session's owner. It returns when nothing of the session is left.
+	// Run is the session's loop. It returns when nothing of the session is left.
 	Run()
 	// Hurry has a session that ends do so soon, as somebody waits for it. It does not block.
 	Hurry()
@@ -39,7 +39,7 @@ type Registry[S Session] struct {
 	byID    map[string]S   // by each of their ids
 	line    []*Place[S]    // requests that are to act, and who uses the files of sessions; oldest first
 	moved   chan struct{}  // closed with each change of these, and then another one
-	running sync.WaitGroup // the sessions' owners
+	running sync.WaitGroup // the sessions' loops
 }
 
 // New makes a Registry without sessions.
@@ -74,7 +74,7 @@ func (r *Registry[S]) List() (sessions []S) {
 	return sessions
 }
 
-// Begin registers a session, and runs its owner.
+// Begin registers a session, and runs its loop.
 func (r *Registry[S]) Begin(s S, id string) error {
 	r.mu.Lock()
 	defer r.unlock()
@@ -133,8 +133,8 @@ func (r *Registry[S]) Release(s S, id string) {
 	}
 }
 
-// Forget makes a session unknown under all its ids. Its owner goes on until it is
-// stopped; whoever opens one of the ids waits for the owner's end.
+// Forget makes a session unknown under all its ids. It goes on until it is
+// stopped; whoever opens one of the ids waits for its end.
 func (r *Registry[S]) Forget(s S) {
 	r.mu.Lock()
 	defer r.unlock()
@@ -199,7 +199,7 @@ func (r *Registry[S]) Beside(f func()) {
 	}
 }
 
-// Wait returns when the owners of all sessions have ended.
+// Wait returns when all sessions have ended.
 func (r *Registry[S]) Wait() { r.running.Wait() }
 
 // Tell says which requests wait to act at the session that has an id, for what and since when.

@@ -17,7 +17,7 @@ const (
 	Patience = 3 * time.Second
 )
 
-// Followed are the subagents whose files are read. The zero value has none; only the session's owner touches it.
+// Followed are the subagents whose files are read. The zero value has none; only who has the session's lock touches it.
 type Followed struct{ all map[string]*followed }
 
 type followed struct {

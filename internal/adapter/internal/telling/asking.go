@@ -61,7 +61,7 @@ func (r *Request[T]) Withdraw() bool {
 	return waits
 }
 
-// RequestBeside is an Asked whose answer something waits for that goes on beside the owner.
+// RequestBeside is an Asked whose answer something waits for that does not have the session's lock.
 type RequestBeside[T any] struct {
 	*Asked
 	// Answered gets nil, or why there is no answer, once, also when the session has ended. After Withdraw nothing comes.
@@ -69,7 +69,7 @@ type RequestBeside[T any] struct {
 	Result   T // once that has come
 }
 
-// AskBeside asks the editor something for what goes on beside the owner.
+// AskBeside asks the editor something for what does not have the session's lock.
 func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
 	answered := make(chan error, 1)
 	r := &RequestBeside[T]{Answered: answered}

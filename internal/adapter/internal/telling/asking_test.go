@@ -38,7 +38,7 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 		w := New(conn, m, zap.NewNop())
 		w.Release()
 		test(t, way{w, peer.Line, func(line string) { peer.Say(line) }})
-		require.NoError(t, m.Lock())
+		m.Lock()
 		m.Close()
 		_ = stdin.Close()
 		_ = stdout.Close()
@@ -46,7 +46,7 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 	})
 }
 
-// TestAsk: the task gets the answer in its owner, once, and no longer waits when the request was taken back.
+// TestAsk: who waits gets the answer with the lock, once, and no longer waits when the request was taken back.
 func TestAsk(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		got := make(chan string, 9)
@@ -79,7 +79,7 @@ func TestAsk(t *testing.T) {
 		w.post(func() {
 			w.say(`{"jsonrpc":"2.0","id":3,"result":"late"}`)
 			time.Sleep(time.Second)
-			require.True(t, third.Withdraw(), "the owner has not taken the answer yet")
+			require.True(t, third.Withdraw(), "the answer has not been taken yet")
 		})
 		require.Equal(t, ErrWithdrawn.Error(), <-got)
 		synctest.Wait()
@@ -87,7 +87,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// TestAskBeside: the answer comes though the owner takes none, and not after the request was
+// TestAskBeside: the answer comes though another goroutine has the lock, and not after the request was
 // taken back.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {

@@ -43,7 +43,7 @@ type Way struct {
 	before  chunk // another one that was told before: two messages may come in turn
 
 	mu      sync.Mutex
-	session string   // by which the editor uses the session; the owner alone writes it
+	session string   // by which the editor uses the session; who has the session's lock writes it
 	asked   []*Asked // that have no answer
 	holds   bool     // nothing leaves: the response that opens the session comes first
 	held    []func() // what is to leave then, in order
