@@ -38,7 +38,7 @@ func (c *Client) Left(id int) (Left, error) {
 func (c *Client) PlayLeft(left func(id int) (Left, error)) { c.left = left }
 
 func (p *process) kin(id int) (Left, error) {
-	kin, err := p.Kin(id)
+	kin, err := p.DescendantGroup(id)
 	if kin == nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func MayStillRun(id int, output string) bool {
 	if err != nil {
 		return false
 	}
-	runs, err := child.GroupRuns(id, time.UnixMilli(milliseconds))
+	runs, err := child.GroupRunning(id, time.UnixMilli(milliseconds))
 	return runs || err != nil
 }
 

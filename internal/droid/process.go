@@ -65,7 +65,7 @@ func (c Command) arguments() []string {
 	return args
 }
 
-func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
+func (c Command) environment() []string { return child.WithDefaultEnv(c.Env, envAutoUpdate, "false") }
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
 // its own end, or until our process dies.
@@ -179,8 +179,8 @@ func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) erro
 // error; the log gets the number of lines alone.
 func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	exit := p.Exit(drain)
-	if exit.Lines > 0 {
-		log.Debug("droid wrote to stderr", zap.Int("stderrLines", exit.Lines))
+	if exit.LineCount > 0 {
+		log.Debug("droid wrote to stderr", zap.Int("stderrLines", exit.LineCount))
 	}
 	if exit.Err != nil {
 		log.Warn("waiting for droid", zap.Error(exit.Err))

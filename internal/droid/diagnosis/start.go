@@ -75,7 +75,7 @@ func InstallWords() string {
 // InstallCommand is the command that installs droid on this system: by npm where it is
 // there, else Factory's own installer (docs.factory.ai).
 func InstallCommand() (command string, byNPM bool) {
-	if _, err := child.Find("npm"); err == nil {
+	if _, err := child.LookPath("npm"); err == nil {
 		return "npm install -g droid", true
 	}
 	if runtime.GOOS == "windows" {

@@ -113,7 +113,7 @@ func (l *Listener) accept() {
 // does not keep to this is closed.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
-	if _, err := child.Peer(conn); err != nil {
+	if _, err := child.CheckPeer(conn); err != nil {
 		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
 		return
 	}

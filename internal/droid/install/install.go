@@ -47,7 +47,7 @@ func (i Installer) Run(ctx context.Context) error {
 	if i.Named != "" {
 		return fmt.Errorf("%s is no droid that works here, and npm installs droid elsewhere. Leave out --droid and %s, and run this again", i.Named, droid.EnvDroid)
 	}
-	npm, err := child.Find("npm")
+	npm, err := child.LookPath("npm")
 	if err != nil {
 		return errors.New("npm, which installs droid, is not there. " + i.nodeWords())
 	}
@@ -135,7 +135,7 @@ func prefixOf(ctx context.Context, npm string) string {
 // npm installs droid and returns the end of what npm said.
 func (i Installer) npm(ctx context.Context, npm string) (said string, err error) {
 	end := &ending{out: i.Out}
-	err = run(ctx, end, child.Command{Path: npm, Args: []string{"install", "-g", "droid"}, Merged: true})
+	err = run(ctx, end, child.Command{Path: npm, Args: []string{"install", "-g", "droid"}, MergeStderr: true})
 	return string(end.last), err
 }
 

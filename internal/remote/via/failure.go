@@ -136,7 +136,7 @@ func (c *cause) failure(agent relay.Agent, command []string, exit child.Exit) *F
 // explain says why the command has ended. One that has worked has found its agent, so that
 // what the agent says is no cause.
 func (r *Relay) explain(exit child.Exit) *Failure {
-	noise, _ := r.noise.Last()
+	noise, _ := r.noise.Lines()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))
 	if c == nil || r.near.Worked() && c.kind != Unreachable {

@@ -65,7 +65,7 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 			select {
 			case <-full:
 			case <-w.left:
-				if !child.Within(full, endPatience) {
+				if !child.WaitTimeout(full, endPatience) {
 					return
 				}
 			}

@@ -149,7 +149,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	case <-dead:
 		_ = p.Kill() // it may have ended
 		r.exited(p)
-		child.Within(farEnded, relay.DrainTime)
+		child.WaitTimeout(farEnded, relay.DrainTime)
 		return r.fail(ctx, silentFar(r.silent), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
@@ -177,7 +177,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // environment is that of the command: ours, in which wsl.exe speaks UTF-8.
-func environment() []string { return child.Environment(nil, "WSL_UTF8", "1") }
+func environment() []string { return child.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
 // errGone is why a copy was given up.
 var errGone = errors.New("the editor closed its end before the copy was there")
@@ -219,19 +219,19 @@ func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan stru
 // end ends the command when the editor has gone: politely, then not.
 func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 	r.far.Close()
-	child.Within(r.far.Done(), relay.DrainTime)
+	child.WaitTimeout(r.far.Done(), relay.DrainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		child.Within(p.Exited(), relay.DrainTime)
+		child.WaitTimeout(p.Exited(), relay.DrainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
-	<-p.Gone()
-	if !child.Within(farEnded, relay.DrainTime) {
+	<-p.AllExited()
+	if !child.WaitTimeout(farEnded, relay.DrainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
 	return p.Exit(relay.DrainTime)
@@ -239,11 +239,11 @@ func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 
 // exited is how a command ended that has closed its stdout.
 func (r *Relay) exited(p *child.Process) child.Exit {
-	child.Within(p.Exited(), relay.DrainTime)
+	child.WaitTimeout(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
-	<-p.Gone()
+	<-p.AllExited()
 	return p.Exit(relay.DrainTime)
 }
 

@@ -18,31 +18,31 @@ import (
 // directories and kills the group, itself included. It ignores SIGHUP, SIGINT and SIGTERM, and writes a line once it does.
 const guardScript = `trap '' HUP INT TERM; echo; read -r end; kill -s TERM 0; sleep 2; rm -rf -- "$@"; kill -s KILL 0`
 
-// family is a program with its process group.
+// programGroup is a program with its process group.
 //
 // The group's leader is a guard, a second child of ours. Linux's parent-death signal is not enough: it ends the program but not its
 // descendants, and other systems have none. It is not our own group, so that a signal to ours lets the program shut down in order. Without
 // a guard, for example if there is no shell in the PATH, the program runs in our group.
-type family struct {
+type programGroup struct {
 	tree bool // Command.Tree
 
-	mu      sync.Mutex
-	process *os.Process
-	guard   *exec.Cmd // nil without one
-	alive   *os.File  // write end of the guard's stdin
-	below   tree      // Command.Tree: descendants seen since the program was asked to end
+	mu          sync.Mutex
+	process     *os.Process
+	guard       *exec.Cmd   // nil without one
+	alive       *os.File    // write end of the guard's stdin
+	descendants descendants // Command.Tree: descendants seen since the program was asked to end
 }
 
 // start starts cmd. If it returns an error, nothing is running. On Linux the program is signalled when the calling thread ends.
-func (f *family) start(c Command, cmd *exec.Cmd) error {
+func (f *programGroup) start(c Command, cmd *exec.Cmd) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tree, f.below = c.Tree, tree{}
-	endWithThread(cmd.SysProcAttr, syscall.SIGKILL)
-	if guard, alive, err := startGuard(c.Removes); err == nil {
+	f.tree, f.descendants = c.Tree, descendants{}
+	setParentDeathSignal(cmd.SysProcAttr, syscall.SIGKILL)
+	if guard, alive, err := startGuard(c.RemoveOnDeath); err == nil {
 		f.guard, f.alive = guard, alive
 		cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pgid = true, guard.Process.Pid
-		endWithThread(cmd.SysProcAttr, syscall.SIGTERM) // the guard ends the rest
+		setParentDeathSignal(cmd.SysProcAttr, syscall.SIGTERM) // the guard ends the rest
 	}
 	if err := cmd.Start(); err != nil {
 		f.close()
@@ -55,7 +55,7 @@ func (f *family) start(c Command, cmd *exec.Cmd) error {
 // startGuard starts a guard and waits until it ignores signals. The guard runs until it is killed, or until alive is closed; then it also
 // removes the directories.
 func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
-	shell, err := Find("sh")
+	shell, err := LookPath("sh")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,14 +86,14 @@ func startGuard(removes []string) (guard *exec.Cmd, alive *os.File, err error) {
 
 // signal signals the whole group, or only the program if there is no guard. The group ID is the guard's process ID, which cannot be reused
 // before close has waited for the guard.
-func (f *family) signal(s syscall.Signal) error {
+func (f *programGroup) signal(s syscall.Signal) error {
 	if f.guard == nil {
 		return f.process.Signal(s)
 	}
 	return syscall.Kill(-f.guard.Process.Pid, s)
 }
 
-func (f *family) close() {
+func (f *programGroup) close() {
 	if f.guard == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (f *family) close() {
 	f.guard = nil
 }
 
-func (f *family) terminate() error {
+func (f *programGroup) terminate() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.tree {
@@ -112,21 +112,21 @@ func (f *family) terminate() error {
 	if err := f.process.Signal(syscall.Signal(0)); err != nil {
 		return err
 	}
-	_, _ = f.below.grow(f.process.Pid) // best effort
+	_, _ = f.descendants.grow(f.process.Pid) // best effort
 	return f.process.Signal(syscall.SIGTERM)
 }
 
-// look records the descendants that the program has now.
-func (f *family) look() {
+// recordDescendants records the descendants that the program has now.
+func (f *programGroup) recordDescendants() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.tree && f.process.Signal(syscall.Signal(0)) == nil {
-		_, _ = f.below.grow(f.process.Pid)
+		_, _ = f.descendants.grow(f.process.Pid)
 	}
 }
 
 // kill kills the program. With Command.Tree the program is stopped first, so that it starts nothing while its descendants are listed.
-func (f *family) kill() error {
+func (f *programGroup) kill() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.tree {
@@ -135,25 +135,25 @@ func (f *family) kill() error {
 	if err := f.process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	f.below.kill(f.process.Pid)
+	f.descendants.kill(f.process.Pid)
 	return f.process.Kill()
 }
 
-// leftTime is how long the rest of a tree's process group may take to exit by itself, as MCP servers do at the end of their input, and
+// groupExitTime is how long the rest of a tree's process group may take to exit by itself, as MCP servers do at the end of their input, and
 // again after SIGTERM.
-const leftTime = 500 * time.Millisecond
+const groupExitTime = 500 * time.Millisecond
 
-// end ends the rest of the group of a program that has exited, and returns when it is gone. If hurry is closed, end does not wait.
-func (f *family) end(hurry <-chan struct{}) {
+// endRest ends the rest of the group of a program that has exited, and returns when it is gone. If hurry is closed, end does not wait.
+func (f *programGroup) endRest(hurry <-chan struct{}) {
 	if f.tree {
 		f.mu.Lock()
-		f.below.kill(0)
+		f.descendants.kill(0)
 		f.mu.Unlock()
-		if f.left(leftTime, hurry) {
+		if f.waitEmpty(groupExitTime, hurry) {
 			f.mu.Lock()
 			_ = f.signal(syscall.SIGTERM) // it may have exited
 			f.mu.Unlock()
-			f.left(leftTime, hurry)
+			f.waitEmpty(groupExitTime, hurry)
 		}
 	}
 	f.mu.Lock()
@@ -161,12 +161,12 @@ func (f *family) end(hurry <-chan struct{}) {
 	f.close()
 }
 
-// left waits up to limit for the group to be empty, and reports whether anything is left in it.
-func (f *family) left(limit time.Duration, hurry <-chan struct{}) bool {
+// waitEmpty waits up to limit for the group to be empty, and reports whether anything is left in it.
+func (f *programGroup) waitEmpty(limit time.Duration, hurry <-chan struct{}) bool {
 	f.mu.Lock()
 	guard := f.guard
 	f.mu.Unlock()
-	for pause, waited := 5*time.Millisecond, time.Duration(0); guard != nil && inGroup(guard.Process.Pid); pause *= 2 {
+	for pause, waited := 5*time.Millisecond, time.Duration(0); guard != nil && groupHasMembers(guard.Process.Pid); pause *= 2 {
 		if waited >= limit {
 			return true
 		}
@@ -180,8 +180,8 @@ func (f *family) left(limit time.Duration, hurry <-chan struct{}) bool {
 	return false
 }
 
-// inGroup reports whether a process group has a live member other than the guard, its leader. It returns true if that is unknown.
-func inGroup(id int) bool {
+// groupHasMembers reports whether a process group has a live member other than the guard, its leader. It returns true if that is unknown.
+func groupHasMembers(id int) bool {
 	all, err := processes()
 	for _, r := range all {
 		if r.group == id && r.pid != id && !r.dead {
@@ -191,16 +191,16 @@ func inGroup(id int) bool {
 	return err != nil
 }
 
-func (f *family) outside() bool {
+func (f *programGroup) hasEscaped() bool {
 	own, err := unix.Getpgid(f.process.Pid)
 	if err != nil {
 		return false // it has exited
 	}
-	started := tree{}
+	started := descendants{}
 	if _, err := started.grow(f.process.Pid); err != nil {
 		return true
 	}
-	maps.DeleteFunc(started, func(_ int, r relative) bool { return r.group == own })
+	maps.DeleteFunc(started, func(_ int, r processInfo) bool { return r.group == own })
 	return len(started) > 0
 }
 

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// family is a program with its descendants in a job object, which is killed when its last handle is closed. Ours is the only handle, so the
+// programGroup is a program with its descendants in a job object, which is killed when its last handle is closed. Ours is the only handle, so the
 // job ends when our process dies. With Command.NoJob there is no job, and only the program is ended.
-type family struct {
-	polite bool // Terminate does nothing
+type programGroup struct {
+	ignoreTerminate bool // Terminate does nothing
 
 	mu      sync.Mutex
 	process *os.Process
@@ -23,11 +23,11 @@ type family struct {
 
 // start starts cmd without a window. If it returns an error, nothing is running. The program joins its job before it runs, so that all of
 // its descendants are in it.
-func (f *family) start(c Command, cmd *exec.Cmd) (err error) {
+func (f *programGroup) start(c Command, cmd *exec.Cmd) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.polite = c.Tree || c.NoJob
-	cmd.SysProcAttr.HideWindow, cmd.SysProcAttr.CmdLine = true, c.Line
+	f.ignoreTerminate = c.Tree || c.NoJob
+	cmd.SysProcAttr.HideWindow, cmd.SysProcAttr.CmdLine = true, c.CmdLine
 	if !c.NoJob {
 		if f.job, err = newJob(); err != nil {
 			return err
@@ -115,14 +115,14 @@ func resumeThread(id uint32) error {
 }
 
 // terminate kills the job: Windows cannot ask a program without a console to end.
-func (f *family) terminate() error {
-	if f.polite {
+func (f *programGroup) terminate() error {
+	if f.ignoreTerminate {
 		return nil
 	}
 	return f.kill()
 }
 
-func (f *family) kill() error {
+func (f *programGroup) kill() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.job == 0 {
@@ -131,25 +131,25 @@ func (f *family) kill() error {
 	return windows.TerminateJobObject(f.job, 1)
 }
 
-// look does nothing: the job knows its processes.
-func (f *family) look() {}
+// recordDescendants does nothing: the job knows its processes.
+func (f *programGroup) recordDescendants() {}
 
-// end kills what is left in the job.
-func (f *family) end(<-chan struct{}) {
+// endRest kills what is left in the job.
+func (f *programGroup) endRest(<-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.close()
 }
 
-func (f *family) close() {
+func (f *programGroup) close() {
 	if f.job != 0 {
 		_ = windows.CloseHandle(f.job)
 		f.job = 0
 	}
 }
 
-// outside returns true: it is not known here.
-func (f *family) outside() bool { return true }
+// hasEscaped returns true: it is not known here.
+func (f *programGroup) hasEscaped() bool { return true }
 
 // signalName returns "": Windows has no signals.
 func signalName(*os.ProcessState) string { return "" }

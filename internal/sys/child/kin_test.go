@@ -14,7 +14,7 @@ import (
 )
 
 // kinOf starts a program that starts script in a session of its own, as droid does, and finds it.
-func kinOf(t *testing.T, script string) (h held, leader int, kin *Kin) {
+func kinOf(t *testing.T, script string) (h held, leader int, kin *ProcessGroup) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
@@ -22,7 +22,7 @@ func kinOf(t *testing.T, script string) (h held, leader int, kin *Kin) {
 	h = startHeld(t, Command{Tree: true}, "exec 3<&0; setsid sh -c '"+script+"' <&3 & sleep 1000")
 	leader, err := strconv.Atoi(h.line(t))
 	require.NoError(t, err)
-	kin, err = h.Kin(leader)
+	kin, err = h.DescendantGroup(leader)
 	require.NoError(t, err)
 	require.NotNil(t, kin)
 	require.True(t, kin.Runs())
@@ -30,7 +30,7 @@ func kinOf(t *testing.T, script string) (h held, leader int, kin *Kin) {
 }
 
 // A group ends as a whole, also what ignores a polite signal, and what its leader has left behind.
-func TestKinEnds(t *testing.T) {
+func TestProcessGroupStops(t *testing.T) {
 	for name, script := range map[string]string{
 		"polite":     "sleep 1000 & echo $$; wait",
 		"stubborn":   `trap "" TERM; sleep 1000 & echo $$; wait; wait`,
@@ -46,7 +46,7 @@ func TestKinEnds(t *testing.T) {
 			}
 			require.True(t, kin.End(100*time.Millisecond))
 			require.False(t, kin.Runs())
-			require.False(t, inGroup(leader))
+			require.False(t, groupHasMembers(leader))
 			require.NoError(t, h.Kill())
 		})
 	}
@@ -54,48 +54,48 @@ func TestKinEnds(t *testing.T) {
 
 // What is no leader of a group below the program is none of its kin: the program itself, what is in its group, a
 // stranger.
-func TestNoKin(t *testing.T) {
+func TestNoDescendantGroup(t *testing.T) {
 	h := startHeld(t, Command{Tree: true}, "sleep 1000 & echo $!; wait")
 	inside, err := strconv.Atoi(h.line(t))
 	require.NoError(t, err)
 	for _, id := range []int{inside, h.ID(), os.Getpid(), os.Getppid(), 1, 0, -1} {
-		kin, err := h.Kin(id)
+		kin, err := h.DescendantGroup(id)
 		require.NoError(t, err)
 		require.Nil(t, kin, id)
 	}
 }
 
 // A process that got the id of one that has ended is left alone.
-func TestKinIsNotItsSuccessor(t *testing.T) {
+func TestReusedGroupIDIsAnotherGroup(t *testing.T) {
 	_, leader, kin := kinOf(t, "echo $$; exec sleep 1000")
-	later := &Kin{id: leader, started: kin.started + 1}
+	later := &ProcessGroup{id: leader, started: kin.started + 1}
 	require.False(t, later.Runs())
 	require.True(t, later.End(0))
 	require.True(t, kin.Runs(), "nothing was sent to it")
 }
 
 // A group is known again by its id and the time of its start, by a program that has not started it.
-func TestGroupRuns(t *testing.T) {
+func TestGroupRunning(t *testing.T) {
 	_, leader, kin := kinOf(t, "sleep 1000 & echo $$; read -r go")
 	then := time.Now()
 	for id, at := range map[int]time.Time{leader: then.Add(-time.Hour), 0: then, 1: then, -1: then, os.Getpid() + 1<<22: then} {
-		runs, err := GroupRuns(id, at)
+		runs, err := GroupRunning(id, at)
 		require.NoError(t, err)
 		require.False(t, runs, "%d", id)
 	}
-	runs, err := GroupRuns(leader, then.Add(time.Hour))
+	runs, err := GroupRunning(leader, then.Add(time.Hour))
 	require.NoError(t, err)
 	require.False(t, runs, "it was there before")
-	runs, err = GroupRuns(leader, then)
+	runs, err = GroupRunning(leader, then)
 	require.NoError(t, err)
 	require.True(t, runs)
 	require.NoError(t, unix.Kill(leader, unix.SIGKILL))
 	require.Eventually(t, func() bool { r, err := processOf(leader); return err != nil || r.dead }, 5*time.Second, time.Millisecond)
-	runs, err = GroupRuns(leader, then)
+	runs, err = GroupRunning(leader, then)
 	require.NoError(t, err)
 	require.True(t, runs, "what it has left behind")
 	require.True(t, kin.End(0))
-	runs, err = GroupRuns(leader, then)
+	runs, err = GroupRunning(leader, then)
 	require.NoError(t, err)
 	require.False(t, runs)
 }

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kin returns the process group of the leader with this ID among the descendants of the program, or nil if there is no such leader or it
+// DescendantGroup returns the process group of the leader with this ID among the descendants of the program, or nil if there is no such leader or it
 // has exited. The error means that this is unknown.
-func (p *Process) Kin(id int) (*Kin, error) {
-	below := tree{}
+func (p *Process) DescendantGroup(id int) (*ProcessGroup, error) {
+	below := descendants{}
 	if _, err := below.grow(p.ID()); err != nil {
 		return nil, fmt.Errorf("looking at the processes: %w", err)
 	}
@@ -20,15 +20,15 @@ func (p *Process) Kin(id int) (*Kin, error) {
 	if !found || r.group != id || r.dead {
 		return nil, nil
 	}
-	return &Kin{id: id, started: r.started}, nil
+	return &ProcessGroup{id: id, started: r.started}, nil
 }
 
-// aboutThen is the tolerance of GroupRuns, since the clock may have been set.
-const aboutThen = time.Minute
+// clockTolerance is the tolerance of GroupRunning, since the clock may have been set.
+const clockTolerance = time.Minute
 
-// GroupRuns reports whether a process group with this ID exists whose leader was started around then. The start time tells it from a later
+// GroupRunning reports whether a process group with this ID exists whose leader was started around then. The start time tells it from a later
 // group with the same ID.
-func GroupRuns(id int, then time.Time) (runs bool, err error) {
+func GroupRunning(id int, then time.Time) (runs bool, err error) {
 	if id <= 1 || unix.Kill(-id, 0) != nil {
 		return false, nil
 	}
@@ -44,7 +44,7 @@ func GroupRuns(id int, then time.Time) (runs bool, err error) {
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("looking when a process was started: %w", err)
-		case at.Before(then.Add(-aboutThen)), r.pid == id && at.After(then.Add(aboutThen)):
+		case at.Before(then.Add(-clockTolerance)), r.pid == id && at.After(then.Add(clockTolerance)):
 			return false, nil
 		}
 		runs = true
@@ -54,7 +54,7 @@ func GroupRuns(id int, then time.Time) (runs bool, err error) {
 
 // Runs reports whether the leader runs, or if it has exited, whether anything that it left in its group does. It returns false if that is
 // unknown.
-func (k *Kin) Runs() bool {
+func (k *ProcessGroup) Runs() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.rest == nil {
@@ -82,7 +82,7 @@ func (k *Kin) Runs() bool {
 	return len(k.rest) > 0
 }
 
-func (k *Kin) signal(kill bool) {
+func (k *ProcessGroup) signal(kill bool) {
 	s := unix.SIGTERM
 	if kill {
 		s = unix.SIGKILL

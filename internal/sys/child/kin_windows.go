@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Kin fails: Windows has no process groups.
-func (p *Process) Kin(int) (*Kin, error) { return nil, errors.ErrUnsupported }
+// DescendantGroup fails: Windows has no process groups.
+func (p *Process) DescendantGroup(int) (*ProcessGroup, error) { return nil, errors.ErrUnsupported }
 
-// GroupRuns fails: Windows has no process groups.
-func GroupRuns(int, time.Time) (bool, error) { return false, errors.ErrUnsupported }
+// GroupRunning fails: Windows has no process groups.
+func GroupRunning(int, time.Time) (bool, error) { return false, errors.ErrUnsupported }
 
-// Runs returns false: there is no Kin on Windows.
-func (k *Kin) Runs() bool { return false }
+// Runs returns false: there is no ProcessGroup on Windows.
+func (k *ProcessGroup) Runs() bool { return false }
 
-func (k *Kin) signal(bool) {}
+func (k *ProcessGroup) signal(bool) {}

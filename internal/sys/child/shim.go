@@ -12,26 +12,26 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// direct resolves a batch file as npm installs it on Windows to the program that it would start. cmd.exe, which runs batch files, parses
+// resolveBatchFile resolves a batch file as npm installs it on Windows to the program that it would start. cmd.exe, which runs batch files, parses
 // the arguments again by other rules: "&" in a directory name ends the command, and "%" expands.
-func direct(path string, args []string) (string, []string, error) {
+func resolveBatchFile(path string, args []string) (string, []string, error) {
 	if ext := strings.ToLower(filepath.Ext(path)); runtime.GOOS != "windows" || ext != ".cmd" && ext != ".bat" {
 		return path, args, nil
 	}
-	text, _ := look(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // if unreadable, it is run as it is
+	text, _ := callBounded(path, func(path string) ([]byte, error) { return files.Read(path, 64<<10) }) // if unreadable, it is run as it is
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return "", nil, err
 	}
-	program, script := throughShim(string(text), dir)
+	program, script := resolveShim(string(text), dir)
 	switch {
 	case program == "" && script == "":
-		return path, args, plain(append([]string{path}, args...))
+		return path, args, checkBatchArgs(append([]string{path}, args...))
 	case script == "":
 		return program, args, nil
 	}
-	if _, err := look(program, os.Stat); err != nil {
-		if program, err = Find("node"); err != nil {
+	if _, err := callBounded(program, os.Stat); err != nil {
+		if program, err = LookPath("node"); err != nil {
 			return "", nil, fmt.Errorf("%s needs Node: %w", path, err)
 		}
 	}
@@ -44,9 +44,9 @@ var shimTarget = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)("%_prog%"\s+)?"%(?:~dp0|dp0%)\\?([^"%\r\n]+)"\s+%\*\s*$`)
 })
 
-// throughShim returns what npm's batch file in dir starts: a program, or a script and the Node to run it with (beside the file; the caller
+// resolveShim returns what npm's batch file in dir starts: a program, or a script and the Node to run it with (beside the file; the caller
 // falls back to the one in the PATH). Both are "" for any other batch file.
-func throughShim(text, dir string) (program, script string) {
+func resolveShim(text, dir string) (program, script string) {
 	found := shimTarget().FindAllStringSubmatch(text, -1)
 	if len(found) == 0 {
 		return "", ""
@@ -62,8 +62,8 @@ func throughShim(text, dir string) (program, script string) {
 	return dir + `\node.exe`, target
 }
 
-// plain returns an error if cmd.exe would not pass all words unchanged.
-func plain(words []string) error {
+// checkBatchArgs returns an error if cmd.exe would not pass all words unchanged.
+func checkBatchArgs(words []string) error {
 	for _, w := range words {
 		if strings.ContainsAny(w, "&|<>^%!\"\r\n\x00") {
 			return fmt.Errorf("%s is a batch file, by which %q cannot be passed as it is; name the program itself", words[0], w)

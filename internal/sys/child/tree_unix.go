@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relative is a process. Its start time tells it from a later one with the same PID.
-type relative struct {
+// processInfo is a process. Its start time tells it from a later one with the same PID.
+type processInfo struct {
 	pid     int
 	started uint64 // comparable only on one system
 	parent  int
@@ -17,23 +17,23 @@ type relative struct {
 	dead    bool // a zombie
 }
 
-// tree holds the descendants of a process by PID. It is needed since droid runs each tool in a new session, where no signal to its process
+// descendants holds the descendants of a process by PID. It is needed since droid runs each tool in a new session, where no signal to its process
 // group arrives; when signalled, 0.99 leaves tools running, while 0.225 has a watchdog. This is best effort: a process whose parent had
 // exited before the first look is not found.
-type tree map[int]relative
+type descendants map[int]processInfo
 
 // grow removes exited processes and adds all descendants of pid (0 for none) and of those already in t. It reports whether it added any.
-func (t tree) grow(pid int) (more bool, err error) {
+func (t descendants) grow(pid int) (more bool, err error) {
 	all, err := processes()
 	if err != nil {
 		return false, err
 	}
-	now, children := map[int]relative{}, map[int][]relative{}
+	now, children := map[int]processInfo{}, map[int][]processInfo{}
 	for _, r := range all {
 		now[r.pid] = r
 		children[r.parent] = append(children[r.parent], r)
 	}
-	maps.DeleteFunc(t, func(pid int, r relative) bool { return now[pid].started != r.started })
+	maps.DeleteFunc(t, func(pid int, r processInfo) bool { return now[pid].started != r.started })
 	next := children[pid]
 	if pid == 0 {
 		next = nil
@@ -57,7 +57,7 @@ const maxRounds = 50
 
 // kill kills the descendants of pid (0 for none), which the caller has stopped, and those already in t. It stops them until a round finds
 // no new one.
-func (t tree) kill(pid int) {
+func (t descendants) kill(pid int) {
 	if pid == 0 && len(t) == 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (t tree) kill(pid int) {
 	clear(t)
 }
 
-func (t tree) signal(s unix.Signal) {
+func (t descendants) signal(s unix.Signal) {
 	for pid := range t {
 		_ = unix.Kill(pid, s) // it may have exited
 	}

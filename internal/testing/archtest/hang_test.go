@@ -38,7 +38,7 @@ var unbounded = map[string]string{
 	// These ask the kernel for its list of processes.
 	"slashRun.endCompaction": "in the owner", "Session.mustRenew": "in the owner", "Session.droidRests": "in the owner",
 	"Process.NotWatched": "in the owner",
-	"startProblem":       "in the owner, 3 s (child.Find) for a server of its own session whose program cannot be looked for",
+	"startProblem":       "in the owner, 3 s (child.LookPath) for a server of its own session whose program cannot be looked for",
 }
 
 // TestCallsThatHang: each call of these packages that may hang goes through a bounder, under a

@@ -244,7 +244,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 		if seen == 2 {
 			return buffer, nil
 		}
-		if !child.Pause(ctx, every) {
+		if !child.Sleep(ctx, every) {
 			return "", errStale
 		}
 	}

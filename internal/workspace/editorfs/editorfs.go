@@ -162,9 +162,9 @@ func (f *Files) Close() {
 		f.work.Wait()
 		close(idle)
 	}()
-	if !child.Within(idle, f.wait) {
+	if !child.WaitTimeout(idle, f.wait) {
 		f.cancel()
-		if !child.Within(idle, f.wait) {
+		if !child.WaitTimeout(idle, f.wait) {
 			f.log.Warn("giving up waiting for an editor's response")
 		}
 	}

@@ -92,7 +92,7 @@ func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
-	for found == undone && child.Pause(waiting, pollEvery) {
+	for found == undone && child.Sleep(waiting, pollEvery) {
 		found = e.readBack(ctx)
 	}
 	if found == undone {

@@ -54,7 +54,7 @@ func (f *Files) mend(names []fs.DirEntry) {
 		all.Wait()
 		close(done)
 	})
-	if !child.Within(done, mendLimit) {
+	if !child.WaitTimeout(done, mendLimit) {
 		f.log.Warn("edits that were interrupted are still being completed: a file system does not answer", zap.String("journal", f.journal))
 	}
 }
@@ -111,7 +111,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 		if is, now, _ := f.standing(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
 			return
 		}
-		if !child.Pause(f.ctx, min(pollEvery, f.quiet-since)) {
+		if !child.Sleep(f.ctx, min(pollEvery, f.quiet-since)) {
 			return
 		}
 	}

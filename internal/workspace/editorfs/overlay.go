@@ -273,7 +273,7 @@ func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer 
 		if v != askAgain {
 			return c, buffer, v, nil
 		}
-		if !child.Pause(ctx, pollEvery) {
+		if !child.Sleep(ctx, pollEvery) {
 			return c, buffer, disk, nil
 		}
 	}

@@ -193,7 +193,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 		if err == nil {
 			return func() {}, nil
 		}
-		if !child.Pause(ctx, pollEvery) {
+		if !child.Sleep(ctx, pollEvery) {
 			return nil, ctx.Err()
 		}
 	}

@@ -43,7 +43,7 @@ func isWindows(path string) bool {
 
 // translate runs wslpath, without a shell.
 func translate(ctx context.Context, path string) (string, error) {
-	found, err := child.Find(program)
+	found, err := child.LookPath(program)
 	if err != nil {
 		return "", errors.New("is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here")
 	}
