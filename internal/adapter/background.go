@@ -41,7 +41,7 @@ func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Comma
 	var w *background.Watch
 	var err error
 	t.Beside(func(ctx context.Context) {
-		w, err = files.Within(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
+		w, err = files.CallBounded(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
 			return background.Begin(client, c.Process, path)
 		})
 	})
@@ -59,7 +59,7 @@ func (s *Session) watch(t *owner.Task, client *droid.Client, c *background.Comma
 	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
 		t.Beside(func(ctx context.Context) {
-			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
+			look, err = files.CallBounded(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
 			look = background.Look{Runs: true, At: seen} // as far as one knows

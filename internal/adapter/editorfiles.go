@@ -69,7 +69,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	defer cancel()
 	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
 	before := a.editorFiles // what comes too late reads its own
-	opened, err := files.Within(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+	opened, err := files.CallBounded(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := before.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
@@ -142,7 +142,7 @@ func (s *Session) tellUntold(t *owner.Task) {
 	}
 	var texts []string
 	t.Beside(func(ctx context.Context) {
-		texts, _ = files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
 	})
 	for _, text := range texts {
 		s.tell(show.Notice(text))

@@ -148,7 +148,7 @@ func (s *Session) tellsUnseen() bool {
 
 // unseen reports whether the editor has text of a file that is not saved. It blocks.
 func (s *Session) unseen(ctx context.Context, path string) bool {
-	unseen, _ := files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+	unseen, _ := files.CallBounded(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
 		return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
 	})
 	return unseen

@@ -227,7 +227,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.Within(ctx, a.calls, "stat of a link", path, a.opener.Stat)
+		_, err := files.CallBounded(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

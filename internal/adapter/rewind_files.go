@@ -41,7 +41,7 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 	if len(info.Available)+len(info.Created) == 0 {
 		return nil
 	}
-	taken, _ := files.Within(ctx, w.s.agent.calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
+	taken, _ := files.CallBounded(ctx, w.s.agent.calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
 		return w.s.agent.cfg.Store.Snapshots(w.session, at)
 	}) // if that fails, every file is FileUnknown
 	for deleted, list := range [][]json.RawMessage{info.Available, info.Created} {

@@ -243,7 +243,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 	}
 	var err error
 	t.Beside(func(ctx context.Context) {
-		_, err = files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+		_, err = files.CallBounded(ctx, s.agent.calls, "Trust.Trust", project.Root, files.NoResult(func() error { return s.agent.cfg.Trust.Trust(project) }))
 	})
 	if err != nil {
 		s.log.Warn("the answer was not kept", zap.Error(err))

@@ -390,7 +390,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		keeps := make(chan struct{})
-		r.agent.calls.Hangs = func(c files.Call) {
+		r.agent.calls.BeforeCall = func(c files.CallName) {
 			if c == "Trust.Trust" {
 				<-keeps
 			}

@@ -74,7 +74,7 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		}
 		size := len(raw)
 		raw = nil
-		memory.Passed(size) // the result has what it needs
+		memory.ReleaseAfter(size) // the result has what it needs
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", stream.KindOf(method), err)

@@ -59,7 +59,7 @@ func (c *Client) read(longest int) {
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
 			data = nil
-			memory.Passed(size) // the event has what it needs
+			memory.ReleaseAfter(size) // the event has what it needs
 		}
 		if !lines.Waiting() {
 			c.say(&l)

@@ -71,11 +71,11 @@ func OpenOutput(path string) (*os.File, error) {
 	if !outputName().MatchString(name) || !slices.Contains([]string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Clean(dir)) {
 		return nil, fmt.Errorf("%s is no file of droid's for the output of a command", path)
 	}
-	file, info, err := files.OpenExact(path)
+	file, info, err := files.OpenNoFollow(path)
 	if err != nil {
 		return nil, err
 	}
-	if !files.IsOurs(info) {
+	if !files.OwnedByUser(info) {
 		_ = file.Close() // nothing was read
 		return nil, fmt.Errorf("%s belongs to another user", path)
 	}

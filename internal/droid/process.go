@@ -93,13 +93,13 @@ type process struct {
 	*child.Process
 	path     string // of the program
 	env      []string
-	project  *layer.Layer      // see Command
-	without  *layer.Layer      // see Command
-	checked  bool              // what it says of itself is checked
-	settings *files.Private    // nil without one
-	files    []*files.Private  // to close when the process is gone; settings is one of them
-	own      map[string]string // variables of the user's for MCP servers, see withoutWatching
-	dir      *files.TempDir    // see Command.Alone; nil without one
+	project  *layer.Layer         // see Command
+	without  *layer.Layer         // see Command
+	checked  bool                 // what it says of itself is checked
+	settings *files.PrivateFile   // nil without one
+	files    []*files.PrivateFile // to close when the process is gone; settings is one of them
+	own      map[string]string    // variables of the user's for MCP servers, see withoutWatching
+	dir      *files.TempDir       // see Command.Alone; nil without one
 }
 
 // startProcess starts droid.
@@ -151,7 +151,7 @@ func (p *process) clean() {
 // giveFiles makes the files that the process is to read and names them to it.
 func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
-		f, err := files.NewPrivate("system-prompt", []byte(cmd.SystemPrompt))
+		f, err := files.NewPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
 			return fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
 		}

@@ -57,7 +57,7 @@ func (l *Lines) Next() ([]byte, error) {
 		return nil, &TooLongError{line.size}
 	}
 	text := trimEnd(line.join())
-	memory.Passed(len(text))
+	memory.ReleaseAfter(len(text))
 	if len(text) > l.max { // it fits only with its line ending
 		l.skipped(text)
 		return nil, &TooLongError{line.size}

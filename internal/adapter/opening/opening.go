@@ -69,7 +69,7 @@ type Opener struct {
 	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
 	cfg   *Config
-	calls *files.Calls
+	calls *files.CallLimiter
 	hooks Hooks
 	life  context.Context // of the agent
 	log   *zap.Logger
@@ -79,7 +79,7 @@ type Opener struct {
 type Hooks interface{ Hooks() []droid.Hook }
 
 // New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *files.Calls, hooks Hooks, log *zap.Logger) *Opener {
+func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Opener {
 	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
 	o.Spare = droid.NewSpare(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {

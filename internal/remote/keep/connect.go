@@ -74,7 +74,7 @@ func (s *Starter) openLog() (*os.File, error) {
 
 // lastWords are the end of the server's log.
 func (s *Starter) lastWords() string {
-	text, _, err := files.Tail(s.Log, shownLog)
+	text, _, err := files.ReadTail(s.Log, shownLog)
 	if err != nil {
 		return err.Error()
 	}

@@ -61,7 +61,7 @@ func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error
 		if rawjson.IsString(value) {
 			path = rawjson.Unquote(value)
 		}
-		in, err := files.Within(context.Background(), r.looks, "where a path leads", path, reach.leadInto)
+		in, err := files.CallBounded(context.Background(), r.looks, "where a path leads", path, reach.leadInto)
 		switch {
 		case errors.Is(err, files.ErrHangs):
 			refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, whose file system on the editor's machine does not answer", place, path))

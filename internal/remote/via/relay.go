@@ -60,7 +60,7 @@ type Relay struct {
 	own   map[string]*paths.Places // of paths in the agent's own methods
 	texts *paths.Places            // of the text of an update
 	plain shapes                   // of updates that have a text and no path to rewrite
-	looks *files.Calls             // at where a path leads here
+	looks *files.CallLimiter       // at where a path leads here
 	roots *paths.Places            // of the directories of a session that the editor asks for
 	asked atomic.Pointer[Maps]     // without maps: these directories
 	alive *relay.Alive             // of the link to the far side; nil before the command runs
@@ -103,7 +103,7 @@ func New(o Options) *Relay {
 	}
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"),
-		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
 	}
 	for method, of := range o.Agent.Places {

@@ -18,7 +18,7 @@ func writeNew(path string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &existsError{path}
 	}
-	d, err := files.Begin(path, 0o600)
+	d, err := files.NewDraft(path, 0o600)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func writeNew(path string, write func(io.Writer) error) error {
 	if err := write(d); err != nil {
 		return err
 	}
-	if err = d.New(); errors.Is(err, fs.ErrExist) {
+	if err = d.Create(); errors.Is(err, fs.ErrExist) {
 		return &existsError{path}
 	}
 	return err

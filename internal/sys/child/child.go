@@ -338,5 +338,5 @@ func LookPath(name string) (string, error) { return callBounded(name, exec.LookP
 
 // callBounded calls f, which may hang. A call that hangs leaks its goroutine.
 func callBounded[T any](path string, f func(path string) (T, error)) (T, error) {
-	return files.Within(context.Background(), files.NewCalls(1, statTimeout), "look for a program", path, f)
+	return files.CallBounded(context.Background(), files.NewCallLimiter(1, statTimeout), "look for a program", path, f)
 }

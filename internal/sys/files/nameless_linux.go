@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nameless creates a draft that has no name, so that nothing is left if this process is killed. It fails if the file system does not
+// NewUnnamedDraft creates a draft that has no name, so that nothing is left if this process is killed. It fails if the file system does not
 // support O_TMPFILE.
-func Nameless(path string) (*Draft, error) {
+func NewUnnamedDraft(path string) (*Draft, error) {
 	fd, err := unix.Open(filepath.Dir(path), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}

@@ -4,8 +4,8 @@ package files
 
 import "errors"
 
-// Nameless fails: this system has no unnamed files.
-func Nameless(string) (*Draft, error) { return nil, errors.ErrUnsupported }
+// NewUnnamedDraft fails: this system has no unnamed files.
+func NewUnnamedDraft(string) (*Draft, error) { return nil, errors.ErrUnsupported }
 
-// Link fails: it is for drafts made by Nameless.
+// Link fails: it is for drafts made by NewUnnamedDraft.
 func (d *Draft) Link(string) error { return errors.ErrUnsupported }

@@ -19,51 +19,51 @@ const remedy = "If it is on a drive of the network, see that the drive is there,
 // ReleaseTime bounds the release of a lock or of the files of one call.
 const ReleaseTime = 2 * time.Second
 
-// Call names a call that may hang; tests make a call hang by its name.
-type Call string
+// CallName names a call that may hang; tests make a call hang by its name.
+type CallName string
 
-// Calls bounds file system calls in time, for their callers, and in number: a call on a dead mount cannot be ended and occupies a goroutine
+// CallLimiter bounds file system calls in time, for their callers, and in number: a call on a dead mount cannot be ended and occupies a goroutine
 // and a thread.
-type Calls struct {
-	Life  context.Context // Within stops waiting when it is done; may be nil
-	Hangs func(Call)      // for tests: called before each call, may hang; may be nil
+type CallLimiter struct {
+	Context    context.Context // Within stops waiting when it is done; may be nil
+	BeforeCall func(CallName)  // for tests: called before each call, may hang; may be nil
 
 	bound   time.Duration
-	most    int
+	max     int
 	slots   chan struct{} // one value per call in running
 	mu      sync.Mutex
-	running map[*call]struct{}
+	running map[*runningCall]struct{}
 }
 
-// call is a call that has not returned.
-type call struct {
+// runningCall is a call that has not returned.
+type runningCall struct {
 	path  string
 	since time.Time
 	late  bool // its caller has given up
 }
 
-// NewCalls returns Calls that run at most most calls at once and wait for each at most bound.
-func NewCalls(most int, bound time.Duration) *Calls {
-	return &Calls{bound: bound, most: most, slots: make(chan struct{}, most), running: make(map[*call]struct{})}
+// NewCallLimiter returns CallLimiter that run at most most calls at once and wait for each at most bound.
+func NewCallLimiter(most int, bound time.Duration) *CallLimiter {
+	return &CallLimiter{bound: bound, max: most, slots: make(chan struct{}, most), running: make(map[*runningCall]struct{})}
 }
 
-// Within calls f(path) in another goroutine and returns its result, unless c's bound passes, ctx is done or c.Life ends first. f may hang:
+// CallBounded calls f(path) in another goroutine and returns its result, unless c's bound passes, ctx is done or c.Context ends first. f may hang:
 // os.Stat, os.ReadDir, filepath.EvalSymlinks, exec.LookPath, a function that reads a file. It goes on after the bound, so it should change
 // nothing. A panic of f is passed on to the caller.
 //
 // The error is ErrHangs, with the path, when the bound or ctx's deadline has passed; it is returned at once if an earlier call with the
 // same path is overdue, or if as many calls as may run are. If ctx is cancelled, the error is its cause. Any other error is f's.
-func Within[T any](ctx context.Context, c *Calls, call Call, path string, f func(path string) (T, error)) (T, error) {
+func CallBounded[T any](ctx context.Context, c *CallLimiter, call CallName, path string, f func(path string) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if c.Life != nil {
-		defer context.AfterFunc(c.Life, cancel)()
+	if c.Context != nil {
+		defer context.AfterFunc(c.Context, cancel)()
 	}
-	return WithinAtEnd(ctx, c, call, path, f)
+	return CallBoundedDetached(ctx, c, call, path, f)
 }
 
-// WithinAtEnd is Within, but ignores c.Life.
-func WithinAtEnd[T any](ctx context.Context, c *Calls, call Call, path string, f func(path string) (T, error)) (T, error) {
+// CallBoundedDetached is CallBounded, but ignores c.Context.
+func CallBoundedDetached[T any](ctx context.Context, c *CallLimiter, call CallName, path string, f func(path string) (T, error)) (T, error) {
 	type result struct {
 		value    T
 		err      error
@@ -85,8 +85,8 @@ func WithinAtEnd[T any](ctx context.Context, c *Calls, call Call, path string, f
 			c.end(this)
 			returned <- r
 		}()
-		if c.Hangs != nil {
-			c.Hangs(call)
+		if c.BeforeCall != nil {
+			c.BeforeCall(call)
 		}
 		r.value, r.err = f(path)
 	}()
@@ -101,23 +101,23 @@ func WithinAtEnd[T any](ctx context.Context, c *Calls, call Call, path string, f
 	}
 }
 
-// Done adapts a function that returns only an error to Within.
-func Done(f func() error) func(string) (struct{}, error) {
+// NoResult adapts a function that returns only an error to CallBounded.
+func NoResult(f func() error) func(string) (struct{}, error) {
 	return func(string) (struct{}, error) { return struct{}{}, f() }
 }
 
-// AtEnd runs f, which cleans up on the disk, within limit and even after c.Life has ended. Its path is unique, since Within rejects a path
+// Cleanup runs f, which cleans up on the disk, within limit and even after c.Context has ended. Its path is unique, since CallBounded rejects a path
 // with an overdue call, and f must be tried in any case.
-func (c *Calls) AtEnd(call Call, limit time.Duration, f func()) error {
+func (c *CallLimiter) Cleanup(call CallName, limit time.Duration, f func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	_, err := WithinAtEnd(ctx, c, call, string(call)+" "+uuid.NewString(), Done(func() error { f(); return nil }))
+	_, err := CallBoundedDetached(ctx, c, call, string(call)+" "+uuid.NewString(), NoResult(func() error { f(); return nil }))
 	return err
 }
 
 // begin registers a call. It waits for a free slot while fewer calls than may run are overdue.
-func (c *Calls) begin(ctx context.Context, path string, since time.Time) (*call, error) {
-	if err := c.hopeless(path, since); err != nil {
+func (c *CallLimiter) begin(ctx context.Context, path string, since time.Time) (*runningCall, error) {
+	if err := c.reject(path, since); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -130,13 +130,13 @@ func (c *Calls) begin(ctx context.Context, path string, since time.Time) (*call,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	this := &call{path: path, since: since}
+	this := &runningCall{path: path, since: since}
 	c.running[this] = struct{}{}
 	return this, nil
 }
 
-// hopeless returns an error if a call need not be tried.
-func (c *Calls) hopeless(path string, now time.Time) error {
+// reject returns an error if a call need not be tried.
+func (c *CallLimiter) reject(path string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	late := 0
@@ -148,14 +148,14 @@ func (c *Calls) hopeless(path string, now time.Time) error {
 			return fmt.Errorf("%s: %w: an earlier call has not returned. %s", path, ErrHangs, remedy)
 		}
 	}
-	if late >= c.most {
+	if late >= c.max {
 		return fmt.Errorf("%s: %w: %d calls with other paths have not returned. %s", path, ErrHangs, late, remedy)
 	}
 	return nil
 }
 
 // end removes a call that has returned, late or not.
-func (c *Calls) end(this *call) {
+func (c *CallLimiter) end(this *runningCall) {
 	c.mu.Lock()
 	delete(c.running, this)
 	c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *Calls) end(this *call) {
 }
 
 // giveUp returns the error for a call whose caller stops waiting. this may be nil.
-func (c *Calls) giveUp(ctx context.Context, path string, this *call) error {
+func (c *CallLimiter) giveUp(ctx context.Context, path string, this *runningCall) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)
 	}

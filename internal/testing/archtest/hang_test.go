@@ -18,7 +18,7 @@ var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFil
 
 // bounders are the functions through which a call that may hang goes: it is waited for no
 // longer than a bound, and the first argument that is a text names it.
-var bounders = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|o\.mark|.*\.calls\.AtEnd|.*\.atEnd)$`)
+var bounders = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|o\.mark|.*\.calls\.Cleanup|.*\.atEnd)$`)
 
 // bounded are the packages whose calls go through a bounder.
 var bounded = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
@@ -51,7 +51,7 @@ func TestCallsThatHang(t *testing.T) {
 		require.Contains(t, loose, where, "it makes no such call any more")
 		delete(loose, where)
 	}
-	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through files.Within")
+	require.Empty(t, loose, "calls that may hang, by the function that makes them: have them go through files.CallBounded")
 	require.Greater(t, len(named), 20)
 	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/hang_test.go, and the names of these calls")
 }
@@ -137,9 +137,9 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`a.cfg.Store.Find("x")`: true,
 		`a.opener.Stat("x")`:    true,
 		`<-client.Exited()`:     true,
-		`select { case <-client.Exited(): case <-t.C: }`:       false,
-		`files.Within(ctx, a.calls, "x", path, os.Stat)`:       false,
-		`a.calls.AtEnd("x", limit, func() { os.Remove("x") })`: false,
+		`select { case <-client.Exited(): case <-t.C: }`:         false,
+		`files.CallBounded(ctx, a.calls, "x", path, os.Stat)`:    false,
+		`a.calls.Cleanup("x", limit, func() { os.Remove("x") })`: false,
 		`os.Getenv("x")`: false,
 	} {
 		_, loose := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))

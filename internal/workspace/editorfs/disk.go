@@ -52,7 +52,7 @@ func resolve(path string) (location, error) {
 		}
 	}
 	at.resolved, err = filepath.EvalSymlinks(path)
-	if err == nil && files.IsKernels(at.resolved) {
+	if err == nil && files.IsKernelPath(at.resolved) {
 		err = errKind
 	}
 	return at, err
@@ -75,7 +75,7 @@ func resolveMissing(path string) (string, error) {
 		return "", err
 	}
 	resolved = filepath.Join(resolved, filepath.Base(path))
-	if files.IsKernels(resolved) {
+	if files.IsKernelPath(resolved) {
 		return "", errKind
 	}
 	return resolved, nil
@@ -139,7 +139,7 @@ func (f *Files) read(resolved string) (c *content, data []byte, err error) {
 }
 
 func (f *Files) readOnce(resolved string) (*content, []byte, error) {
-	file, before, err := files.OpenExact(resolved)
+	file, before, err := files.OpenNoFollow(resolved)
 	if errors.Is(err, files.ErrNotRegular) {
 		err = errKind
 	}

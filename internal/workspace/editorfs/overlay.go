@@ -25,7 +25,7 @@ type Overlay struct {
 	known        map[string]known
 	calls        map[string]*call
 	paused       map[string]map[string]time.Time // by call and resolved path, see Pause
-	privateFiles map[string][]*files.Private     // with unsaved texts, by call
+	privateFiles map[string][]*files.PrivateFile // with unsaved texts, by call
 	stale        map[string]bool                 // files no longer read through the editor, see distrust
 	missed       map[string]bool                 // files that the user was notified of, see miss
 	untold       []string                        // messages to be returned by Missed
@@ -71,7 +71,7 @@ type lockedFile struct {
 func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
 	return &Overlay{
 		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool), missed: make(map[string]bool),
+		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.PrivateFile), stale: make(map[string]bool), missed: make(map[string]bool),
 	}
 }
 
@@ -88,7 +88,7 @@ func (d *Overlay) Close() {
 	d.mu.Lock()
 	d.closed = true
 	calls, private := d.calls, d.privateFiles
-	d.calls, d.privateFiles = make(map[string]*call), make(map[string][]*files.Private)
+	d.calls, d.privateFiles = make(map[string]*call), make(map[string][]*files.PrivateFile)
 	var ended []*lockedFile
 	for _, c := range calls {
 		ended = append(ended, c.end()...)
@@ -160,7 +160,7 @@ func (d *Overlay) Drop(id string) {
 }
 
 // remove removes private files.
-func remove(private []*files.Private) {
+func remove(private []*files.PrivateFile) {
 	for _, s := range private {
 		s.Close()
 	}

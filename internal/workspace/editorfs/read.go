@@ -86,7 +86,7 @@ func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, v
 
 // privateFile creates a private file for a call, until Drop.
 func (d *Overlay) privateFile(id, text string) (path string, err error) {
-	file, err := files.NewPrivate("unsaved", []byte(text))
+	file, err := files.NewPrivateFile("unsaved", []byte(text))
 	if err != nil {
 		return "", err
 	}

@@ -99,7 +99,7 @@ func (k *Keeper) change(f func(*remembered)) error {
 		return err
 	}
 	path := k.o.File + ".lock"
-	lock, err := k.locks.Await(path, lockTime)
+	lock, err := k.locks.TakeWait(path, lockTime)
 	if lock != nil {
 		defer files.Unlock(lock, path)
 	}
