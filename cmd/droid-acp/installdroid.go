@@ -32,7 +32,7 @@ func installDroidCommand() subcommand {
 var errNoTerminal = errors.New("install-droid asks before it downloads anything, and there is no terminal to ask at; --yes agrees")
 
 func runInstallDroid(c *call) int {
-	shown := visible.Writer(c.stdout)
+	shown := visible.NewWriter(c.stdout)
 	err := install.Installer{
 		Find:   c.findDroid,
 		Named:  c.values.String(flags.Droid),

@@ -94,7 +94,7 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool
 type safeJSON struct{ to io.Writer }
 
 func (w safeJSON) Write(lines []byte) (int, error) {
-	if _, err := io.WriteString(w.to, visible.JSON(string(lines))); err != nil {
+	if _, err := io.WriteString(w.to, visible.JSONLine(string(lines))); err != nil {
 		return 0, err
 	}
 	return len(lines), nil

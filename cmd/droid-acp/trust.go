@@ -37,7 +37,7 @@ func runTrust(c *call) int {
 	}
 	known := keeper(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
-		_, err := fmt.Fprintf(visible.Writer(c.stdout), format, args...)
+		_, err := fmt.Fprintf(visible.NewWriter(c.stdout), format, args...)
 		if notShown := c.printed(err); notShown != exitOK {
 			return notShown
 		}

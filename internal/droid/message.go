@@ -142,7 +142,7 @@ func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 }
 
 func encodeLine(v any) ([]byte, error) {
-	line, err := rawjson.Line(v)
+	line, err := rawjson.MarshalLine(v)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a message for droid: %w", err)
 	}

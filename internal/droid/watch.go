@@ -51,7 +51,7 @@ func restoreScript(env []string) []byte {
 	for _, v := range append(slices.Clone(watchEnv), bashEnv+"=") {
 		name, _, _ := strings.Cut(v, "=")
 		if value, found := lookup(env, name); found {
-			fmt.Fprintf(&b, "export %s=%s\n", name, paths.Word(value))
+			fmt.Fprintf(&b, "export %s=%s\n", name, paths.ShellQuote(value))
 		} else {
 			fmt.Fprintf(&b, "unset %s\n", name)
 		}

@@ -98,14 +98,14 @@ func (v *View) targets(tool stream.PermissionToolUse) []target {
 // target resolves one path. A link in the path of a session's directory is the user's own.
 func (v *View) target(path string) target {
 	t := target{path: path, real: v.files[path].Real, outside: true}
-	t.linked = t.real != "" && !paths.Same(filepath.Clean(path), t.real)
+	t.linked = t.real != "" && !paths.Equal(filepath.Clean(path), t.real)
 	for _, dir := range v.directories {
 		real := v.files[dir].Real
 		if real == "" || t.real == "" || !paths.Below(real, t.real) {
 			continue
 		}
 		t.outside = false
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && paths.Same(filepath.Join(real, rel), t.real) {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && paths.Equal(filepath.Join(real, rel), t.real) {
 			t.linked = false
 		}
 	}

@@ -17,7 +17,7 @@ func toolCall(at string) string {
 	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd "
 }
 
-// pathsOf lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.NewPlaces for the
+// pathsOf lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.ParsePathFields for the
 // syntax.
 var pathsOf = map[string]string{
 	"initialize.result":          "authMethods[]._meta.terminal-auth:command",
@@ -36,14 +36,14 @@ var pathsOf = map[string]string{
 	"_session/steering":          block("prompt[]"),
 }
 
-var places = sync.OnceValue(func() map[string]*paths.Places {
-	all := make(map[string]*paths.Places, len(pathsOf))
+var places = sync.OnceValue(func() map[string]*paths.PathFields {
+	all := make(map[string]*paths.PathFields, len(pathsOf))
 	for method, of := range pathsOf {
-		all[method] = paths.NewPlaces(of)
+		all[method] = paths.ParsePathFields(of)
 	}
 	return all
 })
 
 // Places returns the fields with paths and file URIs in the params of a method, or with the suffix ".result" in its result; nil if there
 // are none. Paths in titles, texts, terminal output and a tool's raw input are not covered.
-func Places(method string) *paths.Places { return places()[method] }
+func Places(method string) *paths.PathFields { return places()[method] }

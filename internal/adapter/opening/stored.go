@@ -277,7 +277,7 @@ func (o *Opener) DirectoryOf(ctx context.Context, id, fallback string) string {
 
 // sameDirectory reports whether two absolute paths lead to one place. It reads the disk.
 func (o *Opener) sameDirectory(ctx context.Context, one, other string) bool {
-	return paths.Same(filepath.Clean(one), filepath.Clean(other)) || paths.Same(o.Target(ctx, one), o.Target(ctx, other))
+	return paths.Equal(filepath.Clean(one), filepath.Clean(other)) || paths.Equal(o.Target(ctx, one), o.Target(ctx, other))
 }
 
 // Target is where the symbolic links of a path lead; what cannot be followed stays.

@@ -43,7 +43,7 @@ func Command(words ...string) string {
 func word(text string) string {
 	switch {
 	case runtime.GOOS != "windows":
-		return paths.Word(text)
+		return paths.ShellQuote(text)
 	case text == "" || strings.ContainsAny(text, " &^()"):
 		return `"` + text + `"`
 	}

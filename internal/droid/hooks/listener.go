@@ -64,7 +64,7 @@ func serve(socket *net.UnixListener, remove func(), program string, limit time.D
 // the agent is gone, is no matter of droid's or the model's: without the end, droid
 // would put the shell's complaint before the tool's result.
 func commandLine(program, address string) string {
-	return paths.Word(program) + " " + stream.OwnHook + " " + paths.Word(address) + " 2>/dev/null || :"
+	return paths.ShellQuote(program) + " " + stream.OwnHook + " " + paths.ShellQuote(address) + " 2>/dev/null || :"
 }
 
 // Command is the shell command line for droid's settings. It works as long as the

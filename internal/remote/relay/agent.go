@@ -23,7 +23,7 @@ type Agent struct {
 	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 
-	// Places are those of paths in methods of its own, as in paths.NewPlaces, that of a result with ".result" behind the method.
+	// Places are those of paths in methods of its own, as in paths.ParsePathFields, that of a result with ".result" behind the method.
 	Places map[string]string
 }
 

@@ -46,7 +46,7 @@ func (f *Failure) rpc() *jsonrpc.Error { return jsonrpc.InternalError(string(f.K
 func shown(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range command {
-		words[i] = paths.Word(word)
+		words[i] = paths.ShellQuote(word)
 	}
 	return "`" + strings.Join(words, " ") + "`"
 }
@@ -55,7 +55,7 @@ func shown(command []string) string {
 func notStarted(command []string, err error) *Failure {
 	if errors.Is(err, child.ErrNotFound) {
 		return &Failure{NoCommand, fmt.Sprintf("The program %s is not on this machine, or not in the PATH that the editor starts programs with. "+
-			"Install it, or write its whole path behind -- in the editor's configuration.", paths.Word(command[0])), -1}
+			"Install it, or write its whole path behind -- in the editor's configuration.", paths.ShellQuote(command[0])), -1}
 	}
 	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
 }

@@ -55,17 +55,17 @@ const (
 type Relay struct {
 	Options
 	near  *relay.Editor
-	far   *jsonrpc.Outbox          // to the agent
-	noise child.Tail               // what the far side wrote to stdout that is no message
-	own   map[string]*paths.Places // of paths in the agent's own methods
-	texts *paths.Places            // of the text of an update
-	plain shapes                   // of updates that have a text and no path to rewrite
-	looks *files.CallLimiter       // at where a path leads here
-	roots *paths.Places            // of the directories of a session that the editor asks for
-	asked atomic.Pointer[Maps]     // without maps: these directories
-	alive *relay.Alive             // of the link to the far side; nil before the command runs
-	doom  chan struct{}            // closed by Kill
-	max   int                      // relay.MaxLine, but in tests
+	far   *jsonrpc.Outbox              // to the agent
+	noise child.Tail                   // what the far side wrote to stdout that is no message
+	own   map[string]*paths.PathFields // of paths in the agent's own methods
+	texts *paths.PathFields            // of the text of an update
+	plain shapes                       // of updates that have a text and no path to rewrite
+	looks *files.CallLimiter           // at where a path leads here
+	roots *paths.PathFields            // of the directories of a session that the editor asks for
+	asked atomic.Pointer[Maps]         // without maps: these directories
+	alive *relay.Alive                 // of the link to the far side; nil before the command runs
+	doom  chan struct{}                // closed by Kill
+	max   int                          // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
@@ -75,7 +75,7 @@ type Relay struct {
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
 // sessions or of subagents, that come in turn.
-type shapes [8]rawjson.Shape
+type shapes [8]rawjson.LineTemplate
 
 // fit reports whether a line has one of the shapes, which is the first then.
 func (s *shapes) fit(line []byte) bool {
@@ -90,7 +90,7 @@ func (s *shapes) fit(line []byte) bool {
 	return false
 }
 
-func (s *shapes) add(shape rawjson.Shape) {
+func (s *shapes) add(shape rawjson.LineTemplate) {
 	copy(s[1:], s[:])
 	s[0] = shape
 }
@@ -102,12 +102,12 @@ func New(o Options) *Relay {
 		out = child.NewWriter(f)
 	}
 	r := &Relay{
-		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"),
-		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
+		roots: paths.ParsePathFields("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
 	}
 	for method, of := range o.Agent.Places {
-		r.own[method] = paths.NewPlaces(of)
+		r.own[method] = paths.ParsePathFields(of)
 	}
 	r.client.Store(new(o.Agent.Meet(nil, nil)))
 	r.near.ByHand = o.ByHand
@@ -306,7 +306,7 @@ func (r *Relay) meet(params []byte) {
 }
 
 // places are those of paths in a method's params, or in its result.
-func (r *Relay) places(method string) *paths.Places {
+func (r *Relay) places(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
 	}
@@ -354,7 +354,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	if m.Method == telling && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
-				r.plain.add(rawjson.ShapeOf(line, text, nil))
+				r.plain.add(rawjson.NewLineTemplate(line, text, nil))
 			}
 			return nil
 		})

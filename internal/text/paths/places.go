@@ -15,17 +15,17 @@ const (
 	Command = "command" // an object with a program and its arguments
 )
 
-// Places is a set of JSON fields that name files.
-type Places struct {
+// PathFields is a set of JSON fields that name files.
+type PathFields struct {
 	root node
 }
 
 // node is a step on the path to a field, and may be such a field itself.
 type node struct {
-	place, kind string
-	isPlace     bool
-	fields      []field // of an object
-	elements    *node   // of a list
+	path, kind string
+	isField    bool
+	fields     []field // of an object
+	elements   *node   // of a list
 }
 
 type field struct {
@@ -33,32 +33,32 @@ type field struct {
 	*node
 }
 
-// NewPlaces parses a space-separated list of fields. Each consists of member names separated by dots, with "[]" after a name for all
+// ParsePathFields parses a space-separated list of fields. Each consists of member names separated by dots, with "[]" after a name for all
 // elements of an array, and an optional kind after a colon: "mcpServers[].command:program".
-func NewPlaces(places string) *Places {
-	p := new(Places)
+func ParsePathFields(places string) *PathFields {
+	p := new(PathFields)
 	for _, place := range strings.Fields(places) {
 		where, kind, _ := strings.Cut(place, ":")
 		n := &p.root
 		for step := range strings.SplitSeq(strings.ReplaceAll(where, "[]", ".[]"), ".") {
-			n = n.step(step)
+			n = n.child(step)
 		}
-		n.place, n.kind, n.isPlace = where, kind, true
+		n.path, n.kind, n.isField = where, kind, true
 	}
 	return p
 }
 
-func (n *node) step(step string) *node {
-	if step == "[]" {
+func (n *node) child(child string) *node {
+	if child == "[]" {
 		if n.elements == nil {
 			n.elements = new(node)
 		}
 		return n.elements
 	}
-	if to := n.field([]byte(step)); to != nil {
+	if to := n.field([]byte(child)); to != nil {
 		return to
 	}
-	n.fields = append(n.fields, field{step, new(node)})
+	n.fields = append(n.fields, field{child, new(node)})
 	return n.fields[len(n.fields)-1].node
 }
 
@@ -76,11 +76,11 @@ func (n *node) field(name []byte) *node {
 // Rewrite calls f for the raw value of each field in the JSON message that starts at begin in line, and returns line with the values
 // replaced by f's results; nil keeps a value. Duplicate members are all rewritten. Everything else is copied byte by byte. line must be
 // valid JSON and is not changed.
-func (p *Places) Rewrite(line []byte, begin int, f func(place, kind string, value []byte) []byte) []byte {
+func (p *PathFields) Rewrite(line []byte, begin int, f func(place, kind string, value []byte) []byte) []byte {
 	if p == nil {
 		return line
 	}
-	r := rewriting{line: line, f: f}
+	r := rewriter{line: line, f: f}
 	r.value(&p.root, begin)
 	if len(r.edits) == 0 {
 		return line
@@ -97,7 +97,7 @@ func (p *Places) Rewrite(line []byte, begin int, f func(place, kind string, valu
 	return append(to, line[done:]...)
 }
 
-type rewriting struct {
+type rewriter struct {
 	line  []byte
 	f     func(place, kind string, value []byte) []byte
 	edits []edit
@@ -110,10 +110,10 @@ type edit struct {
 }
 
 // value processes the value at i and returns the index after it.
-func (r *rewriting) value(n *node, i int) int {
-	if n.isPlace {
+func (r *rewriter) value(n *node, i int) int {
+	if n.isField {
 		end := rawjson.SkipValue(r.line, i)
-		if to := r.f(n.place, n.kind, r.line[i:end]); to != nil {
+		if to := r.f(n.path, n.kind, r.line[i:end]); to != nil {
 			r.edits = append(r.edits, edit{i, end, to})
 			return end
 		}
@@ -127,38 +127,38 @@ func (r *rewriting) value(n *node, i int) int {
 	return rawjson.SkipValue(r.line, i)
 }
 
-func (r *rewriting) object(n *node, i int) int {
-	for i = r.behind(i); r.line[i] == '"'; {
+func (r *rewriter) object(n *node, i int) int {
+	for i = r.after(i); r.line[i] == '"'; {
 		end := rawjson.SkipString(r.line, i)
 		name := r.line[i+1 : end-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = []byte(rawjson.Unquote(r.line[i:end]))
 		}
-		i = r.behind(rawjson.SkipSpace(r.line, end)) // the colon
+		i = r.after(rawjson.SkipSpace(r.line, end)) // the colon
 		if to := n.field(name); to != nil {
 			i = r.value(to, i)
 		} else {
 			i = rawjson.SkipValue(r.line, i)
 		}
-		i = r.comma(i)
+		i = r.skipComma(i)
 	}
 	return i + 1
 }
 
-func (r *rewriting) list(n *node, i int) int {
-	for i = r.behind(i); r.line[i] != ']'; {
-		i = r.comma(r.value(n.elements, i))
+func (r *rewriter) list(n *node, i int) int {
+	for i = r.after(i); r.line[i] != ']'; {
+		i = r.skipComma(r.value(n.elements, i))
 	}
 	return i + 1
 }
 
-// behind returns the index of the next token after the byte at i.
-func (r *rewriting) behind(i int) int { return rawjson.SkipSpace(r.line, i+1) }
+// after returns the index of the next token after the byte at i.
+func (r *rewriter) after(i int) int { return rawjson.SkipSpace(r.line, i+1) }
 
-// comma skips the comma after a value that ended at i.
-func (r *rewriting) comma(i int) int {
+// skipComma skips the comma after a value that ended at i.
+func (r *rewriter) skipComma(i int) int {
 	if i = rawjson.SkipSpace(r.line, i); r.line[i] == ',' {
-		return r.behind(i)
+		return r.after(i)
 	}
 	return i
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestRewrite(t *testing.T) {
-	places := NewPlaces("cwd list[] blocks[].at.path:uri blocks[].at servers[].command:program")
+	places := ParsePathFields("cwd list[] blocks[].at.path:uri blocks[].at servers[].command:program")
 	const message = ` {"z":1.50,"cwd":"/a<b","list" : [ "/c" , 7,null,[ "x" ] ],"blocks":[{"at":{"path":"file:///d"},"at2":{}},"blocks",` +
 		`{"at":[{"path":"no"}]}],"c\u0077d":"/twice","CWD":"/loud","servers":[{"command":"/g","path":"\"}]"}] ,"end":{"cwd":"/deep"}} `
 	const line = `{"jsonrpc":"2.0","params":` + message + `,"cwd":"/outside"}`
@@ -36,12 +36,12 @@ func TestRewrite(t *testing.T) {
 		want = strings.Replace(want, `"`+value+`"`, `<"`+value+`">`, 1)
 	}
 	require.Equal(t, want, string(changed))
-	require.Equal(t, line, string((*Places)(nil).Rewrite([]byte(line), begin, nil)))
+	require.Equal(t, line, string((*PathFields)(nil).Rewrite([]byte(line), begin, nil)))
 }
 
 // What is not of the expected form is left alone.
 func TestRewriteOfOddMessages(t *testing.T) {
-	places := NewPlaces("cwd.x list[]")
+	places := ParsePathFields("cwd.x list[]")
 	for _, message := range []string{"null", "[]", `"x"`, "7", "{}", "{ }", `{"cwd":7,"list":{"0":"/x"}}`, `{"cwd":["/x"],"list":"/x"}`, `{"cwd":null}`} {
 		got := places.Rewrite([]byte(message), 0, func(string, string, []byte) []byte { return []byte("changed") })
 		require.Equal(t, message, string(got))
@@ -52,7 +52,7 @@ func TestRewriteOfOddMessages(t *testing.T) {
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(`{"a":["x",{"b":"\u0041"}],"A":[ ],"a":[{"b":{"b":1}}]}`))
 	f.Add([]byte(`[{"a":1}]`))
-	places := NewPlaces("a[].b a[].b.b a[].c[] d")
+	places := ParsePathFields("a[].b a[].b.b a[].c[] d")
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if !json.Valid(line) {
 			return

@@ -84,9 +84,9 @@ func FuzzShape(f *testing.F) {
 		f.Add([]byte("text"), []byte(aside))
 	}
 	line := []byte(`{"a":"text"}`)
-	shape := ShapeOf(line, line[5:11], nil)
+	shape := NewLineTemplate(line, line[5:11], nil)
 	two := []byte(`{"a":"text","b":1,"c":{"d":"mean"}}`)
-	both := ShapeOf(two, two[5:11], two[27:33])
+	both := NewLineTemplate(two, two[5:11], two[27:33])
 	f.Fuzz(func(t *testing.T, text, aside []byte) {
 		valid := json.Valid([]byte(`"` + string(text) + `"`))
 		got, ok := shape.Cut([]byte(`{"a":"` + string(text) + `"}`))

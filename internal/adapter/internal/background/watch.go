@@ -74,7 +74,7 @@ func (w *Watch) Look(reads bool, at int64) (l Look) {
 func (w *Watch) read(more bool, at int64) (string, int64) {
 	data, from := w.end(at, most)
 	if more {
-		data = data[:visible.Whole(data)]
+		data = data[:visible.CompleteLen(data)]
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
 	if from > at {
