@@ -154,7 +154,7 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.conn = wire.New(in, out, a.handle, wire.Options{Unread: a.cfg.Unread}, a.log)
+	a.conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.log)
 	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
 		return err

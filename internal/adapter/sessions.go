@@ -50,7 +50,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
-	c.Ordered() // nobody can refer to the session before it has an id
+	c.Async() // nobody can refer to the session before it has an id
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 			return nil, err
 		}
 	}
-	c.Ordered()
+	c.Async()
 	cwd, err := a.opener.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)

@@ -170,7 +170,7 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 	case c.state.pending[id] != p: // answered in the same moment
 		o := <-p.done
 		return o.result, o.err
-	case c.out.Withdraw(l):
+	case c.out.Remove(l):
 		delete(c.state.pending, id)
 		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 	}

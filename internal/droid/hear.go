@@ -61,7 +61,7 @@ func (c *Client) read(longest int) {
 			data = nil
 			memory.ReleaseAfter(size) // the event has what it needs
 		}
-		if !lines.Waiting() {
+		if !lines.Buffered() {
 			c.say(&l)
 		}
 	}

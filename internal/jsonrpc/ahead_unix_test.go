@@ -13,7 +13,7 @@ import (
 
 // The end of a pipe or a socket is noticed, though more waits in it than is read ahead. The writer of a socket may go on
 // reading from it.
-func TestEndBehindMoreThanIsReadAhead(t *testing.T) {
+func TestEndBeyondPrefetch(t *testing.T) {
 	for name, socket := range map[string]bool{"a pipe": false, "a socket": true} {
 		t.Run(name, func(t *testing.T) {
 			var fds [2]int
@@ -28,9 +28,9 @@ func TestEndBehindMoreThanIsReadAhead(t *testing.T) {
 			defer in.Close()
 			defer out.Close()
 			ended := make(chan struct{})
-			a := NewAhead(in, func() { close(ended) })
-			a.Look()
-			_, err = out.Write(make([]byte, maxAhead+readBufferSize)) // at least a byte stays unread
+			a := NewPrefetchReader(in, func() { close(ended) })
+			a.Prefetch()
+			_, err = out.Write(make([]byte, maxPrefetch+readBufferSize)) // at least a byte stays unread
 			require.NoError(t, err)
 			select {
 			case <-ended:

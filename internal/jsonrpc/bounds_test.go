@@ -53,8 +53,8 @@ func TestLongestID(t *testing.T) {
 		require.Equal(t, known, got == id)
 		require.Equal(t, !known, got == "null")
 	}
-	o := new(outline)
-	o.Read([]byte(`{"id":1` + strings.Repeat("0", 3*limit)))
+	o := new(rejectedScanner)
+	o.scan([]byte(`{"id":1` + strings.Repeat("0", 3*limit)))
 	require.Len(t, o.kept, limit, "a long word")
 }
 

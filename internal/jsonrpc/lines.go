@@ -65,8 +65,8 @@ func (l *Lines) Next() ([]byte, error) {
 	return text, nil
 }
 
-// Waiting reports whether the next line is already buffered.
-func (l *Lines) Waiting() bool {
+// Buffered reports whether the next line is already buffered.
+func (l *Lines) Buffered() bool {
 	read, _ := l.r.Peek(l.r.Buffered()) // reads nothing, so it cannot fail
 	return bytes.IndexByte(read, '\n') >= 0
 }

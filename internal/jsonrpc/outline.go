@@ -12,21 +12,21 @@ const maxDepth = 10_000
 // maxMember bounds the bytes that outline keeps of one name or ID.
 const maxMember = 64 << 10
 
-// outline scans a rejected line for its ID and kind, so that the error reaches the right request. It reads the line piece by piece in
+// rejectedScanner scans a rejected line for its ID and kind, so that the error reaches the right request. It reads the line piece by piece in
 // bounded memory, whatever its length and depth. It considers only the members of the outermost object, and ignores everything after a
 // syntax error, where an ID could be part of the user's text.
-type outline struct {
-	ID       json.RawMessage // the last usable one, or nil
-	method   bool            // has a "method", so it is a request
-	outcome  bool            // has a "result" or an "error"
-	deepest  int
-	some     bool // has anything but white space
-	mistaken bool // syntax error: the rest is ignored
+type rejectedScanner struct {
+	id      json.RawMessage // the last usable one, or nil
+	method  bool            // has a "method", so it is a request
+	outcome bool            // has a "result" or an "error"
+	deepest int
+	some    bool // has anything but white space
+	invalid bool // syntax error: the rest is ignored
 
 	depth    int
 	object   bool // the outermost value is an object
 	complete bool // the outermost value has ended
-	after    bool // a value or a name has just ended
+	ended    bool // a value or a name has just ended
 	text     bool // inside a string
 	escaped  bool // after a backslash
 	word     bool // inside a number, true, false or null
@@ -35,9 +35,9 @@ type outline struct {
 	kept     []byte // the current string or word at the outermost level
 }
 
-// Read scans the next piece of the line.
-func (o *outline) Read(piece []byte) {
-	for len(piece) > 0 && !o.mistaken {
+// scan scans the next piece of the line.
+func (o *rejectedScanner) scan(piece []byte) {
+	for len(piece) > 0 && !o.invalid {
 		piece = o.skip(piece)
 		if len(piece) == 0 {
 			return
@@ -60,7 +60,7 @@ func (o *outline) Read(piece []byte) {
 }
 
 // skip skips the inside of strings, most of a long line.
-func (o *outline) skip(piece []byte) []byte {
+func (o *rejectedScanner) skip(piece []byte) []byte {
 	if !o.text || o.escaped || (o.depth == 1 && len(o.kept) < maxMember) {
 		return piece
 	}
@@ -70,7 +70,7 @@ func (o *outline) skip(piece []byte) []byte {
 	return nil
 }
 
-func (o *outline) readText(c byte) {
+func (o *rejectedScanner) readText(c byte) {
 	o.keep(c)
 	switch {
 	case o.escaped:
@@ -84,7 +84,7 @@ func (o *outline) readText(c byte) {
 }
 
 // readSign scans a byte between strings and words, or the first byte of one.
-func (o *outline) readSign(c byte) {
+func (o *rejectedScanner) readSign(c byte) {
 	switch c {
 	case ' ', '\t', '\r', '\n':
 		return
@@ -93,15 +93,15 @@ func (o *outline) readSign(c byte) {
 	case '}', ']':
 		o.close()
 	case ',', ':':
-		o.mistaken = !o.after || o.depth == 0
-		o.after = false
+		o.invalid = !o.ended || o.depth == 0
+		o.ended = false
 		if o.depth == 1 {
 			o.name = o.object && c == ','
 		}
 	case 0xEF, 0xBB, 0xBF: // ignore a byte order mark before the message
-		o.mistaken = o.depth > 0 || o.complete
+		o.invalid = o.depth > 0 || o.complete
 	default:
-		o.mistaken = o.after
+		o.invalid = o.ended
 		o.text, o.word = c == '"', c != '"'
 		o.kept = o.kept[:0]
 		o.keep(c)
@@ -109,13 +109,13 @@ func (o *outline) readSign(c byte) {
 	o.some = true
 }
 
-func (o *outline) open(c byte) {
+func (o *rejectedScanner) open(c byte) {
 	if o.complete { // a second message: ambiguous
-		o.ID = nil
+		o.id = nil
 	}
-	o.mistaken = o.after
+	o.invalid = o.ended
 	if o.depth == 1 {
-		o.take(nil)
+		o.setMember(nil)
 	}
 	o.depth++
 	o.deepest = max(o.deepest, o.depth)
@@ -125,31 +125,31 @@ func (o *outline) open(c byte) {
 	}
 }
 
-func (o *outline) close() {
+func (o *rejectedScanner) close() {
 	o.depth--
-	o.mistaken = o.depth < 0
-	o.after = true
+	o.invalid = o.depth < 0
+	o.ended = true
 	o.complete = o.depth == 0
 }
 
 // end is called after the last byte of a string or a word.
-func (o *outline) end() {
-	o.after = true
+func (o *rejectedScanner) end() {
+	o.ended = true
 	switch {
 	case o.depth != 1:
 	case o.name:
 		o.member = ""
 		_ = json.Unmarshal(o.kept, &o.member) // invalid or overlong names are irrelevant
 	default:
-		o.take(o.kept)
+		o.setMember(o.kept)
 	}
 }
 
-// take records an outermost member. Names are compared like in encoding/json.
-func (o *outline) take(value []byte) {
+// setMember records an outermost member. Names are compared like in encoding/json.
+func (o *rejectedScanner) setMember(value []byte) {
 	switch {
 	case o.name:
-		o.mistaken = true // a name cannot be a list or an object
+		o.invalid = true // a name cannot be a list or an object
 	case strings.EqualFold(o.member, "method"):
 		o.method = true
 	case strings.EqualFold(o.member, "result"), strings.EqualFold(o.member, "error"):
@@ -157,20 +157,20 @@ func (o *outline) take(value []byte) {
 	case strings.EqualFold(o.member, "id"):
 		f := frame{ID: value}
 		if len(value) < maxMember && f.answerID() != nil && json.Valid(value) {
-			o.ID = append(json.RawMessage(nil), value...)
+			o.id = append(json.RawMessage(nil), value...)
 		}
 	}
 }
 
 // keep keeps a byte of a name or value of the outermost object.
-func (o *outline) keep(c byte) {
+func (o *rejectedScanner) keep(c byte) {
 	if o.depth == 1 && len(o.kept) < maxMember {
 		o.kept = append(o.kept, c)
 	}
 }
 
 // blank reports whether the line has only white space.
-func (o *outline) blank() bool { return !o.some }
+func (o *rejectedScanner) blank() bool { return !o.some }
 
 // isResponse reports whether the line responds to one of our requests.
-func (o *outline) isResponse() bool { return o.outcome && !o.method && o.ID != nil }
+func (o *rejectedScanner) isResponse() bool { return o.outcome && !o.method && o.id != nil }

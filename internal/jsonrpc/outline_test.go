@@ -15,17 +15,17 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"id":"x\""}],"\u0069d":"y\\","result":null}`), 1)
 	f.Add([]byte(`{"id":1}{"id":2}`), 7)
 	f.Fuzz(func(t *testing.T, line []byte, cut int) {
-		whole, pieces := new(outline), new(outline)
-		whole.Read(line)
+		whole, pieces := new(rejectedScanner), new(rejectedScanner)
+		whole.scan(line)
 		for rest := line; len(rest) > 0; {
 			n := min(max(1, cut), len(rest))
-			pieces.Read(rest[:n])
+			pieces.scan(rest[:n])
 			rest = rest[n:]
 		}
-		require.Equal(t, whole.ID, pieces.ID)
+		require.Equal(t, whole.id, pieces.id)
 		require.Equal(t, whole.isResponse(), pieces.isResponse())
 		require.Equal(t, whole.blank(), len(bytes.Trim(line, " \t\r\n")) == 0)
-		if id := whole.ID; id != nil {
+		if id := whole.id; id != nil {
 			require.True(t, json.Valid(id))
 			require.Contains(t, `"-0123456789`, string(id[:1]))
 		}
@@ -33,6 +33,6 @@ func FuzzOutline(f *testing.F) {
 		if !json.Valid(line) || json.Unmarshal(line, &fr) != nil || fr.answerID() == nil {
 			return
 		}
-		require.Equal(t, string(fr.answerID()), string(whole.ID))
+		require.Equal(t, string(fr.answerID()), string(whole.id))
 	})
 }

@@ -35,7 +35,7 @@ func FuzzWellFormed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got := wellFormed([]byte(text))
 		require.True(t, utf8.Valid(got))
-		require.Equal(t, -1, firstHalf(got))
+		require.Equal(t, -1, firstUnpaired(got))
 		require.Equal(t, got, wellFormed(got))
 		if json.Valid([]byte(text)) && utf8.ValidString(text) {
 			var before, after any

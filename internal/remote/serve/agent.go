@@ -159,7 +159,7 @@ func (a *agent) live() {
 	a.proc = proc
 	s.mu.Unlock()
 	stdin, stdout := proc.Pipes()
-	a.out.To(stdin)
+	a.out.SetWriter(stdin)
 	go a.out.Run()
 	a.run(stdin, stdout)
 }

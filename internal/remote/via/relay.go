@@ -137,7 +137,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far.To(child.NewWriter(p.Stdin))
+	r.far.SetWriter(child.NewWriter(p.Stdin))
 	go r.far.Run()
 	fromFar, dead := newWay(p.Stdout), make(chan struct{})
 	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
