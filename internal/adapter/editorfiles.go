@@ -28,7 +28,7 @@ import (
 type FilesWay string
 
 // The ways. The zero value is FilesEditor for clients whose fs methods are known to be safe, and
-// FilesDisk for all others (protocol.ClientTraits).
+// FilesDisk for all others (protocol.ClientProfile).
 const (
 	FilesEditor FilesWay = "editor" // through the client's fs methods, where it has them
 	FilesDisk   FilesWay = "disk"   // droid alone reads and writes them
@@ -179,7 +179,7 @@ func (a *Agent) overlay(s *Session, client *droid.Client) *fileOverlay {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.MindsTimes}), s}
+	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.ChecksModTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.

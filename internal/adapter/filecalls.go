@@ -143,7 +143,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 // tellsUnseen reports whether files stay on the disk and the client can be asked what is not saved.
 func (s *Session) tellsUnseen() bool {
 	client := s.agent.client
-	return client.Files && client.TellsUnsaved && s.agent.cfg.Files == ""
+	return client.Files && client.ReadsUnsaved && s.agent.cfg.Files == ""
 }
 
 // unseen reports whether the editor has text of a file that is not saved. It blocks.

@@ -68,7 +68,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files 
 func (s *Session) openQuestion(t *owner.Task, id string, beside bool) (q *telling.Question, was telling.Outcome) {
 	q = s.questions.Open(id)
 	q.Beside = beside
-	if s.agent.client.HearsInPrompts() {
+	if s.agent.client.UpdatesInPromptsOnly() {
 		was = q.Await(t, s.prompts.Busy)
 	}
 	return q, was

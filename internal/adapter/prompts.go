@@ -127,7 +127,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 			s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
-	case !s.agent.client.NoPromptErrors:
+	case !s.agent.client.MisreadsPromptErrors:
 		s.tell(s.show.BeforeError()...)
 	case err.Code != problem.CodeCancelled:
 		s.tellNow(strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
@@ -199,7 +199,7 @@ func (p *userPrompt) accept() {
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
 	s.questions.Look()
-	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
+	if !s.agent.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.tellNow("Your message waits for your answer above.")
 	}
 }
@@ -215,7 +215,7 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 		return nil, problem.InvalidParams("%v", err)
 	}
 	p := &userPrompt{s: s, giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
-	if a.client.StoppedAgain {
+	if a.client.ResendsStoppedPrompt {
 		p.marks = content.Marks()
 	}
 	return p, nil

@@ -247,7 +247,7 @@ func (s *Session) tellNow(text string) { s.tell(s.show.Tell(show.Notice(text))..
 
 // tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) tellSafely(text string) {
-	if s.load != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne() {
+	if s.load != nil || !s.out.Known() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.Keep(text)
 		return
 	}

@@ -38,7 +38,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 // tellHeard tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
 // with the next one.
 func (s *Session) tellHeard(things ...protocol.Update) {
-	outside := s.agent.client.HearsInPrompts() && !s.prompts.Busy()
+	outside := s.agent.client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
 		if text, ok := thing.(show.Text); ok && outside {
 			s.out.KeepText(text)

@@ -63,7 +63,7 @@ func (s *Session) tellLeftOut() {
 		text += "\n\n" + project.Screen("`/trust`")
 	}
 	switch {
-	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
+	case !s.agent.client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
 		s.tellNow(text)
 	case !asks || others != "": // else the question of the first prompt says it
 		s.out.Keep(text)

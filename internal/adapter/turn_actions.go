@@ -161,7 +161,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
-	if p.cancelled && s.agent.client.StoppedAgain {
+	if p.cancelled && s.agent.client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)

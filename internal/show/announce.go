@@ -23,7 +23,7 @@ type unannounced struct {
 // postpone delays the announcement of a call. A client that keeps the first title gets it only with the input.
 func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
 	h := unannounced{id: ev.ID, name: ev.Name, input: ev.Input}
-	if !v.client.FirstTitle {
+	if !v.client.KeepsFirstTitle {
 		h.at = now.Add(AnnounceAfter)
 	}
 	v.unannounced = append(v.unannounced, h)

@@ -118,7 +118,7 @@ func (c *command) left(left Left, update *protocol.ToolCall) {
 
 // tellLater queues the note like View.tellLater, for clients without results.
 func (c *command) tellLater(note string) {
-	if c.v.client.NoResults && !c.v.client.TerminalOutput {
+	if c.v.client.HidesResults && !c.v.client.TerminalOutput {
 		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(note, "It"))
 	}
 }
@@ -182,7 +182,7 @@ func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
 // LeftMessage returns a message about the end of a background command, to be sent before LeftEnded; "" for clients with terminals and for
 // those that show it in tasks and below the call. output is the end of its output.
 func (v *View) LeftMessage(left Left, line, output string) string {
-	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.NoResults && v.left[left.Output] != nil {
+	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.HidesResults && v.left[left.Output] != nil {
 		return ""
 	}
 	return "A command that droid ran in the background has ended: " + markdown.Code(shorten(visible.Line(FirstLine(line)), maxTitle)) + lastWords(output)

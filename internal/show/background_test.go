@@ -110,8 +110,8 @@ func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 		client protocol.ClientCapabilities
 		tells  bool
 	}{
-		"shows nothing": {protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}}, true},
-		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientTraits: protocol.ClientTraits{NoResults: true}}, false},
+		"shows nothing": {protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{HidesResults: true}}, true},
+		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientProfile: protocol.ClientProfile{HidesResults: true}}, false},
 		"others":        {protocol.ClientCapabilities{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 // In a history, too: there the model says that it runs, and it has ended.
 func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
 	for name, tells := range map[string]bool{"vscode-acp-client": true, "CodeCompanion.nvim": true, "agent-shell": false, "zed": false} {
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		var out []Output
 		for _, ev := range append(leaves("a"), quirks.Text{MessageID: "m", Text: "It runs."}) {
 			out = append(out, d.History(d.moment(), ev)...)
@@ -143,12 +143,12 @@ func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
 // shows nothing of the content is told nothing: it would show one more call, without a title.
 func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 	for name, tc := range map[string]struct {
-		client        protocol.ClientTraits
+		client        protocol.ClientProfile
 		command, task string
 	}{
-		"others":        {protocol.ClientTraits{}, "tool_call_update a = ", "tool_call_update t = "},
-		"forgets":       {protocol.ClientTraits{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
-		"shows nothing": {protocol.ClientTraits{NoResults: true}, "", ""},
+		"others":        {protocol.ClientProfile{}, "tool_call_update a = ", "tool_call_update t = "},
+		"forgets":       {protocol.ClientProfile{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
+		"shows nothing": {protocol.ClientProfile{HidesResults: true}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := func(begin, text string) []string {
@@ -157,7 +157,7 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 				}
 				return []string{begin + text}
 			}
-			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
+			d := newHarness(protocol.ClientCapabilities{ClientProfile: tc.client})
 			d.event(leaves("a")...)
 			d.Prompted()
 			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", "", true)))

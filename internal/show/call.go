@@ -82,7 +82,7 @@ func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 func (c *shownCall) sendMore(update protocol.ToolCall) {
 	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
 		switch {
-		case c.v.client.NoResults && update.Meta == nil:
+		case c.v.client.HidesResults && update.Meta == nil:
 			return // it would show a call without a title
 		case c.v.client.ForgetsCalls && c.prompt != c.v.prompts:
 			update.Title, update.Kind, update.Status = c.title, c.kind, c.status
@@ -194,8 +194,8 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 
 // titled returns a call with its title escaped if this client renders it as Markdown. Zed does not render the titles of commands, and
 // escapes those of edits itself.
-func titled(call protocol.ToolCall, client protocol.ClientTraits) protocol.ToolCall {
-	if client.MarkdownTitles && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
+func titled(call protocol.ToolCall, client protocol.ClientProfile) protocol.ToolCall {
+	if client.RendersTitleMarkdown && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
 		call.Title = protocol.Line(markdown.Escaped(visible.Line(string(call.Title))))
 	}
 	return call

@@ -62,7 +62,7 @@ func TestAnnouncements(t *testing.T) {
 		"a question":      quirks.QuestionAsked{ToolID: "t"},
 		"a permission":    quirks.PermissionAsked{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
 	} {
-		for _, client := range []protocol.ClientCapabilities{{}, {ClientTraits: protocol.ClientTraits{FirstTitle: true}}} {
+		for _, client := range []protocol.ClientCapabilities{{}, {ClientProfile: protocol.ClientProfile{KeepsFirstTitle: true}}} {
 			d := newHarness(client)
 			require.Empty(t, d.event(started("t", "LS", `{"path":"b"}`)))
 			require.Equal(t, "tool_call t pending LS b", d.event(next)[0], name)
@@ -98,7 +98,7 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	d.event(started("v", "LS", `{}`))
 	require.Equal(t, []string{"tool_call_update t LS c"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"c"}`)}), "another one is held")
 
-	d = newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{FirstTitle: true}})
+	d = newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{KeepsFirstTitle: true}})
 	d.event(started("t", "LS", `{}`))
 	_, waits = d.Due()
 	require.False(t, waits, "a title that never changes is waited for")
@@ -146,7 +146,7 @@ func TestUpdatesOfCallsThatWouldEndThem(t *testing.T) {
 			}
 			return ""
 		}
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		d.event(started("t", "Task", `{"description":"look"}`), ran("t"))
 		require.Equal(t, []string{"tool_call_update t" + status("in_progress") + " = - I look.\n"},
 			d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I look."}}}), name)

@@ -15,8 +15,8 @@ import (
 
 // named is a client that shows what options are called, formed one that has forms too.
 var (
-	named  = protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}}
-	formed = protocol.ClientCapabilities{Forms: true, ClientTraits: named.ClientTraits}
+	named  = protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}}
+	formed = protocol.ClientCapabilities{Forms: true, ClientProfile: named.ClientProfile}
 )
 
 // answering leads a dialog with these answers: an option of a choice, or the JSON of a
@@ -92,9 +92,11 @@ func TestPlanDialog(t *testing.T) {
 // A plan may be edited only where everything is there for it.
 func TestPlanThatMayNotBeEdited(t *testing.T) {
 	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
-		"the client has no forms":   func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
-		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.OptionNames = false },
-		"droid does not take it":    func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
+		"the client has no forms": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
+		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
+			c.ShowsOptionNames = false
+		},
+		"droid does not take it": func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
 		"droid lets nothing go ahead": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Options = ev.Options[1:]
 		},
@@ -102,7 +104,7 @@ func TestPlanThatMayNotBeEdited(t *testing.T) {
 			ev.Tools = append(ev.Tools, ev.Tools[0])
 		},
 		"it has lines, and the client's fields have one": func(ev *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
-			ev.Tools[0].Details.Plan, c.OneLineFields = "# Do it\n\n1. now", true
+			ev.Tools[0].Details.Plan, c.SingleLineFields = "# Do it\n\n1. now", true
 		},
 		"it is no plan": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools[0].Confirmation = "exec"
@@ -316,7 +318,7 @@ func TestQuestionSteps(t *testing.T) {
 	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
 	require.EqualValues(t, "Something else, in my next prompt", step.Choice.Options[1].Name)
 
-	titles := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true}})
+	titles := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true}})
 	alone := titles.Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts}})
 	step, _ = alone.Next()
 	require.EqualValues(t, "Which parts?", step.Choice.ToolCall.Title, "no more may be shown of the request")

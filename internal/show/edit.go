@@ -99,7 +99,7 @@ type FailedEdit struct {
 
 // tellLater queues a notice why an edit failed, for clients that do not show results. It is sent after the current message.
 func (v *View) tellLater(e FailedEdit, why string) {
-	if v.client.NoResults && e.files != "" {
+	if v.client.HidesResults && e.files != "" {
 		v.unseen = append(v.unseen, "The edit of "+markdown.Code(visible.Line(e.files))+" failed: "+strings.TrimPrefix(why, "Error: "))
 	}
 }
@@ -149,7 +149,7 @@ func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
 // Explain shows why an edit failed.
 func (v *View) Explain(e FailedEdit, why string) []Output {
 	v.tellLater(e, why)
-	if !v.client.NoResults { // it would show a call without a title
+	if !v.client.HidesResults { // it would show a call without a title
 		v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
 	}
 	return v.take()

@@ -28,7 +28,7 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 		}
 		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(question), Enum: protocol.Lines(q.Options)}
 		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above",
-			Meta: protocol.OwnAnswerTo(choiceField(i))}
+			Meta: protocol.CustomAnswerFor(choiceField(i))}
 		switch {
 		case len(q.Options) == 0:
 			field.MinLength = 1

@@ -35,7 +35,7 @@ func (v *View) ownQuestion(word, title, text string, options []protocol.Permissi
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
 	q.call.Content = []protocol.ToolContent{protocol.TextContent(text)}
-	if !v.client.RequestContent {
+	if !v.client.ShowsRequestContent {
 		v.tell(title + "\n\n" + text)
 	}
 	v.send(announced)
@@ -49,7 +49,7 @@ func (q *OwnQuestion) Next() (Step, bool) {
 		return Step{}, false
 	}
 	q.asked = true
-	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(q.call, q.view.client.ClientTraits), Options: q.choice.shown}}, true
+	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(q.call, q.view.client.ClientProfile), Options: q.choice.shown}}, true
 }
 
 // Chose implements Dialog.
@@ -79,7 +79,7 @@ func (q *OwnQuestion) After(outcome string) []Output {
 // yesOrNo asks with two options, one of each kind; yes is the name of the first. It returns nil if the client shows neither names nor
 // kinds; then the typed command counts.
 func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
-	if !v.client.ShowsNames() && !v.client.OptionKinds {
+	if !v.client.MayShowOptionNames() && !v.client.ShowsOptionKindsOnly {
 		return nil
 	}
 	return v.ownQuestion(word, title, text, []protocol.PermissionOption{
@@ -215,23 +215,23 @@ func trustOptions(names bool) []protocol.PermissionOption {
 }
 
 // AsksTrust reports whether the user can be asked to trust a project: not if the client shows no option names, as nobody could say yes.
-func (v *View) AsksTrust() bool { return !v.client.OptionKinds && !v.client.ByPolicy }
+func (v *View) AsksTrust() bool { return !v.client.ShowsOptionKindsOnly && !v.client.AnswersByPolicy }
 
 // Trust asks whether a project may run what it brings; list names that and comes last. Only a user who reads the option names can say yes:
 // a client that answers by kind or position chooses an option that changes nothing. It must not be called if AsksTrust returns false.
 func (v *View) Trust(title, list string) *OwnQuestion {
 	advice := ""
-	if !v.client.OptionNames {
+	if !v.client.ShowsOptionNames {
 		advice = "Only *" + trustName + "* counts. Where you see only words such as Yes or Accept, type `/trust yes` instead.\n\n"
 	}
-	q := v.ownQuestion("trust", title, advice+list, trustOptions(v.client.OptionNames), trustYes)
-	q.call.Meta = &protocol.ToolMeta{Own: &protocol.OwnMeta{NamesOnly: true}}
+	q := v.ownQuestion("trust", title, advice+list, trustOptions(v.client.ShowsOptionNames), trustYes)
+	q.call.Meta = &protocol.ToolMeta{Own: &protocol.AgentToolMeta{NamesOnly: true}}
 	return q
 }
 
 // NotTrusted returns the message for an answer other than yes, "" if the user has read what they chose.
 func (v *View) NotTrusted() string {
-	if v.client.OptionNames {
+	if v.client.ShowsOptionNames {
 		return ""
 	}
 	return "The project was not trusted: only *" + trustName + "* counts, and some clients send only a yes or a no."

@@ -13,7 +13,7 @@ import (
 
 // TestRewindQuestion: what the user may lose stands first, and all of it is named; of other files as many as one can read.
 func TestRewindQuestion(t *testing.T) {
-	v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}})
+	v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}})
 	var files []RewoundFile
 	for i := range 2 * mostRewound {
 		files = append(files, RewoundFile{Path: fmt.Sprintf("/workspace/same%d", i)})
@@ -37,7 +37,7 @@ func TestRewindQuestion(t *testing.T) {
 // request alone, and others are told before.
 func TestOwnQuestionIsReadOnce(t *testing.T) {
 	for _, in := range []bool{true, false} {
-		v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: in}})
+		v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: in}})
 		q := v.Trust("Trust this project?", "- a hook")
 		step, _ := q.Next()
 		require.Equal(t, "- a hook", string(*step.Choice.ToolCall.Content[0].Content.Text))
@@ -50,7 +50,7 @@ func TestOwnQuestionIsReadOnce(t *testing.T) {
 // TestOwnOptionsSayYesOrNo: an option begins with what it says, and fits in the line that editors have for it.
 func TestOwnOptionsSayYesOrNo(t *testing.T) {
 	for _, names := range []bool{true, false} {
-		v := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: names, OptionKinds: !names}})
+		v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: names, ShowsOptionKindsOnly: !names}})
 		for _, q := range []*OwnQuestion{v.Trust("Trust this project?", ""), v.CompactQuestion(false), v.RewindQuestion(nil, false)} {
 			step, _ := q.Next()
 			for _, o := range step.Choice.Options {

@@ -41,22 +41,22 @@ type Setting struct {
 func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
 	v.files, v.directories = files, set.Directories
 	defer func() { v.files, v.directories = nil, nil }()
-	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits, set.Mode)
+	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientProfile, set.Mode)
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
 	}
-	if kind := wantsReader(ev.Tools); kind != "" && v.client.ByPolicy {
+	if kind := wantsReader(ev.Tools); kind != "" && v.client.AnswersByPolicy {
 		v.tell(fmt.Sprintf("droid asked for something that only a person can answer (%s), and this client answers by a rule, so it was refused. Ask for it in an editor.", Label(kind)))
 		return &Permission{Refused: true, Before: v.take()}
 	}
 	plans := planNames(ev.Tools)
-	if len(plans) > 0 && !v.client.OptionNames {
+	if len(plans) > 0 && !v.client.ShowsOptionNames {
 		v.tellPlans(ev, plans)
 		return &Permission{Refused: true, Before: v.take()}
 	}
 	shown, after := v.showOne(ev)
-	always := alwaysText(ev.Tools, options, v.client.ClientTraits, set.Mode)
-	if v.client.AtItsWord && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
+	always := alwaysText(ev.Tools, options, v.client.ClientProfile, set.Mode)
+	if v.client.AssumedCompliant && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
 		always = "For a higher level than these set the mode once the plan is approved."
 	}
 	if !all(ev.Tools, "sandbox_violation") && !all(ev.Tools, confirmSpec) {
@@ -71,13 +71,13 @@ func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *
 		v.send(update)
 	}
 	p.After = v.take()
-	p.permissionDialog = permissionDialog{names: v.client.ShowsNames(), shown: titled(shown, v.client.ClientTraits), options: options, plans: plans,
+	p.permissionDialog = permissionDialog{names: v.client.MayShowOptionNames(), shown: titled(shown, v.client.ClientProfile), options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
-	p.words = set.Words && v.client.Forms && v.client.ShowsNames() && offers(ev.Options, stream.OptionCancel)
-	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
+	p.words = set.Words && v.client.Forms && v.client.MayShowOptionNames() && offers(ev.Options, stream.OptionCancel)
+	if set.EditedPlan && v.client.Forms && v.client.ShowsOptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
 	}
-	if v.client.OneLineFields && strings.Contains(p.plan, "\n") {
+	if v.client.SingleLineFields && strings.Contains(p.plan, "\n") {
 		p.plan = ""
 	}
 	return p

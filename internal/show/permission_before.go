@@ -27,26 +27,26 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 	diffs, others := parted(call.Content)
 	before := call
 	before.SessionUpdate, before.Content = "tool_call_update", diffs
-	if always != "" && (v.client.RequestContent || v.client.CallContent) {
+	if always != "" && (v.client.ShowsRequestContent || v.client.ShowsCallContent) {
 		asked.Content = slices.Insert(slices.Clone(call.Content), 0, protocol.TextContent(always))
 	}
 	switch {
-	case v.client.RequestContent:
-		if v.client.CallDiffs && len(diffs) > 0 {
+	case v.client.ShowsRequestContent:
+		if v.client.ShowsCallDiffs && len(diffs) > 0 {
 			v.send(protocol.ToolCall{SessionUpdate: before.SessionUpdate, ToolCallID: call.ToolCallID, Content: diffs})
 		}
 		return asked
-	case v.client.CallContent:
+	case v.client.ShowsCallContent:
 		before.Content = protocol.SafeContent(asked.Content)
 	}
 	v.send(before)
 	text := []string{always}
 	switch {
-	case v.client.CallContent && v.client.NoDiffs:
+	case v.client.ShowsCallContent && v.client.HidesWaitingDiffs:
 		text = []string{contentText(v.cwd, diffs)}
-	case v.client.CallContent:
+	case v.client.ShowsCallContent:
 		text = nil
-	case v.client.NoDiffs, len(ev.Tools) > 1, v.client.OneDiff && len(diffs) > 0 && len(call.Content) > 1:
+	case v.client.HidesWaitingDiffs, len(ev.Tools) > 1, v.client.ShowsLeadingDiff && len(diffs) > 0 && len(call.Content) > 1:
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
 		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
@@ -54,7 +54,7 @@ func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, alw
 		} else {
 			text = append(text, contentText(v.cwd, others))
 		}
-		if !v.client.OneDiff && len(diffs) == 1 && diffs[0].OldText == nil {
+		if !v.client.ShowsLeadingDiff && len(diffs) == 1 && diffs[0].OldText == nil {
 			text = append(text, contentText(v.cwd, diffs)) // some clients show no diff of a new file
 		}
 	}
@@ -133,8 +133,8 @@ func (v *View) showsCommand(tool stream.PermissionToolUse) bool {
 	if tool.Confirmation != "exec" || command == "" || command != visible.Exact(command) {
 		return false
 	}
-	return v.client.CommandTitle && command == visible.Line(command) ||
-		v.client.OwnCommand && command == parseToolInput(input).Command && len(input) <= maxRaw
+	return v.client.ShowsWholeCommand && command == visible.Line(command) ||
+		v.client.ShowsInputCommand && command == parseToolInput(input).Command && len(input) <= maxRaw
 }
 
 // permissionTitle summarizes a request in one line, since many clients show no more. other is the title of the call.

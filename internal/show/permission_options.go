@@ -71,7 +71,7 @@ type offeredOption struct {
 // Three kinds of options are omitted for all clients: for unknown confirmation types and missions, all but once and no; those that move the
 // conversation to another session, since the editor would keep a session that droid has left (quirk 22); and proceed_edit, which needs a
 // text (see editablePlan).
-func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits, mode stream.Mode) []protocol.PermissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientProfile, mode stream.Mode) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
 		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
@@ -82,7 +82,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 			continue // what it would grant, and for how long, is unknown
 		}
 		name := optionName(o, p, tools, mode)
-		if !client.ShowsNames() && o.Label != "" {
+		if !client.MayShowOptionNames() && o.Label != "" {
 			name = o.Label
 		}
 		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(visible.Exact(name)), Kind: optionKind(o.Value)}, p})
@@ -91,7 +91,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 	var out []protocol.PermissionOption
 	for _, o := range options {
 		taken := slices.ContainsFunc(out, func(other protocol.PermissionOption) bool { return other.Kind == o.Kind })
-		if client.OptionNames || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
+		if client.ShowsOptionNames || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
 			out = append(out, o.PermissionOption)
 		}
 	}

@@ -24,7 +24,7 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "Tools", Value: "proceed_always_tools"},
 		{Label: "nothing", Value: ""},
 		{Label: "Yes", Value: "proceed_once"},
-	}, exec, protocol.ClientTraits{OptionNames: true}, stream.ModeNormal)
+	}, exec, protocol.ClientProfile{ShowsOptionNames: true}, stream.ModeNormal)
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: "proceed_always", Name: "Yes, always if reversible: Auto (Medium)", Kind: acp.PermissionOptionKindAllowAlways},
@@ -48,13 +48,13 @@ func TestOptionsWithoutNames(t *testing.T) {
 	}
 	once := protocol.PermissionOption{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce}
 	no := protocol.PermissionOption{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce}
-	nobody := protocol.ClientTraits{}
+	nobody := protocol.ClientProfile{}
 	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always", Name: "Always allow medium impact commands", Kind: acp.PermissionOptionKindAllowAlways}, no},
 		permissionOptions(offered("medium"), tool("medium"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways}, no},
 		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody, stream.ModeNormal), "one of a kind")
-	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true}, stream.ModeNormal)
+	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientProfile{AssumedCompliant: true}, stream.ModeNormal)
 	require.Len(t, believed, 3, "one of a kind")
 	require.EqualValues(t, "Yes, always if reversible: Auto (Medium)", believed[1].Name, "it is read")
 }
@@ -145,8 +145,8 @@ func TestOptionNames(t *testing.T) {
 func TestUnknownKindsFailClosed(t *testing.T) {
 	for _, kind := range []string{"propose_mission", "start_mission_run", "recommend_mission", "exit_mission_planning", "teleport", ""} {
 		ev := askedAbout(stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "m", Name: "Mission"}, Confirmation: kind, Details: stream.PermissionDetails{ImpactLevel: "medium"}})
-		for name, client := range map[string]protocol.ClientTraits{"Zed": {OptionNames: true, RequestContent: true}, "unknown": {AtItsWord: true}, "nobody": {}} {
-			p := newHarness(protocol.ClientCapabilities{ClientTraits: client}).Permission(ev, nil, Setting{})
+		for name, client := range map[string]protocol.ClientProfile{"Zed": {ShowsOptionNames: true, ShowsRequestContent: true}, "unknown": {AssumedCompliant: true}, "nobody": {}} {
+			p := newHarness(protocol.ClientCapabilities{ClientProfile: client}).Permission(ev, nil, Setting{})
 			require.False(t, p.Refused, "%s %s", kind, name)
 			require.Equal(t, stream.OptionCancel, p.decision.Option, "unless the user says otherwise")
 			var offered []string
@@ -155,10 +155,10 @@ func TestUnknownKindsFailClosed(t *testing.T) {
 			}
 			require.Equal(t, []string{stream.OptionOnce, stream.OptionCancel}, offered, "%s %s", kind, name)
 		}
-		p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(ev, nil, Setting{})
+		p := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{AnswersByPolicy: true, ShowsRequestContent: true}}).Permission(ev, nil, Setting{})
 		require.True(t, p.Refused, kind)
 		require.Len(t, p.Before, 1, "and it is said why")
 	}
-	p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(askedAbout(commandAsked()), nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{AnswersByPolicy: true, ShowsRequestContent: true}}).Permission(askedAbout(commandAsked()), nil, Setting{})
 	require.False(t, p.Refused, "a rule may answer what is known")
 }

@@ -40,9 +40,9 @@ func TestShownBeforeARequest(t *testing.T) {
 	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
 	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```"
 	const edited = "“Always allow medium impact commands” also switches to Auto (Low)."
-	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
+	traits := func(change func(*protocol.ClientProfile)) protocol.ClientCapabilities {
 		var c protocol.ClientCapabilities
-		change(&c.ClientTraits)
+		change(&c.ClientProfile)
 		return c
 	}
 	for name, tc := range map[string]struct {
@@ -50,20 +50,20 @@ func TestShownBeforeARequest(t *testing.T) {
 		command []string
 		file    []string
 	}{
-		"all of the request": {traits(func(c *protocol.ClientTraits) { c.RequestContent = true }), nil, nil},
-		"diffs in the call alone": {traits(func(c *protocol.ClientTraits) { c.RequestContent, c.CallDiffs = true, true }), nil,
+		"all of the request": {traits(func(c *protocol.ClientProfile) { c.ShowsRequestContent = true }), nil, nil},
+		"diffs in the call alone": {traits(func(c *protocol.ClientProfile) { c.ShowsRequestContent, c.ShowsCallDiffs = true, true }), nil,
 			[]string{"tool_call_update e = diff"}},
-		"all of the call": {traits(func(c *protocol.ClientTraits) { c.CallContent = true }),
+		"all of the call": {traits(func(c *protocol.ClientProfile) { c.ShowsCallContent = true }),
 			[]string{call + " = " + always + "|" + command}, []string{file + "diff"}},
-		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
+		"all of the call but diffs": {traits(func(c *protocol.ClientProfile) { c.ShowsCallContent, c.HidesWaitingDiffs = true, true }),
 			[]string{call + " = " + always + "|" + command}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles": {traits(func(*protocol.ClientTraits) {}),
+		"titles": {traits(func(*protocol.ClientProfile) {}),
 			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
+		"titles, and one diff": {traits(func(c *protocol.ClientProfile) { c.ShowsLeadingDiff = true }),
 			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff"}},
-		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
+		"titles, and no diffs": {traits(func(c *protocol.ClientProfile) { c.HidesWaitingDiffs = true }),
 			[]string{call, "notice new-1: " + always + "\n\n" + command}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles, and names": {traits(func(c *protocol.ClientTraits) { c.NoDiffs, c.OptionNames = true, true }),
+		"titles, and names": {traits(func(c *protocol.ClientProfile) { c.HidesWaitingDiffs, c.ShowsOptionNames = true, true }),
 			[]string{call, "notice new-1: " + command}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestShownBeforeARequest(t *testing.T) {
 			tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "e", Name: "ApplyPatch", Input: input(t, map[string]any{"input": patch})}, Confirmation: "apply_patch",
 				Details: stream.PermissionDetails{PatchContent: patch}}
 			for _, oneDiff := range []bool{false, true} {
-				d := newHarness(traits(func(c *protocol.ClientTraits) { c.OneDiff = oneDiff }))
+				d := newHarness(traits(func(c *protocol.ClientProfile) { c.ShowsLeadingDiff = oneDiff }))
 				d.disk["/workspace/a.bin"] = "\xff"
 				d.event(started("e", "ApplyPatch", string(tool.ToolUse.Input)))
 				ev := askedAbout(tool)
@@ -106,7 +106,7 @@ func TestShownBeforeARequest(t *testing.T) {
 
 // A client that shows all of a title need not be shown a command twice, but one that a line cannot show as it is.
 func TestCommandInTheTitle(t *testing.T) {
-	titles := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, CommandTitle: true}}
+	titles := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsWholeCommand: true}}
 	for command, want := range map[string]string{
 		"make all":        "Risk: medium",
 		"make &&\nrm x":   "```sh\nmake &&\nrm x\n```\n\nRisk: medium",
@@ -125,7 +125,7 @@ func TestCommandInTheTitle(t *testing.T) {
 
 // A client that shows the command of a call by itself need not be shown it twice.
 func TestCommandThatTheClientShows(t *testing.T) {
-	own := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, OwnCommand: true}}
+	own := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsInputCommand: true}}
 	content := func(tool stream.PermissionToolUse) string {
 		step, _ := newHarness(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
 		return texts(step.Choice.ToolCall.Content)

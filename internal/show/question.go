@@ -27,16 +27,16 @@ func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientTraits}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientProfile}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
 		v.send(title)
 		q.Before = v.take()
-	case !v.client.ShowsNames():
+	case !v.client.MayShowOptionNames():
 		q.unshown()
 		q.Before, q.Refused = v.Unasked(q), true
-	case len(ev.Questions) > 1 || v.client.RequestContent: // the call still has the title of its last request
+	case len(ev.Questions) > 1 || v.client.ShowsRequestContent: // the call still has the title of its last request
 		v.send(title)
 		q.After = v.take()
 	}

@@ -24,7 +24,7 @@ type questionDialog struct {
 	form      bool
 	toolID    string
 	questions []stream.Question
-	client    protocol.ClientTraits
+	client    protocol.ClientProfile
 
 	asking  choice // the current question
 	picked  []int  // options chosen so far in a multiple choice
@@ -48,7 +48,7 @@ func (d *questionDialog) Next() (Step, bool) {
 	if q.MultiSelect && hasOptions(q) {
 		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
 	}
-	d.asking = newChoice(d.buttons(q), d.client.ShowsNames())
+	d.asking = newChoice(d.buttons(q), d.client.MayShowOptionNames())
 	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(call, d.client), Options: d.asking.shown}}, true
 }
 
@@ -94,7 +94,7 @@ func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:
 		d.cancel()
-	case result == nil && d.client.ShowsNames():
+	case result == nil && d.client.MayShowOptionNames():
 		d.form = false
 	case result == nil:
 		d.unshown()
@@ -162,7 +162,7 @@ func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	if d.client.RequestContent {
+	if d.client.ShowsRequestContent {
 		title, text = shorten(cmp.Or(FirstLine(q.Topic), "Question"), 60), q.Question
 	}
 	if of := len(d.questions); of > 1 {

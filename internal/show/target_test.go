@@ -77,7 +77,7 @@ func TestRequestNamesTheRealFile(t *testing.T) {
 		"a tool of an MCP server":     {toolAsked("x___Create", "mcp_tool", `{"path":"a"}`), map[string]string{"/workspace/a": "/b"}, nil, `x: Create a (path: "a")`, "x: Create\n\n```json\n{\n  \"path\": \"a\"\n}\n```", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}})
+			d := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}})
 			d.real = tc.real
 			d.event(started("e", tc.tool.ToolUse.Name, string(tc.tool.ToolUse.Input)))
 			ev := quirks.PermissionAsked{RequestID: "r", Tools: []stream.PermissionToolUse{tc.tool}, Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Yes"}, {Value: stream.OptionCancel, Label: "No"}}}

@@ -116,7 +116,7 @@ func TestMCPPermissionShowsItsInput(t *testing.T) {
 func TestTitlesAsMarkdown(t *testing.T) {
 	titles := func(markdown bool) (all []string) {
 		client := formed
-		client.MarkdownTitles, client.Forms = markdown, false
+		client.RendersTitleMarkdown, client.Forms = markdown, false
 		d := newHarness(client)
 		take := func(out []Output) {
 			for _, update := range out {

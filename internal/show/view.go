@@ -59,7 +59,7 @@ func New(o Options) *View {
 		client:       o.Capabilities,
 		linesFromOne: o.LinesFromOne,
 		newID:        o.NewID,
-		border:       border{noUser: o.Capabilities.NoUserMessages},
+		border:       border{noUser: o.Capabilities.HidesUserMessages},
 		logIn:        o.LogIn,
 		calls:        make(map[string]toolView),
 		ids:          make(map[string]struct{}),
@@ -197,7 +197,7 @@ func (v *View) Prompted() {
 
 // BeforeError returns what must precede an error that ends a prompt: an empty line, for clients that append the error to the last text.
 func (v *View) BeforeError() []Output {
-	if !v.client.ErrorBehind {
+	if !v.client.AppendsPromptErrors {
 		return nil
 	}
 	if lines := v.border.ended(); lines != "" {
@@ -234,10 +234,10 @@ func (v *View) send(update Output) {
 	case protocol.ToolCall:
 		if u.SessionUpdate == "tool_call" {
 			v.border.called()
-		} else if view := v.calls[u.ToolCallID]; v.client.StatusEach && u.Status == "" && view != nil {
+		} else if view := v.calls[u.ToolCallID]; v.client.RequiresStatus && u.Status == "" && view != nil {
 			u.Status = view.base().status
 		}
-		update = titled(u, v.client.ClientTraits)
+		update = titled(u, v.client.ClientProfile)
 	}
 	v.out = append(v.out, update)
 }

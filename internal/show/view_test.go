@@ -241,7 +241,7 @@ func TestCreateOfThePastHasNoDiff(t *testing.T) {
 // its user refused, nor of one that is past.
 func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
 	for name, seen := range map[string]bool{"vscode-acp-client": false, "CodeCompanion.nvim": false, "agent-shell": true, "zed": true} {
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		fails := func(id, why string) {
 			end := ended(id, "Edit", why)
 			end.IsError = true

@@ -36,7 +36,7 @@ func (a Agent) Keeper() string { return cmp.Or(a.Knows, "the agent") }
 // Meet reads what a client declares.
 func (a Agent) Meet(capabilities, info json.RawMessage) protocol.ClientCapabilities {
 	if a.Client == nil {
-		return protocol.ReadDeclared(capabilities)
+		return protocol.ParseDeclared(capabilities)
 	}
 	return a.Client(capabilities, info)
 }

@@ -78,7 +78,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	lost := w.lost && done == nil
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown, passed := func(line []byte) []byte { return w.client.asShown(o.fit(w.client, line)) }, func(line []byte) bool { return !w.client.caps.DropsOutside || inTurns(line) }
+	shown, passed := func(line []byte) []byte { return w.client.asShown(o.fit(w.client, line)) }, func(line []byte) bool { return !w.client.caps.IgnoresUpdatesOutsidePrompt || inTurns(line) }
 	if done != nil { // it loads
 		shown, passed = func(line []byte) []byte { return o.fit(w.client, line) }, func([]byte) bool { return true }
 	}
@@ -139,7 +139,7 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 // setApart sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
 // as one message.
 func (o *session) setApart(w *watcher) {
-	if w.client.caps.DropsOutside {
+	if w.client.caps.IgnoresUpdatesOutsidePrompt {
 		o.sayTo(w.client, "\n\n---\n\n")
 	}
 }

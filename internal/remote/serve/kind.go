@@ -91,7 +91,7 @@ func (c *Client) differs(o *session) (refusal *jsonrpc.Error, note string) {
 		}
 		settings = append(settings, markdown.Code("$"+visible.Line(name)))
 	}
-	settings = append(settings, c.caps.Beyond(has.caps)...)
+	settings = append(settings, c.caps.NotIn(has.caps)...)
 	if len(settings) == 0 {
 		return nil, ""
 	}

@@ -37,7 +37,7 @@ func inTurns(message []byte) bool {
 
 // asShown is a message as the client can show it while it does not load the session.
 func (c *Client) asShown(message []byte) []byte {
-	if !c.caps.OwnPrompts || !bytes.Contains(message, []byte(`"user_message_chunk"`)) {
+	if !c.caps.RejectsForeignPrompts || !bytes.Contains(message, []byte(`"user_message_chunk"`)) {
 		return message
 	}
 	kind, update := updateKind(message)
@@ -62,11 +62,11 @@ func (c *Client) asShown(message []byte) []byte {
 // can show it.
 func (q *question) put(c *Client) {
 	line := q.line
-	if q.method == askPermission && q.session != nil && q.agent.caps.ClientTraits != c.caps.ClientTraits {
+	if q.method == askPermission && q.session != nil && q.agent.caps.ClientProfile != c.caps.ClientProfile {
 		if text := q.unseen(c); text != "" {
 			q.session.sayTo(c, text)
 		}
-		if !c.caps.ShowsNames() || !c.caps.OptionNames && q.namesOnly() {
+		if !c.caps.MayShowOptionNames() || !c.caps.ShowsOptionNames && q.namesOnly() {
 			var left []string
 			if line, left = q.byKind(); len(left) > 0 {
 				q.session.sayTo(c, "\n\nThese cannot be chosen here, since this client is not known to show what choices are called: "+strings.Join(left, ", ")+".\n\n")
@@ -92,7 +92,7 @@ func (q *question) options() (options []json.RawMessage) {
 	return options
 }
 
-// namesOnly is protocol.OwnMeta's.
+// namesOnly is protocol.AgentToolMeta's.
 func (q *question) namesOnly() bool {
 	own := rawjson.Field(rawjson.Field(rawjson.Field(q.params, "toolCall"), "_meta"), "droid-acp")
 	return string(rawjson.Field(own, "namesOnly")) == "true"
@@ -125,7 +125,7 @@ func (q *question) byKind() (line []byte, left []string) {
 
 // showsDiff reports whether a client shows a diff among the content of a request.
 func showsDiff(c protocol.ClientCapabilities, first bool) bool {
-	return !c.NoDiffs && (c.RequestContent || c.OneDiff && first)
+	return !c.HidesWaitingDiffs && (c.ShowsRequestContent || c.ShowsLeadingDiff && first)
 }
 
 // maxDiff is how many bytes of a file's two texts are compared to be shown.
@@ -148,7 +148,7 @@ func (q *question) unseen(c *Client) string {
 	var parts []string
 	for i, item := range call.Content {
 		switch {
-		case item.Type == "content" && !c.caps.RequestContent && item.Content.Text != "":
+		case item.Type == "content" && !c.caps.ShowsRequestContent && item.Content.Text != "":
 			parts = append(parts, item.Content.Text)
 		case item.Type == "diff" && !showsDiff(c.caps, i == 0):
 			parts = append(parts, markdown.Code(visible.Line(item.Path)), changed(item.OldText, item.NewText))

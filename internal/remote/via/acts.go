@@ -55,7 +55,7 @@ func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error
 	if m.Params == 0 {
 		return refused
 	}
-	paths, reach, found := protocol.Places(m.Method), r.reach(), false
+	paths, reach, found := protocol.PathFields(m.Method), r.reach(), false
 	paths.Rewrite(line, m.Params, func(place, _ string, value []byte) []byte {
 		path := ""
 		if rawjson.IsString(value) {

@@ -310,7 +310,7 @@ func (r *Relay) places(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
 	}
-	return protocol.Places(method)
+	return protocol.PathFields(method)
 }
 
 // drop does not pass a notification on.
