@@ -75,7 +75,7 @@ func (s *Session) apply(events []quirks.Event) {
 		if s.fileCalls.Behind(events[i:]) {
 			return
 		}
-		if stops, is := ev.(quirks.SubagentStops); is && !s.ended {
+		if stops, is := ev.(quirks.SubagentStopped); is && !s.ended {
 			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
 			continue
 		}

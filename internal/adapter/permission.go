@@ -17,14 +17,14 @@ import (
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
 	s     *Session
-	ev    quirks.PermissionAsked
+	ev    quirks.PermissionRequested
 	files show.Files // as the user is shown them
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
-func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionAsked, files show.Files) {
+func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionRequested, files show.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -173,5 +173,5 @@ func (r *permissionRequest) approveEdited(text string) {
 // droidHasAnswer tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
-	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
 }

@@ -15,7 +15,7 @@ import (
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
-func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionAsked) {
+func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionRequested) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile

@@ -226,7 +226,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
 	s.lookForLeft(t, info.Messages)
-	if quirks.CutOff(info.Messages) { // it may go on elsewhere
+	if quirks.EndsWithOpenCalls(info.Messages) { // it may go on elsewhere
 		if err := s.until(s.Context, t, "a load", needOthers); err != nil {
 			r.end(err)
 		}
@@ -237,7 +237,7 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 	others, _ := s.lock.Others()
 	s.loseSubagentCalls()
 	history := quirks.History(info.Messages)
-	lacks := notShown(info, others && quirks.GoOnElsewhere(history))
+	lacks := notShown(info, others && quirks.MarkElsewhere(history))
 	info.Messages = nil // the events have all that is shown
 	r.shows = true
 	defer func() { r.shows = false }()
@@ -257,10 +257,10 @@ func (r *reload) showsAll(t *owner.Task, info *stream.SessionInfo, summary strin
 			return false
 		}
 		history[i] = nil // it is not kept until all are shown
-		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
 			continue // its file tells
 		}
-		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().Open(end.ID) {
+		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
 			continue // droid's own turn goes on with it
 		}
 		s.tell(s.show.History(s.moment(), ev)...)

@@ -198,8 +198,8 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 			if edited := show.EditedFiles(b.Name, b.Input, cwd); b.Type == "tool_use" && len(edited) > 0 {
 				called[b.ID] = fileEdit{b.ID, b.Name, b.Input, edited}
 			}
-			id := quirks.CallOf(b)
-			if e, is := called[id]; is && !quirks.CallFailed(b) {
+			id := quirks.ResultCallID(b)
+			if e, is := called[id]; is && !quirks.IsFailedResult(b) {
 				edits = append(edits, e)
 			}
 			delete(called, id)

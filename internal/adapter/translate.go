@@ -88,22 +88,22 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.turnEnded(ev)
 	case quirks.ToolEnded:
 		s.lookInTurn()
-	case quirks.TurnBeside:
+	case quirks.ConcurrentTurn:
 		s.prompts.Beside(time.Now(), ev.RequestID)
-	case quirks.PromptFolded:
+	case quirks.PromptMerged:
 		s.folded(ev)
-	case quirks.Discarded:
+	case quirks.PromptDropped:
 		s.discarded(ev)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		s.Go(func(t *owner.Task) { s.askPermission(t, ev, files) })
-	case quirks.QuestionAsked:
+	case quirks.QuestionRequested:
 		s.Go(func(t *owner.Task) { s.askQuestions(t, ev) })
-	case quirks.SubagentBegan:
+	case quirks.SubagentStarted:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself
-	case quirks.SubagentStops:
+	case quirks.SubagentStopped:
 		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
-	case quirks.AskWithdrawn:
+	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)

@@ -97,7 +97,7 @@ func checkHistory(events []Event) error {
 			if ev.Data == "" {
 				return fmt.Errorf("empty image of %s", ev.MessageID)
 			}
-		case Notice, AnswerContinues, SubagentEnded, SubagentReports:
+		case Notice, AnswerContinues, SubagentEnded, SubagentReported:
 		default:
 			return fmt.Errorf("a history has no %T", ev)
 		}
@@ -325,8 +325,8 @@ func TestHistoryEndsWithOpenCalls(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte("["+call+after+"]"), &messages))
 		events := History(messages)
 		require.NoError(t, checkHistory(events))
-		require.Equal(t, want != "", CutOff(messages), after)
-		require.Equal(t, want != "", GoOnElsewhere(events), after)
+		require.Equal(t, want != "", EndsWithOpenCalls(messages), after)
+		require.Equal(t, want != "", MarkElsewhere(events), after)
 		open := ""
 		for _, ev := range events {
 			if end, ok := ev.(ToolEnded); ok && end.Elsewhere {

@@ -15,26 +15,26 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// ask is a request of droid to the user.
-type ask struct {
+// pendingRequest is a request of droid to the user.
+type pendingRequest struct {
 	requestID string
 	event     Event
-	of        *subagent // requesting subagent, nil for droid itself
-	out       bool      // emitted
+	subagent  *subagent // requesting subagent, nil for droid itself
+	emitted   bool      // emitted
 }
 
-// Answered records that a request was answered; refused means by cancel. It returns the next request that was held back, if any.
-func (n *Normalizer) Answered(now time.Time, requestID string, refused bool) []Event {
+// RequestAnswered records that a request was answered; refused means by cancel. It returns the next request that was held back, if any.
+func (n *Normalizer) RequestAnswered(now time.Time, requestID string, refused bool) []Event {
 	n.now = now
-	if n.turn != nil && refused && !slices.ContainsFunc(n.asks, func(a ask) bool { return a.requestID == requestID && a.of != nil }) {
+	if n.turn != nil && refused && !slices.ContainsFunc(n.requests, func(a pendingRequest) bool { return a.requestID == requestID && a.subagent != nil }) {
 		n.turn.refused = true
 	}
-	n.removeAsk(requestID)
+	n.removeRequest(requestID)
 	return n.take()
 }
 
 func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
-	if s := n.asking(ev.Sessions); s != nil {
+	if s := n.requestingSubagent(ev.Sessions); s != nil {
 		n.subagentAsks(s, ev)
 		return
 	}
@@ -45,48 +45,48 @@ func (n *Normalizer) permissionRequest(ev stream.PermissionRequest) {
 		if c == nil {
 			continue
 		}
-		c.acted = true
+		c.started = true
 		if c.redirectedTo(u.ToolUse.Input) {
 			uses[i].ToolUse.Input = c.latest
 		}
-		n.tellInput(c, input(uses[i].ToolUse.Input))
-		uses[i].ToolUse.Input = c.once(uses[i].ToolUse.Input)
+		n.reportInput(c, input(uses[i].ToolUse.Input))
+		uses[i].ToolUse.Input = c.shared(uses[i].ToolUse.Input)
 		uses[i].ToolUse.ID = c.id
 	}
-	n.ask(ask{requestID: ev.RequestID, event: PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options}})
+	n.addRequest(pendingRequest{requestID: ev.RequestID, event: PermissionRequested{RequestID: ev.RequestID, Tools: uses, Options: ev.Options}})
 }
 
 func (n *Normalizer) questionRequest(ev stream.QuestionRequest) {
 	n.busy()
-	q := QuestionAsked{RequestID: ev.RequestID, ToolID: ev.ToolCallID, Questions: ev.Questions}
+	q := QuestionRequested{RequestID: ev.RequestID, ToolID: ev.ToolCallID, Questions: ev.Questions}
 	if c := n.openCall(ev.ToolCallID, "AskUser"); c != nil {
 		n.run(c)
 		q.ToolID = c.id
-		q.Questions = withoutInvented(ev.Questions, c.latest)
+		q.Questions = dropInventedOptions(ev.Questions, c.latest)
 	}
-	n.ask(ask{requestID: ev.RequestID, event: q})
+	n.addRequest(pendingRequest{requestID: ev.RequestID, event: q})
 }
 
-// ask queues a request; see take.
-func (n *Normalizer) ask(a ask) {
-	if _, ok := n.opened[a.requestID]; ok {
+// addRequest queues a request; see take.
+func (n *Normalizer) addRequest(a pendingRequest) {
+	if _, ok := n.knownRequests[a.requestID]; ok {
 		return
 	}
-	n.opened[a.requestID] = struct{}{}
-	n.asks = append(n.asks, a)
+	n.knownRequests[a.requestID] = struct{}{}
+	n.requests = append(n.requests, a)
 }
 
-// removeAsk removes a request.
-func (n *Normalizer) removeAsk(requestID string) {
-	n.asks = slices.DeleteFunc(n.asks, func(a ask) bool { return a.requestID == requestID })
+// removeRequest removes a request.
+func (n *Normalizer) removeRequest(requestID string) {
+	n.requests = slices.DeleteFunc(n.requests, func(a pendingRequest) bool { return a.requestID == requestID })
 }
 
 // permissionResolved withdraws a request that was answered elsewhere, and marks the allowed tools as running.
 func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
-	if len(n.asks) > 0 && n.asks[0].requestID == ev.RequestID {
-		n.emit(AskWithdrawn{RequestID: ev.RequestID})
+	if len(n.requests) > 0 && n.requests[0].requestID == ev.RequestID {
+		n.emit(RequestWithdrawn{RequestID: ev.RequestID})
 	}
-	n.removeAsk(ev.RequestID)
+	n.removeRequest(ev.RequestID)
 	if n.subagentResolved(ev) {
 		return
 	}
@@ -97,13 +97,13 @@ func (n *Normalizer) permissionResolved(ev stream.PermissionResolved) {
 	}
 }
 
-// withdrawAsks withdraws and removes requests for which droid no longer waits.
-func (n *Normalizer) withdrawAsks(which func(ask) bool) {
-	if len(n.asks) > 0 && n.asks[0].out && which(n.asks[0]) {
-		n.emit(AskWithdrawn{RequestID: n.asks[0].requestID})
+// withdrawRequests withdraws and removes requests for which droid no longer waits.
+func (n *Normalizer) withdrawRequests(which func(pendingRequest) bool) {
+	if len(n.requests) > 0 && n.requests[0].emitted && which(n.requests[0]) {
+		n.emit(RequestWithdrawn{RequestID: n.requests[0].requestID})
 	}
-	n.asks = slices.DeleteFunc(n.asks, which)
+	n.requests = slices.DeleteFunc(n.requests, which)
 }
 
-// ofTurn reports whether a request ends with the running turn.
-func (a ask) ofTurn() bool { return a.of == nil || !a.of.background }
+// endsWithTurn reports whether a request ends with the running turn.
+func (a pendingRequest) endsWithTurn() bool { return a.subagent == nil || !a.subagent.background }

@@ -54,12 +54,12 @@ func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
 func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
 func (k *talk) answer(id string, refused bool) *talk {
 	k.check.answer(id)
-	return k.got(k.n.Answered(k.now, id, refused))
+	return k.got(k.n.RequestAnswered(k.now, id, refused))
 }
 
 func (k *talk) push(events ...stream.Event) *talk {
 	for _, ev := range events {
-		k.got(k.n.Push(k.now, ev))
+		k.got(k.n.Handle(k.now, ev))
 	}
 	return k
 }
@@ -620,8 +620,8 @@ func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
 		require.NoError(t, err)
 		n := New(v225)
 		n.Begin(epoch, "p", "")
-		live := n.Push(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: c.tool}})
-		live = append(live, n.Push(epoch, stream.ToolResult{ToolUseID: "c", Content: content, IsError: c.failed})...)
+		live := n.Handle(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: c.tool}})
+		live = append(live, n.Handle(epoch, stream.ToolResult{ToolUseID: "c", Content: content, IsError: c.failed})...)
 		past := History(messages(t, fmt.Sprintf(`[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":%q}]},
 			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":%t,"content":%s}]}]`, c.tool, c.failed, content)))
 		for _, events := range [][]Event{live, past} {
@@ -761,8 +761,8 @@ func TestAbort(t *testing.T) {
 func TestTimeIsNoted(t *testing.T) {
 	for name, tell := range map[string]func(n *Normalizer, now time.Time){
 		"Begin":       func(n *Normalizer, now time.Time) { n.Begin(now, "p", "") },
-		"Push":        func(n *Normalizer, now time.Time) { n.Push(now, idle) },
-		"Answered":    func(n *Normalizer, now time.Time) { n.Answered(now, "r", false) },
+		"Push":        func(n *Normalizer, now time.Time) { n.Handle(now, idle) },
+		"Answered":    func(n *Normalizer, now time.Time) { n.RequestAnswered(now, "r", false) },
 		"Interrupted": func(n *Normalizer, now time.Time) { n.Interrupted(now) },
 		"Abort":       func(n *Normalizer, now time.Time) { n.Abort(now, "p") },
 		"Tick":        func(n *Normalizer, now time.Time) { n.Tick(now) },

@@ -89,7 +89,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 					snapshots = append(snapshots, ev.Message)
 				}
 			case stream.TurnCompleted:
-				if ev.Reason != stream.ReasonSpecHandoff && !strings.HasPrefix(ev.TurnID, reportsTask) {
+				if ev.Reason != stream.ReasonSpecHandoff && !strings.HasPrefix(ev.TurnID, reportIDPrefix) {
 					reasons = append(reasons, ev.Reason)
 				}
 			}

@@ -3,31 +3,31 @@ package quirks
 import "strings"
 
 const (
-	// saidPiece is the size of collected pieces, in bytes.
-	saidPiece = 64 << 10
-	// saidWhole is the length from which a text becomes a piece without being copied.
-	saidWhole = 4 << 10
+	// sentPieceSize is the size of collected pieces, in bytes.
+	sentPieceSize = 64 << 10
+	// uncopiedSize is the length from which a text becomes a piece without being copied.
+	uncopiedSize = 4 << 10
 )
 
-// said is a growing text that is compared with others. It is stored in pieces: a single string would be copied repeatedly, and may be
+// sentText is a growing text that is compared with others. It is stored in pieces: a single string would be copied repeatedly, and may be
 // hundreds of megabytes long.
-type said struct {
-	pieces []string
-	tail   strings.Builder
-	size   int
-	gone   bool // only the size is kept
+type sentText struct {
+	pieces  []string
+	tail    strings.Builder
+	size    int
+	dropped bool // only the size is kept
 }
 
 // add appends to the text.
-func (s *said) add(text string) {
+func (s *sentText) add(text string) {
 	s.size += len(text)
-	if s.gone {
+	if s.dropped {
 		return
 	}
-	if s.tail.Len()+len(text) > saidPiece || len(text) >= saidWhole {
+	if s.tail.Len()+len(text) > sentPieceSize || len(text) >= uncopiedSize {
 		s.seal()
 	}
-	if len(text) >= saidWhole {
+	if len(text) >= uncopiedSize {
 		s.pieces = append(s.pieces, text)
 	} else {
 		s.tail.WriteString(text)
@@ -35,7 +35,7 @@ func (s *said) add(text string) {
 }
 
 // seal turns the tail into a piece.
-func (s *said) seal() {
+func (s *sentText) seal() {
 	if s.tail.Len() > 0 {
 		s.pieces = append(s.pieces, s.tail.String())
 		s.tail.Reset()
@@ -43,10 +43,10 @@ func (s *said) seal() {
 }
 
 // drop keeps only the size.
-func (s *said) drop() { *s = said{size: s.size, gone: true} }
+func (s *sentText) drop() { *s = sentText{size: s.size, dropped: true} }
 
 // each calls f with the n bytes from index at on, piece by piece.
-func (s *said) each(at, n int, f func(piece string)) {
+func (s *sentText) each(at, n int, f func(piece string)) {
 	s.seal()
 	for _, piece := range s.pieces {
 		if at >= len(piece) {
@@ -62,8 +62,8 @@ func (s *said) each(at, n int, f func(piece string)) {
 }
 
 // has reports whether text is at index at in s. It returns false if only the size is kept.
-func (s *said) has(at int, text string) bool {
-	if s.gone || at < 0 || at+len(text) > s.size {
+func (s *sentText) has(at int, text string) bool {
+	if s.dropped || at < 0 || at+len(text) > s.size {
 		return false
 	}
 	same := true

@@ -9,13 +9,13 @@ import (
 )
 
 // What was said is the text that was added, wherever its pieces end.
-func TestSaidIsWhatWasAdded(t *testing.T) {
+func TestSentText(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		var s said
+		var s sentText
 		text := ""
 		for range random.IntN(40) {
-			piece := strings.Repeat(string(rune('a'+random.IntN(26))), []int{0, 1, 7, 300, saidWhole, saidPiece}[random.IntN(6)]+random.IntN(3))
+			piece := strings.Repeat(string(rune('a'+random.IntN(26))), []int{0, 1, 7, 300, uncopiedSize, sentPieceSize}[random.IntN(6)]+random.IntN(3))
 			s.add(piece)
 			text += piece
 			if random.IntN(4) == 0 {
@@ -41,19 +41,19 @@ func TestSaidIsWhatWasAdded(t *testing.T) {
 }
 
 // A long text becomes a piece as it is, and short ones make pieces of one size.
-func TestSaidPieces(t *testing.T) {
-	var s said
+func TestSentTextPieces(t *testing.T) {
+	var s sentText
 	s.add("a")
-	s.add(strings.Repeat("x", saidWhole))
+	s.add(strings.Repeat("x", uncopiedSize))
 	require.Len(t, s.pieces, 2)
-	s = said{}
-	s.add(strings.Repeat("x", saidWhole))
+	s = sentText{}
+	s.add(strings.Repeat("x", uncopiedSize))
 	require.Len(t, s.pieces, 1)
-	s = said{}
-	for range saidPiece / 1024 {
+	s = sentText{}
+	for range sentPieceSize / 1024 {
 		s.add(strings.Repeat("x", 1024))
 	}
 	require.Empty(t, s.pieces)
 	s.add("x")
-	require.Equal(t, []string{strings.Repeat("x", saidPiece)}, s.pieces)
+	require.Equal(t, []string{strings.Repeat("x", sentPieceSize)}, s.pieces)
 }

@@ -44,9 +44,9 @@ func (v *View) announceFor(ev quirks.Event) bool {
 		v.announce(ev.ID)
 	case quirks.ToolEnded:
 		v.announce(ev.ID)
-	case quirks.QuestionAsked:
+	case quirks.QuestionRequested:
 		v.announce(ev.ToolID)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		for _, tool := range ev.Tools {
 			v.announce(tool.ToolUse.ID)
 		}

@@ -59,8 +59,8 @@ func TestAnnouncements(t *testing.T) {
 		"the model talks": quirks.Text{MessageID: "a", Text: "x"},
 		"the turn ends":   quirks.TurnEnded{},
 		"a prompt":        quirks.UserText{MessageID: "u", Text: "x"},
-		"a question":      quirks.QuestionAsked{ToolID: "t"},
-		"a permission":    quirks.PermissionAsked{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
+		"a question":      quirks.QuestionRequested{ToolID: "t"},
+		"a permission":    quirks.PermissionRequested{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
 	} {
 		for _, client := range []protocol.ClientCapabilities{{}, {ClientProfile: protocol.ClientProfile{KeepsFirstTitle: true}}} {
 			d := newHarness(client)
@@ -70,7 +70,7 @@ func TestAnnouncements(t *testing.T) {
 		}
 	}
 	for name, next := range map[string]quirks.Event{
-		"another call runs": ran("u"), "settings": quirks.SettingsChanged{}, "another permission": quirks.PermissionAsked{}, "retries": quirks.AskWithdrawn{},
+		"another call runs": ran("u"), "settings": quirks.SettingsChanged{}, "another permission": quirks.PermissionRequested{}, "retries": quirks.RequestWithdrawn{},
 	} {
 		d := newHarness(protocol.ClientCapabilities{})
 		d.event(started("t", "LS", `{}`))

@@ -46,8 +46,8 @@ func answering(t *testing.T, d Dialog, answers ...string) (asked []string) {
 }
 
 // planAsked asks about a plan that may be edited.
-func planAsked() quirks.PermissionAsked {
-	return quirks.PermissionAsked{RequestID: "r",
+func planAsked() quirks.PermissionRequested {
+	return quirks.PermissionRequested{RequestID: "r",
 		Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t", Name: "ExitSpecMode"}, Confirmation: confirmSpec,
 			Details: stream.PermissionDetails{Plan: "# Do  it\n"}}},
 		Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Go"}, {Value: stream.OptionCancel, Label: "No"}}}
@@ -91,25 +91,25 @@ func TestPlanDialog(t *testing.T) {
 
 // A plan may be edited only where everything is there for it.
 func TestPlanThatMayNotBeEdited(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
-		"the client has no forms": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
-		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
+	for name, change := range map[string]func(*quirks.PermissionRequested, *protocol.ClientCapabilities, *Setting){
+		"the client has no forms": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
+		"the client shows no names": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) {
 			c.ShowsOptionNames = false
 		},
-		"droid does not take it": func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
-		"droid lets nothing go ahead": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"droid does not take it": func(_ *quirks.PermissionRequested, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
+		"droid lets nothing go ahead": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Options = ev.Options[1:]
 		},
-		"there is more to decide on": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"there is more to decide on": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools = append(ev.Tools, ev.Tools[0])
 		},
-		"it has lines, and the client's fields have one": func(ev *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
+		"it has lines, and the client's fields have one": func(ev *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools[0].Details.Plan, c.SingleLineFields = "# Do it\n\n1. now", true
 		},
-		"it is no plan": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"it is no plan": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools[0].Confirmation = "exec"
 		},
-		"there is nothing to be edited": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"there is nothing to be edited": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Tools[0].Details.Plan = " "
 		},
 	} {
@@ -172,19 +172,19 @@ func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	p.Chose("proceed_once")
 	require.Equal(t, refused, p.Decision(), "answered twice")
 
-	q := newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q := newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	require.True(t, q.Answers().Cancelled, "not answered yet")
 	require.False(t, q.Chose("answer_0"), "nothing was shown")
 	require.True(t, q.Answers().Cancelled)
-	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	q.Filled(&protocol.ElicitationResult{Action: "accept"})
 	require.True(t, q.Answers().Cancelled, "a form that was not shown")
-	q = newHarness(formed).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(formed).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	q.Chose("answer_0")
 	require.True(t, q.Answers().Cancelled, "a choice that was not shown")
-	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
 	require.True(t, q.Chose("answer_0"))
 	require.Equal(t, "A", q.Answers().Answers[0].Answer)
@@ -207,10 +207,10 @@ func TestPlaceOfTheButtonToEdit(t *testing.T) {
 }
 
 func TestPermissionThatNobodyIsAsked(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionAsked){
-		"no tools":   func(ev *quirks.PermissionAsked) { ev.Tools = nil },
-		"no options": func(ev *quirks.PermissionAsked) { ev.Options = nil },
-		"no option that may be shown": func(ev *quirks.PermissionAsked) {
+	for name, change := range map[string]func(*quirks.PermissionRequested){
+		"no tools":   func(ev *quirks.PermissionRequested) { ev.Tools = nil },
+		"no options": func(ev *quirks.PermissionRequested) { ev.Options = nil },
+		"no option that may be shown": func(ev *quirks.PermissionRequested) {
 			ev.Options = []stream.PermissionOption{{Value: "proceed_new_session_high"}, {Value: stream.OptionEdit}}
 		},
 	} {
@@ -268,7 +268,7 @@ func TestQuestionDialog(t *testing.T) {
 		"done before it is shown":    {[]string{"done"}, []string{first}, cancelled},
 	} {
 		t.Run(title, func(t *testing.T) {
-			q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
+			q := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{color, parts, name}})
 			require.False(t, q.Refused)
 			require.Equal(t, tc.asked, answering(t, q, tc.answers...))
 			require.Equal(t, tc.want, q.Answers())
@@ -296,7 +296,7 @@ func TestAnswersForPeople(t *testing.T) {
 // What one question looks like, and what it says of those before.
 func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
-	q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
+	q := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{parts, parts}})
 	require.Empty(t, q.Before)
 	require.EqualValues(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
@@ -311,7 +311,7 @@ func TestQuestionSteps(t *testing.T) {
 	require.EqualValues(t, "(2 of 2) Parts", step.Choice.ToolCall.Title)
 	require.Len(t, step.Choice.Options, 4, "picks of the question before do not count")
 
-	one := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
+	one := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
 	require.EqualValues(t, "Go?", one.After[0].(protocol.ToolCall).Title, "afterwards the call has its question again")
 	step, _ = one.Next()
 	require.EqualValues(t, "Question", step.Choice.ToolCall.Title, "the question stands there once")
@@ -319,19 +319,19 @@ func TestQuestionSteps(t *testing.T) {
 	require.EqualValues(t, "Something else, in my next prompt", step.Choice.Options[1].Name)
 
 	titles := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true}})
-	alone := titles.Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts}})
+	alone := titles.Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{parts}})
 	step, _ = alone.Next()
 	require.EqualValues(t, "Which parts?", step.Choice.ToolCall.Title, "no more may be shown of the request")
 	require.Empty(t, alone.After)
 
-	free := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
+	free := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
 	step, _ = free.Next()
 	require.Equal(t, "What name?", texts(step.Choice.ToolCall.Content), "there is nothing to pick")
 	require.EqualValues(t, "Answer in my next prompt", step.Choice.Options[0].Name)
 }
 
 func TestQuestionsInOneForm(t *testing.T) {
-	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}, {Question: "Why?"}}}
+	ev := quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}, {Question: "Why?"}}}
 	for result, want := range map[string][]string{
 		`{"action":"accept","content":{"question_01":"B","question_02":"so"}}`: {"B", "so"},
 		`{"action":"accept"}`:   {noAnswer, noAnswer},
@@ -366,7 +366,7 @@ func TestQuestionsThatAreTold(t *testing.T) {
 		"names do not show": {protocol.ClientCapabilities{}, []stream.Question{closed, open}, true, "Which?\n- A\n\nWhy?\n\n" + words},
 		"names show":        {named, []stream.Question{open}, false, ""},
 	} {
-		q := newHarness(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
+		q := newHarness(tc.client).Questions(quirks.QuestionRequested{Questions: tc.questions})
 		require.Equal(t, tc.refused, q.Refused, name)
 		told := ""
 		for _, o := range q.Before {
@@ -382,7 +382,7 @@ func TestQuestionsThatAreTold(t *testing.T) {
 
 // A form that the editor could not show is asked as choices, or told.
 func TestFormThatCouldNotBeShown(t *testing.T) {
-	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
+	ev := quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
 	h := newHarness(formed)
 	q := h.Questions(ev)
 	require.Equal(t, []string{"form", "answer_0 answer_1 later decline"}, answering(t, q, "null", "answer_1"))

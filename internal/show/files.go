@@ -16,7 +16,7 @@ func (v *View) Needs(ev quirks.Event) (named []string) {
 		named = EditedFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.ToolInput:
 		named = EditedFiles(ev.Name, ev.Input, v.cwd)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		for _, tool := range ev.Tools {
 			named = append(named, EditedFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
 		}

@@ -65,7 +65,7 @@ func (d *harness) texts(paths ...string) Files {
 }
 
 // Permission shows a request with what the adapter adds to files.
-func (d *harness) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+func (d *harness) Permission(ev quirks.PermissionRequested, files Files, set Setting) *Permission {
 	set.Directories = append(set.Directories, d.cwd)
 	resolved := make(Files)
 	maps.Copy(resolved, files)

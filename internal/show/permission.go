@@ -38,7 +38,7 @@ type Setting struct {
 
 // Permission prepares a permission request. files are the texts of the files returned by Needs, with the targets of RequestedPaths and
 // set.Directories.
-func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+func (v *View) Permission(ev quirks.PermissionRequested, files Files, set Setting) *Permission {
 	v.files, v.directories = files, set.Directories
 	defer func() { v.files, v.directories = nil, nil }()
 	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientProfile, set.Mode)
@@ -95,7 +95,7 @@ func wantsReader(tools []stream.PermissionToolUse) string {
 }
 
 // showOne shows the tool of a request, or all of them as one. after restores the title of the entry if the request changed it.
-func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
+func (v *View) showOne(ev quirks.PermissionRequested) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	if len(ev.Tools) > 1 {
 		return v.showBatch(ev)
 	}
@@ -145,7 +145,7 @@ func planNames(tools []stream.PermissionToolUse) []string {
 }
 
 // tellPlans sends several plans as messages if the user could not tell the options apart.
-func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
+func (v *View) tellPlans(ev quirks.PermissionRequested, plans []string) {
 	for _, tool := range ev.Tools {
 		v.tell(permissionText(tool, true))
 	}
@@ -153,7 +153,7 @@ func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
 }
 
 // editablePlan returns the plan that the user may edit before approval, "" if the request is not for a single plan.
-func editablePlan(ev quirks.PermissionAsked) string {
+func editablePlan(ev quirks.PermissionRequested) string {
 	if len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec || !offers(ev.Options, stream.OptionOnce) {
 		return ""
 	}

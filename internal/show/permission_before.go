@@ -22,7 +22,7 @@ import (
 // showBefore shows the content of a request outside of it if the client would not show it there: in the entry of the call if the client
 // shows that, else as a message. It returns the call for the request. always describes what an option raises; it goes into the message, or
 // else before the content, so that what is decided comes last and complete.
-func (v *View) showBefore(ev quirks.PermissionAsked, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
+func (v *View) showBefore(ev quirks.PermissionRequested, call protocol.ToolCall, always string) (asked protocol.ToolCall) {
 	asked = call
 	diffs, others := parted(call.Content)
 	before := call

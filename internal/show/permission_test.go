@@ -15,8 +15,8 @@ import (
 
 // askedAbout is a request about these tools with the options of one that droid calls of
 // medium risk.
-func askedAbout(tools ...stream.PermissionToolUse) quirks.PermissionAsked {
-	return quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: []stream.PermissionOption{
+func askedAbout(tools ...stream.PermissionToolUse) quirks.PermissionRequested {
+	return quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: []stream.PermissionOption{
 		{Value: stream.OptionOnce, Label: "Yes"}, {Value: "proceed_always", Label: "Always allow medium impact commands"}, {Value: stream.OptionCancel, Label: "No"}}}
 }
 

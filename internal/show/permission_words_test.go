@@ -60,13 +60,13 @@ func TestWordsForm(t *testing.T) {
 
 // It is offered only where everything is there for it.
 func TestNoWordsOffered(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
-		"the client has no forms": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
-		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
+	for name, change := range map[string]func(*quirks.PermissionRequested, *protocol.ClientCapabilities, *Setting){
+		"the client has no forms": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
+		"the client shows no names": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) {
 			c.ShowsOptionNames = false
 		},
-		"no prompt takes them": func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.Words = false },
-		"droid offers no refusal": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"no prompt takes them": func(_ *quirks.PermissionRequested, _ *protocol.ClientCapabilities, s *Setting) { s.Words = false },
+		"droid offers no refusal": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
 			ev.Options = ev.Options[:1]
 		},
 	} {

@@ -23,7 +23,7 @@ type Questions struct {
 
 // Questions prepares droid's questions: one form if the client supports forms, else one choice after the other. A client that may not show
 // option names would have them answered blindly: it gets the questions as a message, to be answered in the next prompt.
-func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
+func (v *View) Questions(ev quirks.QuestionRequested) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}

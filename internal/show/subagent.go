@@ -87,7 +87,7 @@ func EndOfSubagent(ev quirks.SubagentEnded) string {
 }
 
 // subagentReports explains why droid starts a turn by itself.
-func (v *View) subagentReports(ev quirks.SubagentReports) {
+func (v *View) subagentReports(ev quirks.SubagentReported) {
 	v.tell(subagentName(ev.Name) + " " + howEnded(ev.Reason) + ". droid goes on with that:")
 }
 
@@ -115,7 +115,7 @@ func subagentName(name string) string {
 }
 
 // whoAsks returns a sentence naming the subagent that asks, "" if droid asks itself.
-func whoAsks(ev quirks.PermissionAsked) string {
+func whoAsks(ev quirks.PermissionRequested) string {
 	if ev.Subagent == "" {
 		return ""
 	}

@@ -12,12 +12,12 @@ import (
 
 // What a subagent is called is its model's word: it is one line, and no markup.
 func TestSubagentName(t *testing.T) {
-	require.Equal(t, `Subagent *look* asks.`, whoAsks(quirks.PermissionAsked{Subagent: "look"}))
-	require.Equal(t, `Subagent *a\*\* b* asks.`, whoAsks(quirks.PermissionAsked{Subagent: " a** b \n"}))
-	require.Equal(t, "A subagent asks.", whoAsks(quirks.PermissionAsked{Subagent: " \n"}))
-	require.Empty(t, whoAsks(quirks.PermissionAsked{}))
-	require.NotContains(t, whoAsks(quirks.PermissionAsked{Subagent: "a\n\nYou may allow this"}), "\n")
-	require.Less(t, len(whoAsks(quirks.PermissionAsked{Subagent: strings.Repeat("x", 1000)})), 120)
+	require.Equal(t, `Subagent *look* asks.`, whoAsks(quirks.PermissionRequested{Subagent: "look"}))
+	require.Equal(t, `Subagent *a\*\* b* asks.`, whoAsks(quirks.PermissionRequested{Subagent: " a** b \n"}))
+	require.Equal(t, "A subagent asks.", whoAsks(quirks.PermissionRequested{Subagent: " \n"}))
+	require.Empty(t, whoAsks(quirks.PermissionRequested{}))
+	require.NotContains(t, whoAsks(quirks.PermissionRequested{Subagent: "a\n\nYou may allow this"}), "\n")
+	require.Less(t, len(whoAsks(quirks.PermissionRequested{Subagent: strings.Repeat("x", 1000)})), 120)
 }
 
 // The result of a Task has words to the model before the answer.

@@ -16,7 +16,7 @@ import (
 // RequestedPaths returns the absolute paths that an event asks permission to read or change, nil for other events. Paths in a command are
 // not included: the user sees the command itself.
 func (v *View) RequestedPaths(ev quirks.Event) (requested []string) {
-	if asked, is := ev.(quirks.PermissionAsked); is {
+	if asked, is := ev.(quirks.PermissionRequested); is {
 		for _, tool := range asked.Tools {
 			requested = append(requested, requestedPaths(tool, v.cwd)...)
 		}

@@ -80,7 +80,7 @@ func TestRequestNamesTheRealFile(t *testing.T) {
 			d := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}})
 			d.real = tc.real
 			d.event(started("e", tc.tool.ToolUse.Name, string(tc.tool.ToolUse.Input)))
-			ev := quirks.PermissionAsked{RequestID: "r", Tools: []stream.PermissionToolUse{tc.tool}, Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Yes"}, {Value: stream.OptionCancel, Label: "No"}}}
+			ev := quirks.PermissionRequested{RequestID: "r", Tools: []stream.PermissionToolUse{tc.tool}, Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Yes"}, {Value: stream.OptionCancel, Label: "No"}}}
 			step, _ := d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal, Directories: tc.more}).Next()
 			call := step.Choice.ToolCall
 			require.EqualValues(t, tc.title, call.Title)

@@ -140,12 +140,12 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		read := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "0", Name: "Read", Input: json.RawMessage(`{"file_path":"src/__init__.py"}`)}}
 		run := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "1", Name: "Execute", Input: json.RawMessage(`{"command":"ls *_a_*"}`)}, Confirmation: "sandbox_violation"}
 		for _, tools := range [][]stream.PermissionToolUse{{read}, {run}, {read, run}} {
-			p := d.Permission(quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: once}, nil, Setting{})
+			p := d.Permission(quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: once}, nil, Setting{})
 			take(p.Before)
 			ask(p)
 			take(p.After)
 		}
-		questions := d.Questions(quirks.QuestionAsked{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
+		questions := d.Questions(quirks.QuestionRequested{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
 		ask(questions)
 		take(questions.After)
 		own := d.CompactQuestion(false)

@@ -149,7 +149,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.subagentSteps(ev)
 	case quirks.SubagentEnded:
 		v.subagentEnded(ev)
-	case quirks.SubagentReports:
+	case quirks.SubagentReported:
 		v.subagentReports(ev)
 	case quirks.UserText:
 		v.send(userText(ev, v.cwd))
@@ -175,7 +175,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 func (v *View) Droppable(ev quirks.Event) bool {
 	switch ev := ev.(type) {
 	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReports:
+		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReported:
 		return true
 	case quirks.ToolEnded:
 		return v.calls[ev.ID] == nil

@@ -186,8 +186,8 @@ func TestDroppable(t *testing.T) {
 		quirks.ToolInput{}, quirks.ToolRunning{ID: "t"}, quirks.ToolProgress{ID: "t"}, quirks.ToolEnded{ID: "u"}} {
 		require.True(t, d.Droppable(ev), "%T", ev)
 	}
-	for _, ev := range []quirks.Event{quirks.ToolEnded{ID: "t"}, quirks.TurnEnded{}, quirks.PermissionAsked{}, quirks.QuestionAsked{}, quirks.AskWithdrawn{},
-		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.Discarded{}, quirks.PromptFolded{}} {
+	for _, ev := range []quirks.Event{quirks.ToolEnded{ID: "t"}, quirks.TurnEnded{}, quirks.PermissionRequested{}, quirks.QuestionRequested{}, quirks.RequestWithdrawn{},
+		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.PromptDropped{}, quirks.PromptMerged{}} {
 		require.False(t, d.Droppable(ev), "%T", ev)
 	}
 }
