@@ -79,11 +79,11 @@ func (s *Session) apply(events []quirks.Event) {
 			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
 			continue
 		}
-		if failed := s.show.Unexplained(ev); len(failed) > 0 && !s.ended {
+		if failed := s.show.TakeUnexplained(ev); len(failed) > 0 && !s.ended {
 			s.explain(failed, s.fileCalls.Defer(ev))
 			continue
 		}
-		paths, requested := s.show.Needs(ev), s.show.RequestedPaths(ev)
+		paths, requested := s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
 		if s.ended || len(paths) == 0 && len(requested) == 0 {
 			s.translate(ev, nil)
 			continue

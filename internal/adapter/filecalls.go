@@ -114,7 +114,7 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 		before = d.s.agent.files.Read(ctx, job.Files)
 	}
 	for _, path := range d.Before(ctx, job.Call.ID, job.Files) {
-		did.tells = append(did.tells, show.Saved(path))
+		did.tells = append(did.tells, show.SavedNotice(path))
 	}
 	if job.Shown {
 		did.files = d.s.agent.files.Read(ctx, job.Files)
@@ -134,7 +134,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 			unseen := false
 			t.Beside(func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
-				s.tell(show.Unseen(path))
+				s.tell(show.UnsavedNotice(path))
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func (s *Session) askPermission(t *owner.Task, ev quirks.PermissionRequested, fi
 	case telling.Withdrawn:
 		return
 	}
-	p := s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p := s.show.Permission(ev, files, show.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if p.Refused {
@@ -124,7 +124,7 @@ func (r *permissionRequest) moved(t *owner.Task) string {
 	t.Beside(func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
-			return show.Moved(path, r.files[path].Real, real[path])
+			return show.TargetMoved(path, r.files[path].Real, real[path])
 		}
 	}
 	return ""

@@ -194,7 +194,7 @@ func (p *userPrompt) accept() {
 		p.answer("", problem.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
 		return
 	}
-	s.show.Prompted()
+	s.show.PromptShown()
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())

@@ -44,7 +44,7 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionRequested) {
 	s.tell(asked.After...)
 	switch outcome {
 	case telling.Stands:
-		s.tell(s.show.Unasked(asked)...)
+		s.tell(s.show.ShowUnasked(asked)...)
 		s.answerQuestions(ev.RequestID, asked.Answers())
 	case telling.Refused:
 		s.answerQuestions(ev.RequestID, cancelled)
@@ -54,21 +54,21 @@ func (s *Session) askQuestions(t *owner.Task, ev quirks.QuestionRequested) {
 // askedQuestion is a question of this agent's own that the user has not answered.
 type askedQuestion struct {
 	*telling.Question
-	words *show.OwnQuestion
+	words *show.AgentPrompt
 	not   string // is told where there is no answer
 	over  bool   // that was told
 }
 
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
-func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.OwnQuestion, not string) (answered bool) {
+func (p *userPrompt) asks(ctx context.Context, t *owner.Task, words *show.AgentPrompt, not string) (answered bool) {
 	p.s.tell(words.Before...)
 	q := &askedQuestion{Question: p.s.questions.Open(""), words: words, not: not}
 	defer q.Close()
 	p.asked = q
 	answered = q.Lead(ctx, t, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
-		p.s.tell(words.After(not)...)
+		p.s.tell(words.End(not)...)
 	}
 	if p.asked == q {
 		p.asked = nil
@@ -81,7 +81,7 @@ func (p *userPrompt) takeQuestionBack() {
 	if q := p.asked; q != nil {
 		p.asked, q.over = nil, true
 		q.TakeBack()
-		p.s.tell(q.words.After(q.not)...)
+		p.s.tell(q.words.End(q.not)...)
 	}
 }
 

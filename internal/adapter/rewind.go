@@ -24,10 +24,10 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].MessageID == said.MessageID {
-			points[n-1].Text += show.UserWords(said, "")
+			points[n-1].Text += show.UserPromptText(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
+		points = append(points, rewindPoint{said.MessageID, show.UserPromptText(said, "")})
 	}
 	return points
 }

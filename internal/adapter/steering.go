@@ -85,7 +85,7 @@ func (p *userPrompt) steer(t *owner.Task, c *wire.Call, place *place, asksBack b
 	}
 	switch {
 	case s.prompts.Joinable():
-		s.show.Prompted()
+		s.show.PromptShown()
 		p.further = &further{shown: true}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)

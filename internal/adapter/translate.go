@@ -72,7 +72,7 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
-				s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
+				s.tell(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 			}
 		}
 		s.apply(events)
@@ -135,5 +135,5 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 
 // moment is now, for what is shown.
 func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
+	return show.Moment{Now: time.Now(), HasRoom: s.out.Full() == nil}
 }

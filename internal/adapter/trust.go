@@ -43,7 +43,7 @@ func (s *Session) tellLeftOut() {
 		then = "The agent was started with `--trust never`."
 	case !project.Fits():
 		then = "That is too much to ask about: `/trust` lists it, and then `/trust yes` lets it run."
-	case !s.show.AsksTrust():
+	case !s.show.CanAskTrust():
 		then = "`/trust yes` lets it run."
 	default:
 		then, asks = "Your first prompt asks, unless you have answered; `/trust` lists it.", true
@@ -211,13 +211,13 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
-	if !s.show.AsksTrust() || !project.Fits() {
+	if !s.show.CanAskTrust() || !project.Fits() {
 		s.declined.Add(project)
 		return true, false // tellLeftOut says what to type
 	}
 	s.showed(project)
-	q := s.show.Trust(project.Question())
-	end := func(how string) { s.tell(q.After(how)...) }
+	q := s.show.AskTrust(project.Question())
+	end := func(how string) { s.tell(q.End(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
 	switch answered := p.asks(asking, t, q, notTrusted); {
@@ -238,7 +238,7 @@ func (p *userPrompt) asksTrust(ctx context.Context, t *owner.Task, project trust
 		if ctx.Err() != nil {
 			return false, false
 		}
-		decline(s.show.NotTrusted())
+		decline(s.show.NotTrustedText())
 		return true, false
 	}
 	var err error

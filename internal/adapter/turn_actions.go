@@ -166,7 +166,7 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if !s.prompts.RunsOne() {
-		s.tell(s.show.EndWords()...)
+		s.tell(s.show.FlushNotices()...)
 	}
 	if end.Empty {
 		s.tellNow("The model gave an empty answer.")

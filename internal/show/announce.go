@@ -9,9 +9,9 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// AnnounceAfter bounds how long the announcement of a call waits for its input. droid names a call when the model starts to write it, and
+// announceAfter bounds how long the announcement of a call waits for its input. droid names a call when the model starts to write it, and
 // some clients keep the title of the announcement.
-const AnnounceAfter = 150 * time.Millisecond
+const announceAfter = 150 * time.Millisecond
 
 // unannounced is a call that has not been announced yet.
 type unannounced struct {
@@ -24,7 +24,7 @@ type unannounced struct {
 func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
 	h := unannounced{id: ev.ID, name: ev.Name, input: ev.Input}
 	if !v.client.KeepsFirstTitle {
-		h.at = now.Add(AnnounceAfter)
+		h.at = now.Add(announceAfter)
 	}
 	v.unannounced = append(v.unannounced, h)
 }

@@ -6,13 +6,13 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// border separates the texts of two messages. Many clients ignore message IDs and join adjacent texts ("Thanks.All done."), so a text is
+// paragraphSeparator separates the texts of two messages. Many clients ignore message IDs and join adjacent texts ("Thanks.All done."), so a text is
 // preceded by an empty line if it follows another message. A tool call in between separates them in no client that was tried. The line
 // carries the ID of the new message: for clients that know IDs it is leading white space, which Markdown ignores.
 //
 // Messages and thoughts are separate sequences, as clients may hide thoughts. So are the user's messages, which are adjacent if a turn was
 // cancelled before any output.
-type border struct {
+type paragraphSeparator struct {
 	message, thought, user lastText
 	noUser                 bool // the client shows no user messages from updates
 	loaded                 bool // such a client was sent one since the last prompt
@@ -25,17 +25,17 @@ type lastText struct {
 	open      bool // no message of the other side has followed
 }
 
-// before returns the separator to put before a piece of the agent's text.
-func (b *border) before(messageID, text string, thought bool) string {
+// prefix returns the separator to put before a piece of the agent's text.
+func (b *paragraphSeparator) prefix(messageID, text string, thought bool) string {
 	b.user.open = false
 	if thought {
-		return b.thought.before(messageID, text)
+		return b.thought.prefix(messageID, text)
 	}
 	b.thought.open = false
-	return b.message.before(messageID, text)
+	return b.message.prefix(messageID, text)
 }
 
-func (last *lastText) before(messageID, text string) string {
+func (last *lastText) prefix(messageID, text string) string {
 	lines := ""
 	if last.open && last.messageID != messageID {
 		lines = strings.Repeat("\n", max(0, 2-last.newlines-newlines(text, strings.TrimLeft(text, "\n"))))
@@ -51,21 +51,21 @@ func (last *lastText) before(messageID, text string) string {
 // newlines returns how many newlines were trimmed.
 func newlines(text, trimmed string) int { return len(text) - len(trimmed) }
 
-// called records that a tool call is shown: the rest of a message after it is separated from what preceded it.
-func (b *border) called() { b.message.messageID, b.thought.messageID = "", "" }
+// toolCallShown records that a tool call is shown: the rest of a message after it is separated from what preceded it.
+func (b *paragraphSeparator) toolCallShown() { b.message.messageID, b.thought.messageID = "", "" }
 
-// said returns a piece of a user message with its separator.
-func (b *border) said(chunk protocol.UserMessageChunk) protocol.UserMessageChunk {
+// userChunk returns a piece of a user message with its separator.
+func (b *paragraphSeparator) userChunk(chunk protocol.UserMessageChunk) protocol.UserMessageChunk {
 	if text := chunk.Content.Text; text != nil {
-		chunk.Content.Text = new(b.user.before(chunk.MessageID, *text) + *text)
+		chunk.Content.Text = new(b.user.prefix(chunk.MessageID, *text) + *text)
 	}
 	b.loaded = b.noUser
 	b.message.open, b.thought.open = b.noUser, b.noUser && b.thought.open // the first follows the client's own record
 	return chunk
 }
 
-// ended returns the newlines after the last message that separate it from the client's own text.
-func (b *border) ended() string {
+// endMessage returns the newlines after the last message that separate it from the client's own text.
+func (b *paragraphSeparator) endMessage() string {
 	if !b.message.open {
 		return ""
 	}
@@ -74,12 +74,12 @@ func (b *border) ended() string {
 	return lines
 }
 
-// prompted records that the client shows a new prompt. A client that shows no loaded user messages appends the answer to the first prompt
+// promptShown records that the client shows a new prompt. A client that shows no loaded user messages appends the answer to the first prompt
 // to the loaded text (avante, seen).
-func (b *border) prompted() {
+func (b *paragraphSeparator) promptShown() {
 	loaded := b.message
 	if !b.loaded {
 		loaded = lastText{}
 	}
-	*b = border{noUser: b.noUser, message: loaded}
+	*b = paragraphSeparator{noUser: b.noUser, message: loaded}
 }

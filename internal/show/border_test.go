@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-func TestBorder(t *testing.T) {
+func TestParagraphSeparator(t *testing.T) {
 	type piece struct {
 		id, text string
 		thought  bool
@@ -26,52 +26,52 @@ func TestBorder(t *testing.T) {
 		"two thoughts":               {{"t", "hm", true, ""}, {"u", "so", true, "\n\n"}},
 		"one message after another":  {{"a", "x", false, ""}, {"b", "y", false, "\n\n"}, {"a", "z", false, "\n\n"}},
 	} {
-		var b border
+		var b paragraphSeparator
 		for _, p := range pieces {
-			require.Equal(t, p.want, b.before(p.id, p.text, p.thought), name)
+			require.Equal(t, p.want, b.prefix(p.id, p.text, p.thought), name)
 		}
 	}
-	var b border
-	require.Empty(t, b.before("a", "I look.", false))
-	b.called()
-	require.Equal(t, "\n\n", b.before("a", "Thanks.", false), "a call is no space that people see")
-	b.prompted()
-	require.Empty(t, b.before("b", "Yes.", false))
+	var b paragraphSeparator
+	require.Empty(t, b.prefix("a", "I look.", false))
+	b.toolCallShown()
+	require.Equal(t, "\n\n", b.prefix("a", "Thanks.", false), "a call is no space that people see")
+	b.promptShown()
+	require.Empty(t, b.prefix("b", "Yes.", false))
 	said := func(id, text string) string {
-		return *b.said(protocol.UserMessageChunk{MessageID: id, Content: protocol.Content{Text: &text}}).Content.Text
+		return *b.userChunk(protocol.UserMessageChunk{MessageID: id, Content: protocol.Content{Text: &text}}).Content.Text
 	}
 	require.Equal(t, "a story", said("1", "a story"))
 	require.Equal(t, "\n\n401", said("2", "401"), "nothing was said between")
-	require.Empty(t, b.before("c", "No.", false))
+	require.Empty(t, b.prefix("c", "No.", false))
 	require.Equal(t, "bye", said("3", "bye"))
 
-	b = border{noUser: true}
-	require.Empty(t, b.before("a", "One.", false))
-	b.prompted()
-	require.Empty(t, b.before("b", "Two.", false), "nothing was loaded")
-	b = border{noUser: true}
+	b = paragraphSeparator{noUser: true}
+	require.Empty(t, b.prefix("a", "One.", false))
+	b.promptShown()
+	require.Empty(t, b.prefix("b", "Two.", false), "nothing was loaded")
+	b = paragraphSeparator{noUser: true}
 	require.Equal(t, "two", said("1", "two"))
-	require.Equal(t, "\n\n", b.before("a", "Two.", false), "the client's own record stands before it")
+	require.Equal(t, "\n\n", b.prefix("a", "Two.", false), "the client's own record stands before it")
 	require.Equal(t, "three", said("2", "three"))
-	require.Equal(t, "\n\n", b.before("b", "Three.", false), "the client shows nothing between the two")
-	b.prompted()
-	require.Equal(t, "\n\n", b.before("c", "Four.", false), "the client puts it behind what it loaded")
-	b.prompted()
-	require.Empty(t, b.before("d", "Five.", false))
+	require.Equal(t, "\n\n", b.prefix("b", "Three.", false), "the client shows nothing between the two")
+	b.promptShown()
+	require.Equal(t, "\n\n", b.prefix("c", "Four.", false), "the client puts it behind what it loaded")
+	b.promptShown()
+	require.Empty(t, b.prefix("d", "Five.", false))
 	said("2", "four")
-	require.Equal(t, "\n\n", b.before("e", "Six.\n", false))
-	require.Equal(t, "\n", b.ended())
-	require.Empty(t, b.ended())
-	b.prompted()
-	require.Empty(t, b.ended(), "the client shows the prompt")
+	require.Equal(t, "\n\n", b.prefix("e", "Six.\n", false))
+	require.Equal(t, "\n", b.endMessage())
+	require.Empty(t, b.endMessage())
+	b.promptShown()
+	require.Empty(t, b.endMessage(), "the client shows the prompt")
 }
 
 // What was said before a prompt and is shown below it stands apart from the answer.
 func TestLateTextStandsApart(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "one"}, quirks.Text{MessageID: "b", Text: "two"})
-	d.Prompted()
-	require.Equal(t, []string{"text b: two"}, short(d.Late(Text{MessageID: "b", Text: "\n\ntwo"})))
-	require.Equal(t, []string{"notice n: \n\nthree"}, short(d.Late(Text{MessageID: "n", Text: "three", Notice: true})))
+	d.PromptShown()
+	require.Equal(t, []string{"text b: two"}, short(d.ShowLateText(Text{MessageID: "b", Text: "\n\ntwo"})))
+	require.Equal(t, []string{"notice n: \n\nthree"}, short(d.ShowLateText(Text{MessageID: "n", Text: "three", Notice: true})))
 	require.Equal(t, []string{"text c: \n\nfour"}, d.event(quirks.Text{MessageID: "c", Text: "four"}))
 }

@@ -36,10 +36,10 @@ type toolView interface {
 	due() (time.Time, bool)
 	flush(m Moment)
 	// planned returns the file changes that the call is about to make.
-	planned() []change
+	planned() []fileChange
 	// asked receives the details of a permission request and the changes shown for it. It reports whether the call's entry keeps showing
 	// these after a request for several calls.
-	asked(tool stream.PermissionToolUse, changes []change) (keep bool)
+	asked(tool stream.PermissionToolUse, changes []fileChange) (keep bool)
 }
 
 // shownCall is the default toolView.
@@ -54,15 +54,15 @@ type shownCall struct {
 
 var _ toolView = (*shownCall)(nil)
 
-func (c *shownCall) base() *shownCall                                     { return c }
-func (c *shownCall) hidden() bool                                         { return false }
-func (c *shownCall) describe(string, json.RawMessage, *protocol.ToolCall) {}
-func (c *shownCall) announced(*protocol.ToolCall)                         {}
-func (c *shownCall) running(*protocol.ToolCall)                           {}
-func (c *shownCall) due() (at time.Time, ok bool)                         { return time.Time{}, false }
-func (c *shownCall) flush(Moment)                                         {}
-func (c *shownCall) planned() []change                                    { return nil }
-func (c *shownCall) asked(stream.PermissionToolUse, []change) (keep bool) { return false }
+func (c *shownCall) base() *shownCall                                         { return c }
+func (c *shownCall) hidden() bool                                             { return false }
+func (c *shownCall) describe(string, json.RawMessage, *protocol.ToolCall)     {}
+func (c *shownCall) announced(*protocol.ToolCall)                             {}
+func (c *shownCall) running(*protocol.ToolCall)                               {}
+func (c *shownCall) due() (at time.Time, ok bool)                             { return time.Time{}, false }
+func (c *shownCall) flush(Moment)                                             {}
+func (c *shownCall) planned() []fileChange                                    { return nil }
+func (c *shownCall) asked(stream.PermissionToolUse, []fileChange) (keep bool) { return false }
 
 func (c *shownCall) progress(_ Moment, u stream.ProgressUpdate) {
 	text := cmp.Or(u.Text, u.Error)

@@ -88,8 +88,8 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	d.event(started("u", "LS", `{}`))
 	at, waits := d.Due()
 	require.True(t, waits)
-	require.Equal(t, d.now.Add(AnnounceAfter-time.Millisecond), at, "the first")
-	require.Empty(t, d.pass(AnnounceAfter-2*time.Millisecond))
+	require.Equal(t, d.now.Add(announceAfter-time.Millisecond), at, "the first")
+	require.Empty(t, d.pass(announceAfter-2*time.Millisecond))
 	require.Equal(t, []string{"tool_call t pending LS"}, d.pass(time.Millisecond))
 	require.Equal(t, []string{"tool_call u pending LS"}, d.pass(time.Millisecond))
 	require.Equal(t, []string{"tool_call_update t LS b"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"b"}`)}))
@@ -246,10 +246,10 @@ func TestCommandOfTheUser(t *testing.T) {
 			require.True(t, strings.HasPrefix(short(begun)[0], "tool_call new-1 pending make"))
 			require.True(t, strings.HasPrefix(short(begun)[1], "tool_call_update new-1 in_progress"))
 			require.True(t, d.Busy())
-			require.Empty(t, u.Wrote(d.moment(), ""))
+			require.Empty(t, u.Output(d.moment(), ""))
 			if tc.written != nil {
-				require.Equal(t, tc.written, short(u.Wrote(d.moment(), "out")))
-				require.Equal(t, "out", u.Written())
+				require.Equal(t, tc.written, short(u.Output(d.moment(), "out")))
+				require.Equal(t, "out", u.AllOutput())
 			}
 			out := u.Ended(tc.code, tc.note)
 			require.Equal(t, tc.ended, short(out))
@@ -260,7 +260,7 @@ func TestCommandOfTheUser(t *testing.T) {
 				require.Contains(t, string(out[0].(protocol.ToolCall).RawOutput), tc.note)
 			}
 			require.False(t, d.Busy())
-			require.Empty(t, u.Wrote(d.moment(), "late"))
+			require.Empty(t, u.Output(d.moment(), "late"))
 		})
 	}
 }

@@ -7,12 +7,12 @@ import (
 
 // askedChanges returns the changes that droid describes in a permission request, and the planned ones that it does not mention: of a patch
 // for several files 0.99 describes at most the first.
-func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) []change {
+func askedChanges(tool stream.PermissionToolUse, already []fileChange, cwd string) []fileChange {
 	d, planned := tool.Details, listed(already)
 	path := paths.Absolute(cwd, d.FilePath)
 	switch {
 	case tool.Confirmation == "create" && d.Content != nil:
-		return []change{before(planned, path, nil).to(d.Content)}
+		return []fileChange{before(planned, path, nil).to(d.Content)}
 	case len(d.Files) > 0:
 		var out changeList
 		for _, f := range d.Files {
@@ -28,7 +28,7 @@ func askedChanges(tool stream.PermissionToolUse, already []change, cwd string) [
 	case d.NewContent != nil && tool.Confirmation == "apply_patch":
 		return replaced(planned.list, before(planned, path, d.OldContent).to(d.NewContent))
 	case d.NewContent != nil:
-		return []change{whole(path, d.OldContent, d.NewContent)}
+		return []fileChange{whole(path, d.OldContent, d.NewContent)}
 	}
 	return planned.list
 }
@@ -42,7 +42,7 @@ func outdated(planned *changeList, path string, told *string) bool {
 
 // fileChanges returns the changes of one file in a patch: two if it is renamed. droid sends no new text, or "", for a deleted file, and
 // none if the patch does not fit; then the planned changes are used, if any.
-func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []change {
+func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []fileChange {
 	path, to := paths.Absolute(cwd, f.FilePath), paths.Absolute(cwd, f.MoveTo)
 	if f.Operation == "delete" {
 		f.NewContent = nil
@@ -58,15 +58,15 @@ func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []cha
 	}
 	old := before(planned, path, f.OldContent)
 	if f.MoveTo == "" {
-		return []change{old.to(f.NewContent)}
+		return []fileChange{old.to(f.NewContent)}
 	}
-	return []change{old.to(nil), before(planned, to, nil).to(f.NewContent)}
+	return []fileChange{old.to(nil), before(planned, to, nil).to(f.NewContent)}
 }
 
 // before returns the change of a file whose new text is still to be set. For a file that the call creates, droid omits the old text or
 // sends "", even if the call overwrites a file (0.99 to 0.225). Then the text read when the call was planned is used; if it could not be
 // read, the old text is unknown.
-func before(planned *changeList, path string, told *string) change {
+func before(planned *changeList, path string, told *string) fileChange {
 	if told != nil && *told != "" {
 		return whole(path, told, nil)
 	}
@@ -77,8 +77,8 @@ func before(planned *changeList, path string, told *string) change {
 }
 
 // replaced returns the planned changes with those of one file replaced by told.
-func replaced(planned []change, told change) []change {
-	var out []change
+func replaced(planned []fileChange, told fileChange) []fileChange {
+	var out []fileChange
 	put := false
 	for _, c := range planned {
 		switch {
@@ -89,7 +89,7 @@ func replaced(planned []change, told change) []change {
 		}
 	}
 	if !put {
-		out = append([]change{told}, out...)
+		out = append([]fileChange{told}, out...)
 	}
 	return out
 }

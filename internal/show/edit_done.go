@@ -10,10 +10,10 @@ import (
 // done returns which changes a successful call has made, from the files on disk and droid's result: another call or a hook may have changed
 // the same file. without are the changes that were not made: of a patch that adds two files droid 0.99 adds only the first, and 0.225 skips
 // what does not fit; both report success.
-func (v *View) done(changes []change, result json.RawMessage) (made, without []change) {
+func (v *View) done(changes []fileChange, result json.RawMessage) (made, without []fileChange) {
 	lines, failed := diffLines(v.cwd, result), failedFiles(v.cwd, result)
 	if len(changes) == 0 && lines != nil {
-		return []change{*lines}, nil
+		return []fileChange{*lines}, nil
 	}
 	for _, c := range changes {
 		now, known := v.readText(c.path)
@@ -23,7 +23,7 @@ func (v *View) done(changes []change, result json.RawMessage) (made, without []c
 		case !c.part && (!known || same(now, c.new)):
 			made = append(made, c)
 		case lines != nil && len(changes) == 1:
-			return []change{*lines}, nil
+			return []fileChange{*lines}, nil
 		case !c.part && !same(now, c.old):
 			made = append(made, c.to(now))
 		case !c.part && len(changes) > 1:
@@ -33,7 +33,7 @@ func (v *View) done(changes []change, result json.RawMessage) (made, without []c
 		}
 	}
 	if lines != nil && changes[0].part {
-		return []change{*lines}, nil
+		return []fileChange{*lines}, nil
 	}
 	return made, without
 }
@@ -57,7 +57,7 @@ func failedFiles(cwd string, raw json.RawMessage) map[string]string {
 }
 
 // notChanged lists the files that a call did not change, with reasons.
-func notChanged(cwd string, changes []change, result json.RawMessage) string {
+func notChanged(cwd string, changes []fileChange, result json.RawMessage) string {
 	failed := failedFiles(cwd, result)
 	return "Not changed by droid: " + fileNames(cwd, changes, func(path, name string) string {
 		if why := failed[path]; why != "" {
@@ -75,13 +75,13 @@ func same(a, b *string) bool {
 }
 
 // diffLines returns the changed lines from the result of an Edit (0.99 to 0.225), nil if it has none.
-func diffLines(cwd string, raw json.RawMessage) *change {
+func diffLines(cwd string, raw json.RawMessage) *fileChange {
 	file, lines := EditedLines(raw)
 	if len(lines) == 0 {
 		return nil
 	}
 	var before, after strings.Builder
-	c := change{path: paths.Absolute(cwd, file), part: true}
+	c := fileChange{path: paths.Absolute(cwd, file), part: true}
 	for _, l := range lines {
 		if l.Type != "added" {
 			before.WriteString(l.Content + "\n")

@@ -12,31 +12,31 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// OwnQuestion is a question asked by this agent; one of its options means yes.
-type OwnQuestion struct {
+// AgentPrompt is a question asked by this agent; one of its options means yes.
+type AgentPrompt struct {
 	Before []Output // to be sent before asking
 
 	view   *View
 	id     string
 	yesID  string
 	asked  bool
-	choice choice
+	choice optionChoice
 	call   protocol.ToolCall
 	chosen string // option ID
 }
 
-var _ Dialog = (*OwnQuestion)(nil)
+var _ Dialog = (*AgentPrompt)(nil)
 
-// ownQuestion creates a question in its own entry, with an ID prefixed by word. If the client does not show the content of requests, the
+// newAgentPrompt creates a question in its own entry, with an ID prefixed by word. If the client does not show the content of requests, the
 // text is sent as a message first.
-func (v *View) ownQuestion(word, title, text string, options []protocol.PermissionOption, yes string) *OwnQuestion {
-	q := &OwnQuestion{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
+func (v *View) newAgentPrompt(word, title, text string, options []protocol.PermissionOption, yes string) *AgentPrompt {
+	q := &AgentPrompt{view: v, id: word + "-" + v.newID(), yesID: yes, choice: newChoice(options, true)}
 	q.call = protocol.ToolCall{ToolCallID: q.id, Title: protocol.Line(title), Kind: acp.ToolKindOther, Status: protocol.StatusPending}
 	announced := q.call
 	announced.SessionUpdate = "tool_call"
 	q.call.Content = []protocol.ToolContent{protocol.TextContent(text)}
 	if !v.client.ShowsRequestContent {
-		v.tell(title + "\n\n" + text)
+		v.notice(title + "\n\n" + text)
 	}
 	v.send(announced)
 	q.Before = v.take()
@@ -44,7 +44,7 @@ func (v *View) ownQuestion(word, title, text string, options []protocol.Permissi
 }
 
 // Next implements Dialog.
-func (q *OwnQuestion) Next() (Step, bool) {
+func (q *AgentPrompt) Next() (Step, bool) {
 	if q.asked {
 		return Step{}, false
 	}
@@ -52,50 +52,50 @@ func (q *OwnQuestion) Next() (Step, bool) {
 	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(q.call, q.view.client.ClientProfile), Options: q.choice.shown}}, true
 }
 
-// Chose implements Dialog.
-func (q *OwnQuestion) Chose(optionID string) (offered bool) {
+// OptionChosen implements Dialog.
+func (q *AgentPrompt) OptionChosen(optionID string) (offered bool) {
 	q.chosen = q.choice.picked(optionID)
 	return q.chosen != ""
 }
 
-// Filled implements Dialog.
-func (q *OwnQuestion) Filled(*protocol.ElicitationResult) {}
+// FormFilled implements Dialog.
+func (q *AgentPrompt) FormFilled(*protocol.ElicitationResult) {}
 
 // Yes reports whether the user said yes.
-func (q *OwnQuestion) Yes() bool { return q.chosen == q.yesID }
+func (q *AgentPrompt) Yes() bool { return q.chosen == q.yesID }
 
 // Dismissed reports whether the user chose nothing.
-func (q *OwnQuestion) Dismissed() bool { return q.chosen == "" }
+func (q *AgentPrompt) Dismissed() bool { return q.chosen == "" }
 
 // Cancels reports whether the user cancelled the prompt.
-func (q *OwnQuestion) Cancels() bool { return q.chosen == trustCancel }
+func (q *AgentPrompt) Cancels() bool { return q.chosen == trustCancel }
 
-// After ends the entry, with outcome as its title.
-func (q *OwnQuestion) After(outcome string) []Output {
+// End ends the entry, with outcome as its title.
+func (q *AgentPrompt) End(outcome string) []Output {
 	q.view.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: q.id, Kind: q.call.Kind, Status: protocol.StatusCompleted, Title: protocol.Line(outcome)})
 	return q.view.take()
 }
 
-// yesOrNo asks with two options, one of each kind; yes is the name of the first. It returns nil if the client shows neither names nor
+// askYesNo asks with two options, one of each kind; yes is the name of the first. It returns nil if the client shows neither names nor
 // kinds; then the typed command counts.
-func (v *View) yesOrNo(word, title, text, yes string) *OwnQuestion {
+func (v *View) askYesNo(word, title, text, yes string) *AgentPrompt {
 	if !v.client.MayShowOptionNames() && !v.client.ShowsOptionKindsOnly {
 		return nil
 	}
-	return v.ownQuestion(word, title, text, []protocol.PermissionOption{
+	return v.newAgentPrompt(word, title, text, []protocol.PermissionOption{
 		{OptionID: word, Name: protocol.Line(yes), Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: "keep", Name: "No, leave it as it is", Kind: acp.PermissionOptionKindRejectOnce},
 	}, word)
 }
 
-// CompactQuestion asks whether to compact the conversation. It returns nil if the client cannot be asked (see yesOrNo). background means
+// CompactQuestion asks whether to compact the conversation. It returns nil if the client cannot be asked (see askYesNo). background means
 // that a background command ends as a result.
-func (v *View) CompactQuestion(background bool) *OwnQuestion {
+func (v *View) CompactQuestion(background bool) *AgentPrompt {
 	text := "The model goes on with a summary in place of what was said."
 	if background {
 		text += endsBackground
 	}
-	return v.yesOrNo("compact", "Compact the conversation?", text, "Yes, compact it")
+	return v.askYesNo("compact", "Compact the conversation?", text, "Yes, compact it")
 }
 
 const endsBackground = "\n\nA command that droid runs in the background ends with that."
@@ -104,44 +104,44 @@ const endsBackground = "\n\nA command that droid runs in the background ends wit
 type RewoundFile struct {
 	Path    string
 	Deleted bool // deleted, since it did not exist then; otherwise its old text is restored
-	Since   Since
+	Status  EditStatus
 	Unsaved bool // the editor has unsaved text
 }
 
-// Since is what happened to a file since droid's first edit to be undone.
-type Since int
+// EditStatus is what happened to a file since droid's first edit to be undone.
+type EditStatus int
 
 const (
-	OnlyEdited  Since = iota // changed only by droid's edits
-	FileGone                 // deleted
-	FileUnknown              // nothing to compare with
-	FileChanged              // changed by something else, too
+	OnlyEdited  EditStatus = iota // changed only by droid's edits
+	FileGone                      // deleted
+	FileUnknown                   // nothing to compare with
+	FileChanged                   // changed by something else, too
 )
 
-var sinceWords = [...]string{
+var editStatusTexts = [...]string{
 	OnlyEdited:  "",
 	FileGone:    ", which is not there now",
 	FileUnknown: ", of which it is not known whether you or another program changed it, too",
 	FileChanged: ", **changed by you or another program, too**",
 }
 
-// Loses reports whether a rewind may undo more than droid's edits.
-func (f RewoundFile) Loses() bool { return f.Since >= FileUnknown || f.Unsaved }
+// MayLoseChanges reports whether a rewind may undo more than droid's edits.
+func (f RewoundFile) MayLoseChanges() bool { return f.Status >= FileUnknown || f.Unsaved }
 
-// words returns what follows the file's name in the question.
-func (f RewoundFile) words() string {
+// status returns what follows the file's name in the question.
+func (f RewoundFile) status() string {
 	if f.Unsaved {
-		return sinceWords[f.Since] + ", **with unsaved changes in your editor**"
+		return editStatusTexts[f.Status] + ", **with unsaved changes in your editor**"
 	}
-	return sinceWords[f.Since]
+	return editStatusTexts[f.Status]
 }
 
-// mostRewound bounds the number of files listed of which only droid's edits are lost. All others are listed.
-const mostRewound = 50
+// maxRewoundFiles bounds the number of files listed of which only droid's edits are lost. All others are listed.
+const maxRewoundFiles = 50
 
 // RewindQuestion asks whether to rewind. files are the files that change; background means that a background command ends as a result. It
-// returns nil if the client cannot be asked (see yesOrNo).
-func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion {
+// returns nil if the client cannot be asked (see askYesNo).
+func (v *View) RewindQuestion(files []RewoundFile, background bool) *AgentPrompt {
 	var parts []string
 	for _, kind := range []struct {
 		deleted bool
@@ -149,17 +149,17 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 	}{{false, "These files get the text that they had then:"}, {true, "These files are deleted, as droid created them since:"}} {
 		var lost, others []string
 		for _, f := range files {
-			line := "- " + v.fileCode(f.Path) + f.words()
+			line := "- " + v.fileCode(f.Path) + f.status()
 			switch {
 			case f.Deleted != kind.deleted:
-			case f.Loses():
+			case f.MayLoseChanges():
 				lost = append(lost, line)
 			default:
 				others = append(others, line)
 			}
 		}
-		if n := len(others); n > mostRewound {
-			others = append(others[:mostRewound], fmt.Sprintf("- and %d more", n-mostRewound))
+		if n := len(others); n > maxRewoundFiles {
+			others = append(others[:maxRewoundFiles], fmt.Sprintf("- and %d more", n-maxRewoundFiles))
 		}
 		if lines := append(lost, others...); len(lines) > 0 {
 			parts = append(parts, kind.what+"\n\n"+strings.Join(lines, "\n"))
@@ -168,7 +168,7 @@ func (v *View) RewindQuestion(files []RewoundFile, background bool) *OwnQuestion
 	if background {
 		parts = append(parts, "droid is started again for it."+endsBackground)
 	}
-	return v.yesOrNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Yes, go back")
+	return v.askYesNo("rewind", "Go back to before that prompt?", strings.Join(parts, "\n\n"), "Yes, go back")
 }
 
 // FileList lists files in a sentence.
@@ -184,7 +184,7 @@ func (v *View) fileCode(path string) string {
 	return markdown.Code(visible.Line(paths.Relative(v.cwd, path)))
 }
 
-// Options of Trust. The first of a kind never means yes.
+// Options of AskTrust. The first of a kind never means yes.
 const (
 	trustGoOn   = "not-now-go-on"
 	trustYes    = "trust"
@@ -214,23 +214,23 @@ func trustOptions(names bool) []protocol.PermissionOption {
 	}
 }
 
-// AsksTrust reports whether the user can be asked to trust a project: not if the client shows no option names, as nobody could say yes.
-func (v *View) AsksTrust() bool { return !v.client.ShowsOptionKindsOnly && !v.client.AnswersByPolicy }
+// CanAskTrust reports whether the user can be asked to trust a project: not if the client shows no option names, as nobody could say yes.
+func (v *View) CanAskTrust() bool { return !v.client.ShowsOptionKindsOnly && !v.client.AnswersByPolicy }
 
-// Trust asks whether a project may run what it brings; list names that and comes last. Only a user who reads the option names can say yes:
-// a client that answers by kind or position chooses an option that changes nothing. It must not be called if AsksTrust returns false.
-func (v *View) Trust(title, list string) *OwnQuestion {
+// AskTrust asks whether a project may run what it brings; list names that and comes last. Only a user who reads the option names can say yes:
+// a client that answers by kind or position chooses an option that changes nothing. It must not be called if CanAskTrust returns false.
+func (v *View) AskTrust(title, list string) *AgentPrompt {
 	advice := ""
 	if !v.client.ShowsOptionNames {
 		advice = "Only *" + trustName + "* counts. Where you see only words such as Yes or Accept, type `/trust yes` instead.\n\n"
 	}
-	q := v.ownQuestion("trust", title, advice+list, trustOptions(v.client.ShowsOptionNames), trustYes)
+	q := v.newAgentPrompt("trust", title, advice+list, trustOptions(v.client.ShowsOptionNames), trustYes)
 	q.call.Meta = &protocol.ToolMeta{Own: &protocol.AgentToolMeta{NamesOnly: true}}
 	return q
 }
 
-// NotTrusted returns the message for an answer other than yes, "" if the user has read what they chose.
-func (v *View) NotTrusted() string {
+// NotTrustedText returns the message for an answer other than yes, "" if the user has read what they chose.
+func (v *View) NotTrustedText() string {
 	if v.client.ShowsOptionNames {
 		return ""
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Parsers for the inputs and results of past calls, for representations outside an editor; Label, Tasks, Plan, ResultText, EndOfCommand and
-// EndOfPlan belong to them. All forms are droid's (0.99 to 0.225).
+// Parsers for the inputs and results of past calls, for representations outside an editor; Label, ParseTasks, Plan, ResultText, ParseCommandResult and
+// ParsePlanResult belong to them. All forms are droid's (0.99 to 0.225).
 
 // EditedLine is a line of an edit in its result.
 type EditedLine struct {
@@ -37,10 +37,10 @@ func EditedLines(content json.RawMessage) (file string, lines []EditedLine) {
 
 // NotChanged lists the files that a patch did not change, with droid's reasons; "" if there are none.
 func NotChanged(cwd string, content json.RawMessage) string {
-	var failed []change
+	var failed []fileChange
 	for path, why := range failedFiles(cwd, content) {
 		if why != "" {
-			failed = append(failed, change{path: path})
+			failed = append(failed, fileChange{path: path})
 		}
 	}
 	if len(failed) == 0 {
@@ -49,22 +49,22 @@ func NotChanged(cwd string, content json.RawMessage) string {
 	return notChanged(cwd, failed, content)
 }
 
-// Asked is a question of an AskUser, possibly with its answer.
-type Asked struct {
+// AskUserQuestion is a question of an AskUser, possibly with its answer.
+type AskUserQuestion struct {
 	Question string
 	Topic    string
 	Options  []string
 	Answer   string
 }
 
-// Questionnaire parses questions with their options from the input of an AskUser, or with their answers from its result.
-func Questionnaire(text string) (list []Asked) {
+// ParseQuestionnaire parses questions with their options from the input of an AskUser, or with their answers from its result.
+func ParseQuestionnaire(text string) (list []AskUserQuestion) {
 	answering := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		word := strings.TrimSpace(line)
 		if m := questionPattern().FindStringSubmatch(line); m != nil {
-			list, answering = append(list, Asked{Question: m[1]}), false
+			list, answering = append(list, AskUserQuestion{Question: m[1]}), false
 			continue
 		}
 		if len(list) == 0 {
@@ -85,7 +85,7 @@ func Questionnaire(text string) (list []Asked) {
 		}
 	}
 	for i := range list {
-		list[i].Answer = withoutWordsForTheModel(strings.TrimSpace(list[i].Answer))
+		list[i].Answer = forUsers(strings.TrimSpace(list[i].Answer))
 	}
 	return list
 }

@@ -50,7 +50,7 @@ func (v *View) showBefore(ev quirks.PermissionRequested, call protocol.ToolCall,
 		text = append(text, contentText(v.cwd, protocol.SafeContent(call.Content)))
 	default:
 		if command := ev.Tools[0]; command.Confirmation == "exec" && command.Details.FullCommand != "" {
-			text = append(text, besideCommand(command)) // the command is the title
+			text = append(text, commandNotes(command)) // the command is the title
 		} else {
 			text = append(text, contentText(v.cwd, others))
 		}
@@ -58,7 +58,7 @@ func (v *View) showBefore(ev quirks.PermissionRequested, call protocol.ToolCall,
 			text = append(text, contentText(v.cwd, diffs)) // some clients show no diff of a new file
 		}
 	}
-	v.tell(paragraphs(text...))
+	v.notice(paragraphs(text...))
 	return asked
 }
 

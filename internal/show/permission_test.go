@@ -67,13 +67,13 @@ func TestShownBeforeARequest(t *testing.T) {
 			[]string{call, "notice new-1: " + command}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
+			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, PermissionContext{Mode: stream.ModeNormal})
 			require.Equal(t, tc.command, short(p.Before))
 			require.Empty(t, p.After)
 			ev := askedAbout(newFileAsked())
 			d := newHarness(tc.client)
 			d.event(started("e", "Create", string(newFileAsked().ToolUse.Input)))
-			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
+			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Before))
 		})
 	}
 	many := ""
@@ -97,7 +97,7 @@ func TestShownBeforeARequest(t *testing.T) {
 				d.disk["/workspace/a.bin"] = "\xff"
 				d.event(started("e", "ApplyPatch", string(tool.ToolUse.Input)))
 				ev := askedAbout(tool)
-				shown := short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before)
+				shown := short(d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Before)
 				require.Contains(t, shown[len(shown)-1], tc.want)
 			}
 		})
@@ -115,7 +115,7 @@ func TestCommandInTheTitle(t *testing.T) {
 	} {
 		asked := commandAsked()
 		asked.Details.FullCommand = command
-		step, _ := newHarness(titles).Permission(askedAbout(asked), nil, Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := newHarness(titles).Permission(askedAbout(asked), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 		require.Equal(t, want, texts(step.Choice.ToolCall.Content), command)
 		if want == "Risk: medium" {
 			require.Equal(t, protocol.Line(command), step.Choice.ToolCall.Title)
@@ -127,7 +127,7 @@ func TestCommandInTheTitle(t *testing.T) {
 func TestCommandThatTheClientShows(t *testing.T) {
 	own := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsInputCommand: true}}
 	content := func(tool stream.PermissionToolUse) string {
-		step, _ := newHarness(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := newHarness(own).Permission(askedAbout(tool), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 		return texts(step.Choice.ToolCall.Content)
 	}
 	require.Equal(t, "Risk: medium", content(commandAsked()))
@@ -150,11 +150,11 @@ func TestCommandThatTheClientShows(t *testing.T) {
 	behind.ToolUse.Input = json.RawMessage(`{"command":"make","fireAndForget":true}`)
 	require.Equal(t, "It goes on in the background when the turn has ended.\n\nRisk: medium", content(behind))
 	require.Equal(t, []string{"tool_call_update c pending make", "notice new-1: " + always + "\n\nIt goes on in the background when the turn has ended.\n\nRisk: medium"},
-		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, Setting{Mode: stream.ModeNormal}).Before))
+		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, PermissionContext{Mode: stream.ModeNormal}).Before))
 	lines := commandAsked()
 	lines.Details.FullCommand, lines.ToolUse.Input = "echo\nrm x", json.RawMessage(`{"command":"echo\nrm x"}`)
 	require.Equal(t, "Risk: medium", content(lines))
-	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, Setting{Mode: stream.ModeNormal}).Next()
+	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 	require.Equal(t, "**echo …**|```sh\necho\nrm x\n```\n\nRisk: medium|**make**|```sh\nmake\n```\n\nRisk: medium", texts(step.Choice.ToolCall.Content),
 		"a request for several has no input")
 }
@@ -165,9 +165,9 @@ func TestRequestForSeveralTools(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("c", "Execute", `{"command":"make"}`), started("e", "Create", `{"file_path":"n.txt","content":"x\n"}`))
 	ev := askedAbout(commandAsked(), newFileAsked())
-	files := d.texts(d.Needs(ev)...)
+	files := d.texts(d.NeededFiles(ev)...)
 	require.Equal(t, []string{"tool_call c pending make", "tool_call e pending Create n.txt"}, short(d.Event(d.moment(), ev, files)))
-	p := d.Permission(ev, files, Setting{Mode: stream.ModeNormal})
+	p := d.Permission(ev, files, PermissionContext{Mode: stream.ModeNormal})
 	require.Equal(t, []string{"tool_call ask-r pending 2 actions: make; Create n.txt"}, short(p.Before))
 	step, _ := p.Next()
 	require.Equal(t, "ask-r", step.Choice.ToolCall.ToolCallID)
@@ -177,7 +177,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 
 	one, two := newFileAsked(), newFileAsked()
 	one.ToolUse.Input, two.ToolUse.Input = json.RawMessage(`{"file_path":"pkg/__init__.py","content":"x\n"}`), json.RawMessage(`{"file_path":"b.py","content":"x\n"}`)
-	p = newHarness(named).Permission(askedAbout(one, two), nil, Setting{Mode: stream.ModeNormal})
+	p = newHarness(named).Permission(askedAbout(one, two), nil, PermissionContext{Mode: stream.ModeNormal})
 	step, _ = p.Next()
 	require.Regexp(t, `\*\*`+"`Create pkg/__init__.py`"+`\*\*\|.*\|\*\*Create b.py\*\*`, strings.ReplaceAll(texts(step.Choice.ToolCall.Content), "\n", ""))
 	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
@@ -187,7 +187,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 func TestSandboxTitle(t *testing.T) {
 	tool := newFileAsked()
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
-	p := newHarness(named).Permission(askedAbout(tool), nil, Setting{})
+	p := newHarness(named).Permission(askedAbout(tool), nil, PermissionContext{})
 	step, _ := p.Next()
 	require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
 	require.Equal(t, []string{"tool_call_update e Create n.txt"}, short(p.After))
@@ -213,15 +213,15 @@ func TestLifeOfAnEdit(t *testing.T) {
 	d.disk["/workspace/a.txt"] = "one\ntwo\n"
 	input := `{"file_path":"a.txt","old_str":"two","new_str":"2"}`
 	begin := started("t", "Edit", input)
-	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(begin))
+	require.Equal(t, []string{"/workspace/a.txt"}, d.NeededFiles(begin))
 	require.Empty(t, d.event(begin))
 	d.disk["/workspace/a.txt"] = "two\n" // after it was read
 	out := d.Event(d.moment(), ran("t"), nil)
 	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt", Line: 2}}, out[0].(protocol.ToolCall).Locations, "as it was when the call began")
 	d.disk["/workspace/a.txt"] = "one\n2\n"
 	end := ended("t", "Edit", "done")
-	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(end))
-	out = d.Event(d.moment(), end, d.texts(d.Needs(end)...))
+	require.Equal(t, []string{"/workspace/a.txt"}, d.NeededFiles(end))
+	out = d.Event(d.moment(), end, d.texts(d.NeededFiles(end)...))
 	diff := out[0].(protocol.ToolCall).Content[0].Diff
 	require.Equal(t, "one\ntwo\n", *diff.OldText)
 	require.Equal(t, "one\n2\n", *diff.NewText)
@@ -229,15 +229,15 @@ func TestLifeOfAnEdit(t *testing.T) {
 	d.event(begin, ran("t"))
 	failed := ended("t", "Edit", "no")
 	failed.IsError = true
-	require.Empty(t, d.Needs(failed))
+	require.Empty(t, d.NeededFiles(failed))
 	require.Equal(t, []string{"tool_call_update t failed = diff|no"}, d.event(failed), "what it was to do, and why it did not")
 	d.event(begin, ran("t"))
 	unfinished := quirks.ToolEnded{ID: "t", Name: "Edit", IsError: true, Unfinished: true}
-	require.Empty(t, d.Needs(unfinished))
+	require.Empty(t, d.NeededFiles(unfinished))
 	require.Equal(t, []string{"tool_call_update t failed"}, d.event(unfinished))
 }
 
-func TestNeeds(t *testing.T) {
+func TestNeededFiles(t *testing.T) {
 	d := newHarness(named)
 	for name, tc := range map[string]struct {
 		ev   quirks.Event
@@ -255,10 +255,10 @@ func TestNeeds(t *testing.T) {
 		"what the model says":    {quirks.Text{}, nil},
 		"tools of an MCP server": {started("t", "x___Create", `{"file_path":"a.txt"}`), nil},
 	} {
-		require.Equal(t, tc.want, d.Needs(tc.ev), name)
+		require.Equal(t, tc.want, d.NeededFiles(tc.ev), name)
 	}
 	d.SetCWD("/other")
-	require.Equal(t, []string{"/other/a.txt"}, d.Needs(started("t", "Create", `{"file_path":"a.txt"}`)))
+	require.Equal(t, []string{"/other/a.txt"}, d.NeededFiles(started("t", "Create", `{"file_path":"a.txt"}`)))
 }
 
 // droid counts the lines of a file as its version does.
@@ -276,16 +276,16 @@ func TestLinesOfADroid(t *testing.T) {
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
-	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), Setting{})
+	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), PermissionContext{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
 	require.Equal(t, "x\n", *out[0].(protocol.ToolCall).Content[0].NewText)
 
 	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
 	ev := planAsked()
-	d.Permission(ev, nil, Setting{})
+	d.Permission(ev, nil, PermissionContext{})
 	require.Equal(t, []string{"tool_call_update t completed = # Do  it\n|no"}, d.event(ended("t", "ExitSpecMode", "no")))
 	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
 	ev.Tools[0].Confirmation = "exec"
-	d.Permission(ev, nil, Setting{})
+	d.Permission(ev, nil, PermissionContext{})
 	require.Equal(t, []string{"tool_call_update t completed = # Model's|no"}, d.event(ended("t", "ExitSpecMode", "no")), "that was no plan")
 }

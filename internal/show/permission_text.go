@@ -78,7 +78,7 @@ func askedPlan(tool stream.PermissionToolUse) string {
 	if strings.TrimSpace(tool.Details.Plan) != "" {
 		return tool.Details.Plan
 	}
-	return Plan(tool.ToolUse.Input)
+	return ParsePlan(tool.ToolUse.Input)
 }
 
 // planText returns the plan with the names of its options.
@@ -97,13 +97,13 @@ func commandText(tool stream.PermissionToolUse) string {
 	if tool.Details.FullCommand == "" {
 		return ""
 	}
-	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + besideCommand(tool)
+	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + commandNotes(tool)
 }
 
-// besideCommand returns what a request says about a command besides the command itself.
-func besideCommand(tool stream.PermissionToolUse) string {
+// commandNotes returns what a request says about a command besides the command itself.
+func commandNotes(tool stream.PermissionToolUse) string {
 	text := riskText(tool.Details)
-	if LeavesRunning(tool.ToolUse.Name, tool.ToolUse.Input) {
+	if RunsInBackground(tool.ToolUse.Name, tool.ToolUse.Input) {
 		text = "\n\nIt goes on in the background when the turn has ended." + text
 	}
 	return text

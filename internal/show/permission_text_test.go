@@ -125,7 +125,7 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 	got := askedChanges(asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","filePath":"/w/a","files":[
 		{"filePath":"/w/a","operation":"delete","oldContent":"x","newContent":""},
 		{"filePath":"/w/b","operation":"update","moveTo":"/w/c","oldContent":"x","newContent":"y"}]}`), nil, "/w")
-	require.Equal(t, []change{
+	require.Equal(t, []fileChange{
 		whole("/w/a", textOf("x"), nil),
 		whole("/w/b", textOf("x"), nil),
 		over("/w/c", nil, false, textOf("y")), // nobody has looked whether there is one

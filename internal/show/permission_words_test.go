@@ -13,7 +13,7 @@ import (
 
 // A refusal with words is a refusal, whatever comes of the form; the words are said only
 // if the user said some.
-func TestWordsDialog(t *testing.T) {
+func TestRefuseWithText(t *testing.T) {
 	const choice = "proceed_once edit_plan cancel refuse_with_words"
 	refused := Decision{Option: stream.OptionCancel}
 	for name, tc := range map[string]struct {
@@ -23,19 +23,19 @@ func TestWordsDialog(t *testing.T) {
 	}{
 		"approved":      {[]string{"proceed_once"}, []string{choice}, Decision{Option: "proceed_once"}},
 		"refused":       {[]string{"cancel"}, []string{choice}, refused},
-		"said":          {[]string{WordsOption, `{"action":"accept","content":{"why":" use b.go\n"}}`}, []string{choice, "form"}, Decision{Option: stream.OptionCancel, Words: "use b.go"}},
-		"empty":         {[]string{WordsOption, `{"action":"accept","content":{"why":" "}}`}, []string{choice, "form"}, refused},
-		"no text":       {[]string{WordsOption, `{"action":"accept","content":{"why":7}}`}, []string{choice, "form"}, refused},
-		"no content":    {[]string{WordsOption, `{"action":"accept"}`}, []string{choice, "form"}, refused},
-		"declined":      {[]string{WordsOption, `{"action":"decline","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
-		"closed":        {[]string{WordsOption, `{"action":"cancel"}`}, []string{choice, "form"}, refused},
-		"of the future": {[]string{WordsOption, `{"action":"_later","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
-		"no form":       {[]string{WordsOption, `null`}, []string{choice, "form"}, refused},
-		"edited first": {[]string{EditOption, `{}`, WordsOption, `{"action":"accept","content":{"why":"no"}}`},
+		"said":          {[]string{RefuseWithTextOption, `{"action":"accept","content":{"why":" use b.go\n"}}`}, []string{choice, "form"}, Decision{Option: stream.OptionCancel, Words: "use b.go"}},
+		"empty":         {[]string{RefuseWithTextOption, `{"action":"accept","content":{"why":" "}}`}, []string{choice, "form"}, refused},
+		"no text":       {[]string{RefuseWithTextOption, `{"action":"accept","content":{"why":7}}`}, []string{choice, "form"}, refused},
+		"no content":    {[]string{RefuseWithTextOption, `{"action":"accept"}`}, []string{choice, "form"}, refused},
+		"declined":      {[]string{RefuseWithTextOption, `{"action":"decline","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
+		"closed":        {[]string{RefuseWithTextOption, `{"action":"cancel"}`}, []string{choice, "form"}, refused},
+		"of the future": {[]string{RefuseWithTextOption, `{"action":"_later","content":{"why":"x"}}`}, []string{choice, "form"}, refused},
+		"no form":       {[]string{RefuseWithTextOption, `null`}, []string{choice, "form"}, refused},
+		"edited first": {[]string{EditOption, `{}`, RefuseWithTextOption, `{"action":"accept","content":{"why":"no"}}`},
 			[]string{choice, "form", choice, "form"}, Decision{Option: stream.OptionCancel, Words: "no"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true, Words: true})
+			p := newHarness(formed).Permission(planAsked(), nil, PermissionContext{EditedPlan: true, Words: true})
 			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
 			require.Equal(t, tc.want, p.Decision())
 		})
@@ -43,14 +43,14 @@ func TestWordsDialog(t *testing.T) {
 }
 
 // The form says what is refused, and its option stands behind droid's refusal.
-func TestWordsForm(t *testing.T) {
-	p := newHarness(formed).Permission(planAsked(), nil, Setting{Words: true})
+func TestRefusalForm(t *testing.T) {
+	p := newHarness(formed).Permission(planAsked(), nil, PermissionContext{Words: true})
 	step, _ := p.Next()
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: stream.OptionCancel, Name: "No, keep planning", Kind: acp.PermissionOptionKindRejectOnce},
-		{OptionID: WordsOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce},
+		{OptionID: RefuseWithTextOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce},
 	}, step.Choice.Options[1:])
-	require.True(t, p.Chose(WordsOption))
+	require.True(t, p.OptionChosen(RefuseWithTextOption))
 	step, _ = p.Next()
 	require.Nil(t, step.Choice)
 	require.Equal(t, "t", step.Form.ToolCallID)
@@ -59,20 +59,24 @@ func TestWordsForm(t *testing.T) {
 }
 
 // It is offered only where everything is there for it.
-func TestNoWordsOffered(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionRequested, *protocol.ClientCapabilities, *Setting){
-		"the client has no forms": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
-		"the client shows no names": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *Setting) {
+func TestRefuseWithTextNotOffered(t *testing.T) {
+	for name, change := range map[string]func(*quirks.PermissionRequested, *protocol.ClientCapabilities, *PermissionContext){
+		"the client has no forms": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *PermissionContext) {
+			c.Forms = false
+		},
+		"the client shows no names": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *PermissionContext) {
 			c.ShowsOptionNames = false
 		},
-		"no prompt takes them": func(_ *quirks.PermissionRequested, _ *protocol.ClientCapabilities, s *Setting) { s.Words = false },
-		"droid offers no refusal": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *Setting) {
+		"no prompt takes them": func(_ *quirks.PermissionRequested, _ *protocol.ClientCapabilities, s *PermissionContext) {
+			s.Words = false
+		},
+		"droid offers no refusal": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *PermissionContext) {
 			ev.Options = ev.Options[:1]
 		},
 	} {
-		ev, client, set := planAsked(), formed, Setting{Words: true}
+		ev, client, set := planAsked(), formed, PermissionContext{Words: true}
 		change(&ev, &client, &set)
 		asked := answering(t, newHarness(client).Permission(ev, nil, set), "x")
-		require.NotContains(t, asked[0], WordsOption, name)
+		require.NotContains(t, asked[0], RefuseWithTextOption, name)
 	}
 }

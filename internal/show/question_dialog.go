@@ -26,8 +26,8 @@ type questionDialog struct {
 	questions []stream.Question
 	client    protocol.ClientProfile
 
-	asking  choice // the current question
-	picked  []int  // options chosen so far in a multiple choice
+	asking  optionChoice // the current question
+	picked  []int        // options chosen so far in a multiple choice
 	answers stream.Answers
 	over    bool
 	unasked bool // the client can show no question
@@ -62,8 +62,8 @@ func (d *questionDialog) answer(text string) {
 	d.over = len(d.answers.Answers) == len(d.questions)
 }
 
-// Chose implements Dialog. Dismissing one question dismisses all.
-func (d *questionDialog) Chose(optionID string) (offered bool) {
+// OptionChosen implements Dialog. Dismissing one question dismisses all.
+func (d *questionDialog) OptionChosen(optionID string) (offered bool) {
 	option := d.asking.picked(optionID)
 	if d.over || d.form || option == "" {
 		d.cancel()
@@ -88,9 +88,9 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 	return true
 }
 
-// Filled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown, the
+// FormFilled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown, the
 // questions are asked as choices, provided that the client shows names.
-func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
+func (d *questionDialog) FormFilled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:
 		d.cancel()

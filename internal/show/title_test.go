@@ -128,7 +128,7 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		ask := func(dialog Dialog) {
 			for step, more := dialog.Next(); more; step, more = dialog.Next() {
 				all = append(all, "asked "+string(step.Choice.ToolCall.Title))
-				dialog.Chose(step.Choice.Options[0].OptionID)
+				dialog.OptionChosen(step.Choice.Options[0].OptionID)
 			}
 		}
 		for i, call := range [][2]string{{"Read", `{"file_path":"src/__init__.py"}`}, {"Execute", `{"command":"ls *_a_*"}`}, {"Edit", `{"file_path":"a_b_c"}`}, {"AskUser", `{}`}} {
@@ -140,7 +140,7 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		read := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "0", Name: "Read", Input: json.RawMessage(`{"file_path":"src/__init__.py"}`)}}
 		run := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "1", Name: "Execute", Input: json.RawMessage(`{"command":"ls *_a_*"}`)}, Confirmation: "sandbox_violation"}
 		for _, tools := range [][]stream.PermissionToolUse{{read}, {run}, {read, run}} {
-			p := d.Permission(quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: once}, nil, Setting{})
+			p := d.Permission(quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: once}, nil, PermissionContext{})
 			take(p.Before)
 			ask(p)
 			take(p.After)
@@ -151,7 +151,7 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		own := d.CompactQuestion(false)
 		take(own.Before)
 		ask(own)
-		take(own.After("It is *done*"))
+		take(own.End("It is *done*"))
 		return all
 	}
 	plain := titles(false)

@@ -30,7 +30,7 @@ func (t Text) UpdateKind() string {
 	return "agent_message_chunk"
 }
 
-// Texts of this agent to the user. Each is an Output that View.Tell converts.
+// Texts of this agent to the user. Each is an Output that View.ShowAgentText converts.
 type (
 	// Thought is optional information: many clients collapse thoughts.
 	Thought string
@@ -45,24 +45,24 @@ type (
 	Announcement struct{ Title, Text string }
 )
 
-// OwnWords is the UpdateKind of all these.
-const OwnWords = "own words"
+// AgentText is the UpdateKind of all these.
+const AgentText = "own words"
 
 // Implementations of protocol.Update.
 
-func (Thought) UpdateKind() string      { return OwnWords }
-func (Notice) UpdateKind() string       { return OwnWords }
-func (Message) UpdateKind() string      { return OwnWords }
-func (Echo) UpdateKind() string         { return OwnWords }
-func (Announcement) UpdateKind() string { return OwnWords }
+func (Thought) UpdateKind() string      { return AgentText }
+func (Notice) UpdateKind() string       { return AgentText }
+func (Message) UpdateKind() string      { return AgentText }
+func (Echo) UpdateKind() string         { return AgentText }
+func (Announcement) UpdateKind() string { return AgentText }
 
-// Saved announces that unsaved changes of a file were saved before droid edits it.
-func Saved(path string) Notice {
+// SavedNotice announces that unsaved changes of a file were saved before droid edits it.
+func SavedNotice(path string) Notice {
 	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " were saved, since droid is to edit that file.")
 }
 
-// Unseen warns that a file that droid accesses on disk has unsaved changes.
-func Unseen(path string) Notice {
+// UnsavedNotice warns that a file that droid accesses on disk has unsaved changes.
+func UnsavedNotice(path string) Notice {
 	return Notice("Your unsaved changes in " + markdown.Code(visible.Line(path)) + " are in your editor alone: droid reads and edits the file on the disk. Save it if they are to count.")
 }
 
@@ -74,27 +74,27 @@ func Notices(texts []string) (notices []Output) {
 	return notices
 }
 
-// Late shows text from before the last prompt, below that prompt.
-func (v *View) Late(t Text) []Output {
+// ShowLateText shows text from before the last prompt, below that prompt.
+func (v *View) ShowLateText(t Text) []Output {
 	t.Text = strings.TrimLeft(t.Text, "\n")
-	t.Text = v.border.before(t.MessageID, t.Text, t.Thought) + t.Text
+	t.Text = v.separator.prefix(t.MessageID, t.Text, t.Thought) + t.Text
 	v.out = append(v.out, t)
 	return v.take()
 }
 
-// Tell shows a text of this agent.
-func (v *View) Tell(words Output) []Output {
+// ShowAgentText shows a text of this agent.
+func (v *View) ShowAgentText(words Output) []Output {
 	switch w := words.(type) {
 	case Thought:
 		v.text(v.newID(), visible.Text(string(w)), true)
 	case Notice:
-		if v.amid { // do not interrupt a sentence
-			v.unseen = append(v.unseen, string(w))
+		if v.midMessage { // do not interrupt a sentence
+			v.pendingNotices = append(v.pendingNotices, string(w))
 			break
 		}
-		v.tell(string(w))
+		v.notice(string(w))
 	case Message:
-		v.own("", "", string(w), false)
+		v.agentMessage("", "", string(w), false)
 	case Echo:
 		v.send(userText(quirks.UserText{MessageID: v.newID(), Text: string(w)}, v.cwd))
 	case Announcement:
@@ -108,16 +108,16 @@ func (v *View) Tell(words Output) []Output {
 }
 
 func userText(ev quirks.UserText, cwd string) protocol.UserMessageChunk {
-	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: new(UserWords(ev, cwd))}}
+	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "text", Text: new(UserPromptText(ev, cwd))}}
 }
 
 func userImage(ev quirks.UserImage) protocol.UserMessageChunk {
 	return protocol.UserMessageChunk{SessionUpdate: "user_message_chunk", MessageID: ev.MessageID, Content: protocol.Content{Type: "image", Data: ev.Data, MimeType: ev.MediaType}}
 }
 
-// UserWords returns the user's text, with a note for each attached file that it does not mention. The contents of files are omitted: the
+// UserPromptText returns the user's text, with a note for each attached file that it does not mention. The contents of files are omitted: the
 // user knows them, and they may be long.
-func UserWords(ev quirks.UserText, cwd string) string {
+func UserPromptText(ev quirks.UserText, cwd string) string {
 	text := paths.UnmarkMissing(ev.Text)
 	for _, f := range ev.Files {
 		if paths.Mentions(text, f.Name, cwd) {

@@ -72,8 +72,8 @@ func shorten(text string, n int) string {
 // errorStatus matches an HTTP status before a JSON object: droid's message for a failure of the provider "anthropic" (0.99 to 0.225).
 var errorStatus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[45]\d\d \{`) })
 
-// ProviderWords replaces an error object by the provider's message in it, and omits droid's paragraph that repeats it (0.225).
-func ProviderWords(text string) string {
+// ProviderMessage replaces an error object by the provider's message in it, and omits droid's paragraph that repeats it (0.225).
+func ProviderMessage(text string) string {
 	text = unwrapError(text)
 	before, again, found := strings.Cut(text, "\n\nUpstream error: ")
 	words, behind, _ := strings.Cut(again, "\n\n")
@@ -95,16 +95,16 @@ func unwrapError(text string) string {
 	if in.Decode(&body) != nil {
 		return text
 	}
-	words := errorWords(body)
+	words := errorMessage(body)
 	if words == "" {
 		return text
 	}
 	return text[:begin] + words + text[begin+int(in.InputOffset()):]
 }
 
-// errorWords returns the message in a provider's error object: in "message", "error" or "detail", or in the "message" of "error"; "" if
+// errorMessage returns the message in a provider's error object: in "message", "error" or "detail", or in the "message" of "error"; "" if
 // there is none.
-func errorWords(body map[string]json.RawMessage) string {
+func errorMessage(body map[string]json.RawMessage) string {
 	var words string
 	for _, name := range []string{"message", "error", "detail"} {
 		if json.Unmarshal(body[name], &words) == nil && words != "" {

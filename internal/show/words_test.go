@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestProvidersWordsWithoutJSON(t *testing.T) {
+func TestProviderMessageWithoutJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		`401 {"type":"error","error":{"type":"authentication_error","message":"bad {key}"}}`: "401 bad {key}",
 		"BYOK Error: 529 {\"error\":{\"message\":\"busy\"}}\n\nWait.":                        "BYOK Error: 529 busy\n\nWait.",
@@ -19,12 +19,12 @@ func TestProvidersWordsWithoutJSON(t *testing.T) {
 		`200 {"error":{"message":"x"}}`:                                                      `200 {"error":{"message":"x"}}`,
 		"":                                                                                   "",
 	} {
-		require.Equal(t, want, ProviderWords(text))
+		require.Equal(t, want, ProviderMessage(text))
 	}
 }
 
 // What the provider said is read once: droid's advice has it a second time.
-func TestProvidersWordsOnce(t *testing.T) {
+func TestProviderMessageOnce(t *testing.T) {
 	const advice = "If this persists, verify your custom model configuration in settings."
 	for text, want := range map[string]string{
 		"BYOK Error: 401 bad key\n\nUpstream error: bad key\n\n" + advice:                "BYOK Error: 401 bad key\n\n" + advice,
@@ -33,6 +33,6 @@ func TestProvidersWordsOnce(t *testing.T) {
 		"BYOK Error: 401 refused\n\nUpstream error: the key has ended\n\n" + advice:      "BYOK Error: 401 refused\n\nUpstream error: the key has ended\n\n" + advice,
 		"BYOK Error: 401 bad key, it says \"Upstream error: bad key\"\n\n" + advice:      "BYOK Error: 401 bad key, it says \"Upstream error: bad key\"\n\n" + advice,
 	} {
-		require.Equal(t, want, ProviderWords(text))
+		require.Equal(t, want, ProviderMessage(text))
 	}
 }

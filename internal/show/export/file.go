@@ -11,7 +11,7 @@ import (
 
 // WriteFile renders the conversation into a new file that only the user can read. On failure no file is left. The error is fs.ErrExist if
 // the file exists; it is not overwritten.
-func (c *Conversation) WriteFile(path string) error { return writeNew(path, c.Render) }
+func (c *Conversation) WriteFile(path string) error { return writeNew(path, c.render) }
 
 // writeNew creates a new file atomically.
 func writeNew(path string, write func(io.Writer) error) error {

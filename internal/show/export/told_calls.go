@@ -12,14 +12,14 @@ import (
 	"droid-acp/internal/show"
 )
 
-// teller renders the calls of one of droid's tools: started the input, ended the outcome.
-type teller struct {
-	started func(b *builder, c *call)
-	ended   func(b *builder, c *call, ev quirks.ToolEnded)
+// toolRenderer renders the calls of one of droid's tools: started the input, ended the outcome.
+type toolRenderer struct {
+	started func(b *builder, c *openCall)
+	ended   func(b *builder, c *openCall, ev quirks.ToolEnded)
 }
 
-// tellers holds the tools that are not rendered by default, by name.
-var tellers = map[string]teller{
+// toolRenderers holds the tools that are not rendered by default, by name.
+var toolRenderers = map[string]toolRenderer{
 	"Execute":      {startedCommand, endedCommand},
 	"Create":       {startedEdit, endedEdit},
 	"Edit":         {startedEdit, endedEdit},
@@ -31,51 +31,51 @@ var tellers = map[string]teller{
 	"Task":         {startedSubagent, endedSubagent},
 }
 
-func tellerOf(tool string) teller {
-	if t, ok := tellers[tool]; ok {
+func rendererOf(tool string) toolRenderer {
+	if t, ok := toolRenderers[tool]; ok {
 		return t
 	}
-	return teller{startedOther, endedOther}
+	return toolRenderer{startedOther, endedOther}
 }
 
 // started adds a call.
 func (b *builder) started(ev quirks.ToolStarted) {
 	label := show.Label(ev.Name)
 	title := strings.TrimSpace(strings.TrimPrefix(show.Title(ev.Name, ev.Input, b.CWD), label))
-	c := &call{b.page.Call(Call{Tool: label, Title: title}), ev.Input}
+	c := &openCall{b.page.addCall(toolCall{Tool: label, Title: title}), ev.Input}
 	b.calls[ev.ID] = c
-	tellerOf(ev.Name).started(b, c)
+	rendererOf(ev.Name).started(b, c)
 }
 
 // ended completes a call. Images are shown for every tool.
 func (b *builder) ended(ev quirks.ToolEnded) {
-	b.page.Break()
+	b.page.endPart()
 	c := b.calls[ev.ID]
 	if c == nil {
 		return
 	}
 	switch {
 	case ev.Unfinished:
-		c.State = Unfinished
+		c.State = callUnfinished
 	case ev.IsError:
-		c.State, c.Folded = Failed, false
+		c.State, c.Folded = callFailed, false
 	}
-	tellerOf(ev.Name).ended(b, c, ev)
+	rendererOf(ev.Name).ended(b, c, ev)
 	for _, r := range show.ResultContent(ev.Content) {
 		if r.Content != nil && r.Content.Text == nil {
-			c.Image(r.Content.MimeType, r.Content.Data)
+			c.addImage(r.Content.MimeType, r.Content.Data)
 		}
 	}
 }
 
 // field returns a string field of the call's input, or "".
-func (c *call) field(name string) (text string) {
+func (c *openCall) field(name string) (text string) {
 	_ = json.Unmarshal(protocol.Fields(c.input)[name], &text) // the model may have sent anything
 	return text
 }
 
 // startedOther shows the input if it contains more than the title.
-func startedOther(_ *builder, c *call) {
+func startedOther(_ *builder, c *openCall) {
 	c.Folded = true
 	if len(protocol.Fields(c.input)) < 2 {
 		return
@@ -86,26 +86,28 @@ func startedOther(_ *builder, c *call) {
 	}
 }
 
-func endedOther(_ *builder, c *call, ev quirks.ToolEnded) { c.Result = show.ResultText(ev.Content) }
+func endedOther(_ *builder, c *openCall, ev quirks.ToolEnded) { c.Result = show.ResultText(ev.Content) }
 
 // startedCommand shows the command below the model's summary.
-func startedCommand(_ *builder, c *call) { c.Command, c.Title = c.field("command"), c.field("summary") }
+func startedCommand(_ *builder, c *openCall) {
+	c.Command, c.Title = c.field("command"), c.field("summary")
+}
 
-func endedCommand(_ *builder, c *call, ev quirks.ToolEnded) {
-	end := show.EndOfCommand(ev.Content)
+func endedCommand(_ *builder, c *openCall, ev quirks.ToolEnded) {
+	end := show.ParseCommandResult(ev.Content)
 	c.Output, c.Note, c.Exit = end.Output, end.Note, end.Exit
 	c.Cut = strings.Contains(end.Output, " lines skipped ...]") // added by droid (0.99 to 0.225)
 	if end.TimedOut {
-		c.State = TimedOut
+		c.State = callTimedOut
 	}
 }
 
-func startedTasks(_ *builder, c *call) {
-	entries, _ := show.Tasks(c.input)
+func startedTasks(_ *builder, c *openCall) {
+	entries, _ := show.ParseTasks(c.input)
 	c.Tool, c.Title = "Tasks", ""
 	done := 0
 	for _, e := range entries {
-		c.Tasks = append(c.Tasks, Task{Text: string(e.Content), Status: e.Status})
+		c.Tasks = append(c.Tasks, taskEntry{Text: string(e.Content), Status: e.Status})
 		if e.Status == protocol.StatusCompleted {
 			done++
 		}
@@ -115,19 +117,19 @@ func startedTasks(_ *builder, c *call) {
 	}
 }
 
-func endedTasks(_ *builder, c *call, ev quirks.ToolEnded) {
+func endedTasks(_ *builder, c *openCall, ev quirks.ToolEnded) {
 	if ev.IsError || len(c.Tasks) == 0 {
 		c.Note = show.ResultText(ev.Content)
 	}
 }
 
-func startedPlan(_ *builder, c *call) {
-	c.Tool, c.Title, c.Plan = "Plan", c.field("title"), show.Plan(c.input)
+func startedPlan(_ *builder, c *openCall) {
+	c.Tool, c.Title, c.Plan = "Plan", c.field("title"), show.ParsePlan(c.input)
 }
 
 // endedPlan shows the outcome of the plan.
-func endedPlan(_ *builder, c *call, ev quirks.ToolEnded) {
-	end := show.EndOfPlan(ev.Content)
+func endedPlan(_ *builder, c *openCall, ev quirks.ToolEnded) {
+	end := show.ParsePlanResult(ev.Content)
 	switch {
 	case !end.Approved:
 		c.Note = show.ResultText(ev.Content)
@@ -142,9 +144,9 @@ func endedPlan(_ *builder, c *call, ev quirks.ToolEnded) {
 	}
 }
 
-func startedQuestions(_ *builder, c *call) {
-	for _, q := range show.Questionnaire(c.field("questionnaire")) {
-		c.Questions = append(c.Questions, Question{Text: q.Question, Options: q.Options})
+func startedQuestions(_ *builder, c *openCall) {
+	for _, q := range show.ParseQuestionnaire(c.field("questionnaire")) {
+		c.Questions = append(c.Questions, questionEntry{Text: q.Question, Options: q.Options})
 	}
 	c.Tool, c.Title = "Questions", ""
 	if len(c.Questions) == 1 {
@@ -153,9 +155,9 @@ func startedQuestions(_ *builder, c *call) {
 }
 
 // endedQuestions assigns the answers to their questions; any other text is shown below.
-func endedQuestions(_ *builder, c *call, ev quirks.ToolEnded) {
+func endedQuestions(_ *builder, c *openCall, ev quirks.ToolEnded) {
 	text := show.ResultText(ev.Content)
-	answers := show.Questionnaire(text)
+	answers := show.ParseQuestionnaire(text)
 	if ev.IsError || len(answers) == 0 || len(answers) != len(c.Questions) {
 		c.Note = text
 		return
@@ -168,14 +170,14 @@ func endedQuestions(_ *builder, c *call, ev quirks.ToolEnded) {
 	}
 }
 
-func startedSubagent(_ *builder, c *call) {
+func startedSubagent(_ *builder, c *openCall) {
 	c.Tool, c.Title, c.Prompt, c.Folded = "Subagent", c.field("description"), c.field("prompt"), true
 	if kind := c.field("subagent_type"); kind != "" {
 		c.Title = strings.TrimSuffix(kind+": "+c.Title, ": ")
 	}
 }
 
-func endedSubagent(_ *builder, c *call, ev quirks.ToolEnded) {
+func endedSubagent(_ *builder, c *openCall, ev quirks.ToolEnded) {
 	switch text := show.TaskAnswer(show.ResultText(ev.Content)); {
 	case ev.Background: // SubagentEnded follows
 	case ev.IsError:
@@ -188,21 +190,21 @@ func endedSubagent(_ *builder, c *call, ev quirks.ToolEnded) {
 // endedInBackground shows the outcome of a subagent that continued after its call.
 func (b *builder) endedInBackground(ev quirks.SubagentEnded) {
 	if c := b.calls[ev.ToolID]; c != nil {
-		c.Note, c.Answer = show.EndOfSubagent(ev), ev.Answer
+		c.Note, c.Answer = show.SubagentOutcome(ev), ev.Answer
 	}
 }
 
 // startedEdit shows the change requested by the input.
-func startedEdit(b *builder, c *call) { c.Changes = b.planned(c) }
+func startedEdit(b *builder, c *openCall) { c.Changes = b.planned(c) }
 
 // endedEdit shows the change with context from droid's result, or else from the input. A successful call shows nothing else.
-func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
+func endedEdit(b *builder, c *openCall, ev quirks.ToolEnded) {
 	if ev.IsError {
 		c.Note = show.ResultText(ev.Content)
 		return
 	}
 	if change, ok := b.edited(ev.Content); ok {
-		c.Changes = []Change{change}
+		c.Changes = []fileDiff{change}
 	}
 	c.Note = show.NotChanged(b.CWD, ev.Content)
 	if len(c.Changes) == 0 {
@@ -213,7 +215,7 @@ func endedEdit(b *builder, c *call, ev quirks.ToolEnded) {
 	}
 }
 
-func names(changes []Change) (list []string) {
+func names(changes []fileDiff) (list []string) {
 	for _, c := range changes {
 		list = append(list, c.File)
 	}

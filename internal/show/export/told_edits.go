@@ -32,7 +32,7 @@ type replacement struct {
 }
 
 // diff returns the diff of the replacement. Line numbers are unknown, and so is whether its last line is complete.
-func (r replacement) diff() (lines []Line) {
+func (r replacement) diff() (lines []diffLine) {
 	for i, l := range diff(r.OldStr+r.OldText, r.NewStr+r.NewText) {
 		switch {
 		case l.Sign == '\\' || i == 0:
@@ -46,15 +46,15 @@ func (r replacement) diff() (lines []Line) {
 }
 
 // planned returns the changes that the input of a call requests.
-func (b *builder) planned(c *call) (changes []Change) {
+func (b *builder) planned(c *openCall) (changes []fileDiff) {
 	var in editInput
 	if json.Unmarshal(c.input, &in) != nil {
 		return nil // another form changes no file
 	}
 	file := paths.Relative(b.CWD, in.FilePath+in.Path)
-	add := func(name string, lines []Line) {
+	add := func(name string, lines []diffLine) {
 		if len(lines) > 0 {
-			changes = append(changes, Change{File: name, Lines: lines})
+			changes = append(changes, fileDiff{File: name, Lines: lines})
 		}
 	}
 	for _, r := range append([]replacement{in.replacement}, in.Changes...) {
@@ -72,14 +72,14 @@ func (b *builder) planned(c *call) (changes []Change) {
 }
 
 // patched returns the changes of a patch, or its lines if it cannot be parsed.
-func (b *builder) patched(text string) (changes []Change) {
+func (b *builder) patched(text string) (changes []fileDiff) {
 	files, err := patch.Parse(text)
 	if err != nil {
-		return []Change{{File: "patch", Lines: signed(' ', text)}}
+		return []fileDiff{{File: "patch", Lines: signed(' ', text)}}
 	}
 	for _, f := range files {
 		name := paths.Relative(b.CWD, f.Path)
-		change := Change{File: name, Lines: signed('+', f.Text)}
+		change := fileDiff{File: name, Lines: signed('+', f.Text)}
 		if f.MoveTo != "" {
 			change.File = name + " → " + paths.Relative(b.CWD, f.MoveTo)
 		}
@@ -87,7 +87,7 @@ func (b *builder) patched(text string) (changes []Change) {
 			change.File = name + " (deleted)"
 		}
 		for _, h := range f.Hunks {
-			change.Lines = append(change.Lines, Line{Sign: '@', Text: strings.TrimSpace("@@ " + h.Anchor)})
+			change.Lines = append(change.Lines, diffLine{Sign: '@', Text: strings.TrimSpace("@@ " + h.Anchor)})
 			change.Lines = append(change.Lines, replacement{OldStr: joined(h.Old), NewStr: joined(h.New)}.diff()...)
 		}
 		changes = append(changes, change)
@@ -103,12 +103,12 @@ func joined(lines []string) string {
 }
 
 // edited returns the change with context from the result of an Edit.
-func (b *builder) edited(content json.RawMessage) (Change, bool) {
+func (b *builder) edited(content json.RawMessage) (fileDiff, bool) {
 	file, lines := show.EditedLines(content)
 	if len(lines) == 0 {
-		return Change{}, false
+		return fileDiff{}, false
 	}
-	change := Change{File: paths.Relative(b.CWD, file)}
+	change := fileDiff{File: paths.Relative(b.CWD, file)}
 	for len(lines) > 0 {
 		n := hunk(lines)
 		change.Lines = append(change.Lines, hunkLines(lines[:n])...)
@@ -135,8 +135,8 @@ func hunk(lines []show.EditedLine) int {
 }
 
 // hunkLines formats lines of a file as a unified diff.
-func hunkLines(lines []show.EditedLine) []Line {
-	out := make([]Line, 1, len(lines)+1)
+func hunkLines(lines []show.EditedLine) []diffLine {
+	out := make([]diffLine, 1, len(lines)+1)
 	var old, now, olds, news int
 	for _, l := range lines {
 		sign := byte(' ')
@@ -154,9 +154,9 @@ func hunkLines(lines []show.EditedLine) []Line {
 		}
 		old = cmp.Or(old, l.Old)
 		now = cmp.Or(now, l.New)
-		out = append(out, Line{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
+		out = append(out, diffLine{Sign: sign, Text: string(sign) + strings.TrimRight(l.Content, "\r\n")})
 	}
-	out[0] = Line{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}
+	out[0] = diffLine{Sign: '@', Text: fmt.Sprintf("@@ -%d,%d +%d,%d @@", old, olds, now, news)}
 	if old == 0 && now == 0 { // line numbers are unknown
 		return out[1:]
 	}
@@ -164,17 +164,17 @@ func hunkLines(lines []show.EditedLine) []Line {
 }
 
 // diff returns the unified diff of two texts.
-func diff(before, after string) (lines []Line) {
+func diff(before, after string) (lines []diffLine) {
 	for _, l := range udiff.Lines(before, after) {
-		lines = append(lines, Line{Sign: byte(l.Kind), Text: strings.TrimRight(l.Text, "\r")})
+		lines = append(lines, diffLine{Sign: byte(l.Kind), Text: strings.TrimRight(l.Text, "\r")})
 	}
 	return lines
 }
 
 // signed returns lines of text, all with the same sign.
-func signed(sign byte, text string) (lines []Line) {
+func signed(sign byte, text string) (lines []diffLine) {
 	for line := range strings.Lines(text) {
-		lines = append(lines, Line{Sign: sign, Text: string(sign) + strings.TrimRight(line, "\r\n")})
+		lines = append(lines, diffLine{Sign: sign, Text: string(sign) + strings.TrimRight(line, "\r\n")})
 	}
 	return lines
 }

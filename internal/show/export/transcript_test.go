@@ -19,7 +19,7 @@ func pageOf(t *testing.T, history string, o Options) string {
 	require.NoError(t, json.Unmarshal([]byte(history), &info.Messages))
 	o.CWD, o.Zone = "/w", time.UTC
 	var page strings.Builder
-	require.NoError(t, Page(info, o).Render(&page))
+	require.NoError(t, Page(info, o).render(&page))
 	return strings.NewReplacer("&#43;", "+", "&#34;", `"`, "&#39;", "'").Replace(page.String())
 }
 
