@@ -114,7 +114,7 @@ func (a *Agent) closeFiles(e editorFiles) {
 // open is openFiles without a bound.
 func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) (opened editorFiles, err error) {
 	if !edits {
-		e.left, err = editorfs.Mend(o)
+		e.left, err = editorfs.Replay(o)
 		return e, err
 	}
 	listen := e.listen
@@ -142,7 +142,7 @@ func (s *Session) tellUntold(t *owner.Task) {
 	}
 	var texts []string
 	t.Beside(func(ctx context.Context) {
-		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
 		s.tell(show.Notice(text))
@@ -219,7 +219,7 @@ func (s *Session) runHook(ctx context.Context, t *owner.Task, h *filecalls.Hook)
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
 type sessionEditor struct{ *telling.Way }
 
-// ReadTextFile implements editorfs.Editor.
+// ReadTextFile implements editorfs.ACPClient.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
 	r := telling.AskBeside[acp.ReadTextFileResponse](e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	select {
@@ -231,7 +231,7 @@ func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, e
 	}
 }
 
-// WriteTextFile implements editorfs.Editor.
+// WriteTextFile implements editorfs.ACPClient.
 func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
 	return telling.AskBeside[json.RawMessage](e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }

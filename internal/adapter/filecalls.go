@@ -91,17 +91,17 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 	case filecalls.Prepare:
 		did = d.prepare(ctx, job)
 	case filecalls.Pause:
-		d.Pause(id, job.Call.Name != "Create")
+		d.PauseEdit(id, job.Call.Name != "Create")
 	case filecalls.Settle:
 		d.s.agent.editorFiles.files.AwaitDelivery(ctx, job.Files)
 	case filecalls.Deliver:
-		if note := d.After(ctx, id); note != "" {
+		if note := d.EndEdit(ctx, id); note != "" {
 			did.answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
 	case filecalls.Leave:
 		d.Overlay.Drop(id)
 	}
-	for _, text := range d.Missed() { // also of an answer that has come late
+	for _, text := range d.PendingWarnings() { // also of an answer that has come late
 		did.tells = append(did.tells, show.Notice(text))
 	}
 	return did
@@ -113,7 +113,7 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 	if job.Shown {
 		before = d.s.agent.files.Read(ctx, job.Files)
 	}
-	for _, path := range d.Before(ctx, job.Call.ID, job.Files) {
+	for _, path := range d.BeginEdit(ctx, job.Call.ID, job.Files) {
 		did.tells = append(did.tells, show.SavedNotice(path))
 	}
 	if job.Shown {
@@ -149,7 +149,7 @@ func (s *Session) tellsUnseen() bool {
 // unseen reports whether the editor has text of a file that is not saved. It blocks.
 func (s *Session) unseen(ctx context.Context, path string) bool {
 	unseen, _ := files.CallBounded(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
-		return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
 	})
 	return unseen
 }

@@ -126,7 +126,7 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 				restored = append(restored, f.Path)
 			}
 		}
-		r.saved = w.overlay.Before(ctx, call, restored)
+		r.saved = w.overlay.BeginEdit(ctx, call, restored)
 		defer w.overlay.Overlay.Drop(call)
 		var more []string
 		same, more = w.compare(ctx, same, false)
@@ -149,7 +149,7 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 	for _, f := range same {
 		restored[f.Path] = w.onDisk(ctx, f.Path)
 	}
-	w.overlay.After(ctx, call)
+	w.overlay.EndEdit(ctx, call)
 	for _, f := range same {
 		if was := restored[f.Path]; was.Known && !was.SameText(w.onDisk(ctx, f.Path)) {
 			r.differs = append(r.differs, f.Path)

@@ -10,11 +10,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// After delivers what droid has written to the files of a call to the editor, as an edit of the agent. When it returns, each file has
+// EndEdit delivers what droid has written to the files of a call to the editor, as an edit of the agent. When it returns, each file has
 // droid's text, or what the editor made of it on saving, or what someone else has saved in the meantime, merged with droid's edit if they
 // do not overlap; note then says so to droid, one line per file. It waits at most 6 s for each file, and as long for all files that could
-// not be locked, and not at all once ctx is done. Without a Before for the same call it does nothing.
-func (d *Overlay) After(ctx context.Context, id string) (note string) {
+// not be locked, and not at all once ctx is done. Without a BeginEdit for the same call it does nothing.
+func (d *Overlay) EndEdit(ctx context.Context, id string) (note string) {
 	d.mu.Lock()
 	c := d.calls[id]
 	if c == nil || c.busy {
@@ -47,38 +47,38 @@ func (d *Overlay) After(ctx context.Context, id string) (note string) {
 	return strings.Join(notes, "\n")
 }
 
-// miss records that droid's edit of a file could not pass through the editor for a reason on this side, such as disk space or permissions.
+// warnMissed records that droid's edit of a file could not pass through the editor for a reason on this side, such as disk space or permissions.
 // An editor that does not notice changes on disk still has the old text.
-func (d *Overlay) miss(path string, why error) {
+func (d *Overlay) warnMissed(path string, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.missed[path] {
+	if d.warned[path] {
 		return
 	}
-	d.missed[path] = true
-	d.untold = append(d.untold, fmt.Sprintf("droid's edit of %s is on the disk, and could not pass through your editor: %v. "+
+	d.warned[path] = true
+	d.warnings = append(d.warnings, fmt.Sprintf("droid's edit of %s is on the disk, and could not pass through your editor: %v. "+
 		"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again.", path, why))
 }
 
-// Missed returns messages for the user about edits that could not pass through the editor, or that conflicted with what someone saved in
+// PendingWarnings returns messages for the user about edits that could not pass through the editor, or that conflicted with what someone saved in
 // the meantime. Each is returned once.
-func (d *Overlay) Missed() (texts []string) {
+func (d *Overlay) PendingWarnings() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	texts, d.untold = d.untold, nil
+	texts, d.warnings = d.warnings, nil
 	return texts
 }
 
 // deliver delivers one file to the editor; if slow, the editor is not asked. A file that could not be locked is waited for until beside is
 // done. late reports whether the editor has not answered in time.
 func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool) (note string, late bool) {
-	defer d.survive("an edit could not be completed")
+	defer d.recoverPanic("an edit could not be completed")
 	if h.resolvesTo() != nil {
 		return "", false // droid has written nothing, or to another file
 	}
-	n, err := d.files.look(h.resolved)
+	n, err := d.files.readSuitable(h.resolved)
 	if n == nil { // no longer suitable for the editor, or unreadable
-		if n, perr := d.files.peek(h.resolved); perr == nil && (h.old == nil || n.text != h.old.text) {
+		if n, perr := d.files.readAny(h.resolved); perr == nil && (h.old == nil || n.text != h.old.text) {
 			d.files.noteDroidsText(h.resolved, n)
 		}
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
@@ -97,9 +97,9 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 	switch {
 	case err != nil:
 	case h.release == nil:
-		return d.deliverBeside(beside, h, n), false
+		return d.deliverUnlocked(beside, h, n), false
 	case h.direct != "" || slow:
-	case h.old != nil && !fits(h.old.ends, n.ends):
+	case h.old != nil && !endsFit(h.old.ends, n.ends):
 		err = errEnds
 	case d.files.lateAt(h.resolved) != nil:
 		err = errPending
@@ -107,7 +107,7 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 		err = ctx.Err()
 	default:
 		e := &edit{Overlay: d, lockedFile: h, n: n, step: d.files.step}
-		return e.run(ctx, e.through)
+		return e.run(ctx, e.viaEditor)
 	}
 	if err != nil {
 		d.files.log.Info("an edit does not pass through the editor", zap.String("path", h.path), zap.Error(err))
@@ -116,17 +116,17 @@ func (d *Overlay) deliver(ctx, beside context.Context, h *lockedFile, slow bool)
 	return "", false
 }
 
-// deliverBeside delivers a file that could not be locked: another edit may overwrite what droid has written. When that one is done, the
+// deliverUnlocked delivers a file that could not be locked: another edit may overwrite what droid has written. When that one is done, the
 // disk has both, or one of them is dropped. If it has overwritten droid's text already, the text on disk is not mistaken for droid's. An
 // overwrite by another agent or a command is not noticed.
-func (d *Overlay) deliverBeside(ctx context.Context, h *lockedFile, n *content) (note string) {
+func (d *Overlay) deliverUnlocked(ctx context.Context, h *lockedFile, n *content) (note string) {
 	d.files.noteDroidsText(h.resolved, n)
 	var err error
 	h.release, err = d.files.lock(ctx, h.resolved)
-	now, lost := d.files.peek(h.resolved)
+	now, lost := d.files.readAny(h.resolved)
 	switch {
 	case d.files.wasDelivered(h.resolved, n.text): // as saved by the editor
-		d.knows(h.resolved, func(k *known) { *k = known{} })
+		d.updateKnown(h.resolved, func(k *droidFile) { *k = droidFile{} })
 		return unwritten(h.path, errHeld)
 	case lost == nil && now.text == n.text:
 		return ""
@@ -145,7 +145,7 @@ func unwritten(path string, why error) string {
 
 // noteWritten records what droid has written.
 func (d *Overlay) noteWritten(resolved string, mtime time.Time, text string) {
-	d.knows(resolved, func(k *known) { *k = known{mtime: mtime, text: d.files.exact(text), told: d.o.KeepTimes} })
+	d.updateKnown(resolved, func(k *droidFile) { *k = droidFile{mtime: mtime, text: d.files.exact(text), hasText: d.o.KeepTimes} })
 }
 
 // rewritten handles a file that has the text from before the edit, which droid may have written again. It restores the mtime for an editor

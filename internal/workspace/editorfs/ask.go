@@ -18,7 +18,7 @@ func (d *Overlay) readEditor(ctx context.Context, path string) (string, error) {
 	return readText(ctx, d.editor, path)
 }
 
-func readText(ctx context.Context, editor Editor, path string) (string, error) {
+func readText(ctx context.Context, editor ACPClient, path string) (string, error) {
 	if ctx.Err() != nil {
 		return "", errLate
 	}
@@ -55,8 +55,8 @@ func (d *Overlay) isSilent() bool {
 	return d.closed || time.Now().Before(d.silent)
 }
 
-// wasSilent records that the editor did not answer before ctx's deadline.
-func (d *Overlay) wasSilent(ctx context.Context) {
+// markSilent records that the editor did not answer before ctx's deadline.
+func (d *Overlay) markSilent(ctx context.Context) {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return
 	}

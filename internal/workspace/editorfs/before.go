@@ -11,21 +11,21 @@ import (
 	"go.uber.org/zap"
 )
 
-// Before prepares an edit that droid has announced: afterwards the disk has the editor's text of each file. Unsaved changes are saved by
-// writing them back. The files are locked for this call until Pause, After or Drop. Calling it again for the same call starts over. Files
+// BeginEdit prepares an edit that droid has announced: afterwards the disk has the editor's text of each file. Unsaved changes are saved by
+// writing them back. The files are locked for this call until PauseEdit, EndEdit or Drop. Calling it again for the same call starts over. Files
 // that cannot pass through the editor are left alone.
 //
 // It waits at most 6 s for other edits of the files, and for each file 3 s for a read and 3 s for a save. After the first timeout the other
 // files are left alone. It returns the files whose unsaved changes were saved.
-func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved []string) {
+func (d *Overlay) BeginEdit(ctx context.Context, id string, paths []string) (saved []string) {
 	c := d.begin(id)
 	defer d.finish(c)
-	defer d.survive("an edit could not be prepared")
+	defer d.recoverPanic("an edit could not be prepared")
 	d.lock(ctx, c, paths)
 	slow := false
 	for _, h := range c.files {
 		if h.release == nil {
-			h.old, _ = d.files.peek(h.resolved)
+			h.old, _ = d.files.readAny(h.resolved)
 			continue
 		}
 		if slow {
@@ -47,7 +47,7 @@ func (d *Overlay) Before(ctx context.Context, id string, paths []string) (saved 
 }
 
 // lock locks the files of a call, always in the same order.
-func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
+func (d *Overlay) lock(ctx context.Context, c *editCall, paths []string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*d.files.wait)
 	defer cancel()
 	var found []location
@@ -62,7 +62,7 @@ func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
 	slices.SortStableFunc(found, func(a, b location) int { return strings.Compare(a.resolved, b.resolved) })
 	found = slices.CompactFunc(found, func(a, b location) bool { return a.resolved == b.resolved })
 	for _, at := range found {
-		d.files.mendFor(at.resolved)
+		d.files.replayFor(at.resolved)
 		release, err := d.files.lock(ctx, at.resolved)
 		if err != nil {
 			d.files.log.Info("an edit does not pass through the editor: it cannot be held", zap.String("path", at.path), zap.Error(err))
@@ -72,10 +72,10 @@ func (d *Overlay) lock(ctx context.Context, c *call, paths []string) {
 }
 
 var (
-	errBeside  = errors.New("the editor has written it beside its buffer before")
-	errStale   = errors.New("the editor's text of it is out of date, or in conflict with the disk")
-	errPending = errors.New("the editor has not answered an earlier write of it")
-	errSaved   = errors.New("the editor has saved something else than it says")
+	errBypassed = errors.New("the editor has written it beside its buffer before")
+	errStale    = errors.New("the editor's text of it is out of date, or in conflict with the disk")
+	errPending  = errors.New("the editor has not answered an earlier write of it")
+	errSaved    = errors.New("the editor has saved something else than it says")
 )
 
 // prepare makes the disk and the editor agree on a file's text, the old text of the edit. saved reports whether the editor had unsaved
@@ -93,7 +93,7 @@ func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err e
 	}
 	h.location = at
 	if !d.trusts(h.resolved) {
-		return false, errBeside
+		return false, errBypassed
 	}
 	if !h.exists {
 		return false, nil
@@ -103,20 +103,20 @@ func (d *Overlay) prepare(ctx context.Context, h *lockedFile) (saved bool, err e
 	c, buffer, v, err := d.compare(reading, h.location)
 	switch {
 	case errors.Is(err, errLate):
-		d.wasSilent(reading)
+		d.markSilent(reading)
 		return false, err
 	case err != nil:
 		return false, err
-	case v == disk:
+	case v == verdictDisk:
 		return false, errStale
-	case v == unsaved:
+	case v == verdictUnsaved:
 		if c, err = d.save(ctx, h, c, buffer); err != nil {
 			return errors.Is(err, errSaved), err
 		}
 	}
 	h.old, h.came = c, c.changed
 	d.putKnownTime(h)
-	return v == unsaved, nil
+	return v == verdictUnsaved, nil
 }
 
 // save makes the editor save a file's unsaved text, and returns what is on disk afterwards.
@@ -126,19 +126,19 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 	d.files.step(stepSave)
 	answered, err := d.writeEditor(ctx, h.path, buffer)
 	if errors.Is(err, errLate) {
-		d.awaitLate(h.location, answered, &late{text: before.text, base: before.text, saves: true})
+		d.awaitLate(h.location, answered, &lateWrite{text: before.text, base: before.text, saves: true})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("saving it: %w", err)
 	}
-	now, err := d.files.look(h.resolved)
+	now, err := d.files.readSuitable(h.resolved)
 	if err != nil {
 		return nil, err
 	}
 	if buffer, err = d.readEditor(ctx, h.path); err != nil { // it may have been formatted, not saved, or edited since
 		return nil, err
 	}
-	if !alike(now.text, buffer) {
+	if !sameText(now.text, buffer) {
 		return nil, errSaved
 	}
 	now = d.files.putAttributes(h.resolved, now, mode(before.info), now.info.ModTime())
@@ -147,13 +147,13 @@ func (d *Overlay) save(ctx context.Context, h *lockedFile, before *content, buff
 }
 
 // putKnownTime restores the mtime that droid knows if droid has written or seen exactly the text on disk, or if the file changed only while
-// the user was asked (Pause): droid does not edit a file that has changed since it was read (0.99 to 0.225).
+// the user was asked (PauseEdit): droid does not edit a file that has changed since it was read (0.99 to 0.225).
 func (d *Overlay) putKnownTime(h *lockedFile) {
 	d.mu.Lock()
 	k := d.known[h.resolved]
 	d.mu.Unlock()
 	trueTime, found := h.old.info.ModTime(), h.paused
-	if k.told && k.text == d.files.exact(h.old.text) {
+	if k.hasText && k.text == d.files.exact(h.old.text) {
 		found = k.mtime
 	}
 	if found.IsZero() || trueTime.Equal(found) {
@@ -164,8 +164,8 @@ func (d *Overlay) putKnownTime(h *lockedFile) {
 	d.files.noteDisk(h.resolved, h.old, true)
 }
 
-// survive logs a panic.
-func (d *Overlay) survive(what string) {
+// recoverPanic logs a panic.
+func (d *Overlay) recoverPanic(what string) {
 	if r := recover(); r != nil {
 		d.files.log.Error(what, zap.Any("panic", r), zap.Stack("stack"))
 	}

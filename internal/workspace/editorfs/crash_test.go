@@ -123,12 +123,12 @@ func crashChild() {
 	if strings.HasSuffix(kind, "link") {
 		path = filepath.Join(base, "link")
 	}
-	d.Before(ctx, "call", []string{path})
+	d.BeginEdit(ctx, "call", []string{path})
 	if err := os.WriteFile(path, []byte(crashNew), 0o644); err != nil {
 		panic(err)
 	}
 	os.Stdout.WriteString("wrote\n")
-	d.After(ctx, "call")
+	d.EndEdit(ctx, "call")
 	d.Close()
 	f.Close()
 	os.Stdout.WriteString("done\n")
@@ -245,8 +245,8 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItMends kills the next agent, too, before each of its steps.
-func TestKilledWhileItMends(t *testing.T) {
+// TestKilledDuringReplay kills the next agent, too, before each of its steps.
+func TestKilledDuringReplay(t *testing.T) {
 	for edit := 4; edit <= 9; edit++ {
 		for step := 1; ; step++ {
 			require.Less(t, step, 10)

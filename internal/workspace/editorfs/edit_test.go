@@ -24,7 +24,7 @@ import (
 
 const three, four = "one\ntwo\nthree\n", "one\ndroid\ntwo\nthree\n"
 
-// TestSlowEditors: the file has droid's text when After returns, and keeps it when late
+// TestSlowEditors: the file has droid's text when EndEdit returns, and keeps it when late
 // answers come.
 func TestSlowEditors(t *testing.T) {
 	for _, slow := range []time.Duration{500 * time.Millisecond, 2900 * time.Millisecond, 5 * time.Second, time.Hour} {
@@ -64,9 +64,9 @@ func TestSlowEditors(t *testing.T) {
 	}
 }
 
-// TestLateWriteIsMended: the editor does a write when it has long reloaded droid's text, so
+// TestLateWriteIsRepaired: the editor does a write when it has long reloaded droid's text, so
 // that it has the edit twice.
-func TestLateWriteIsMended(t *testing.T) {
+func TestLateWriteIsRepaired(t *testing.T) {
 	const replaced = "one\n2\nthree\n"
 	var slow atomic.Int64
 	var doubled atomic.Bool
@@ -121,7 +121,7 @@ func TestLateWriteBehindAnother(t *testing.T) {
 		r.edits("2", path, to("one\nII\nthree\n"))
 		time.Sleep(20 * time.Second)
 		require.Equal(r, "one\nII\nthree\n", r.disk(path))
-		require.Empty(r, r.overlay.Missed())
+		require.Empty(r, r.overlay.PendingWarnings())
 	})
 }
 
@@ -151,7 +151,7 @@ func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 				require.Equal(r, droid.disk, r.disk(path))
 				text, _ := r.editor.Buffer(path)
 				require.Equal(r, droid.disk, text)
-				if told := r.overlay.Missed(); typed == "met" {
+				if told := r.overlay.PendingWarnings(); typed == "met" {
 					require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 				} else {
 					require.Empty(r, told)
@@ -300,7 +300,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 				path := r.has("a.txt", three)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				r.overlay.Before(ctx, "1", []string{path})
+				r.overlay.BeginEdit(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step {
@@ -308,7 +308,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				r.overlay.After(ctx, "1")
+				r.overlay.EndEdit(ctx, "1")
 				require.Less(r, time.Since(began), 500*time.Millisecond)
 				require.Equal(r, four, r.disk(path))
 				time.Sleep(time.Minute)
@@ -334,7 +334,7 @@ func TestFullDisk(t *testing.T) {
 						}
 					}, func(r *room) {
 						path := r.has("a.txt", three)
-						r.overlay.Before(context.Background(), "1", []string{path})
+						r.overlay.BeginEdit(context.Background(), "1", []string{path})
 						r.droidWrites(path, four)
 						n := 0
 						r.files.fault = func(what string) error {
@@ -345,7 +345,7 @@ func TestFullDisk(t *testing.T) {
 							}
 							return nil
 						}
-						note := r.overlay.After(context.Background(), "1")
+						note := r.overlay.EndEdit(context.Background(), "1")
 						if r.disk(path) != four {
 							require.Equal(r, three, r.disk(path))
 							require.Contains(r, note, "could not be written")
@@ -375,15 +375,15 @@ func TestFullJournal(t *testing.T) {
 		require.Empty(r, r.edits("1", path, to(four)))
 		require.Equal(r, four, r.disk(path))
 		require.Equal(r, []string{"droid's edit of " + path + " is on the disk, and could not pass through your editor: write " + r.journal + ": no space left on device. " +
-			"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again."}, r.overlay.Missed())
+			"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again."}, r.overlay.PendingWarnings())
 		r.edits("2", path, to(three))
-		require.Empty(r, r.overlay.Missed(), "it was told")
+		require.Empty(r, r.overlay.PendingWarnings(), "it was told")
 		r.edits("3", other, to(four))
-		require.Len(r, r.overlay.Missed(), 1)
+		require.Len(r, r.overlay.PendingWarnings(), 1)
 		r.files.fault = nil
 		time.Sleep(time.Minute)
 		r.edits("4", other, to(three))
-		require.Empty(r, r.overlay.Missed())
+		require.Empty(r, r.overlay.PendingWarnings())
 		require.Equal(r, three, r.disk(other))
 	})
 }
@@ -426,9 +426,9 @@ func TestTwoSessions(t *testing.T) {
 	}
 }
 
-// TestEditBesideAnother: an edit that could not wait any longer is written while another one is on its way to the editor. Both
+// TestConcurrentEdits: an edit that could not wait any longer is written while another one is on its way to the editor. Both
 // are on the disk where they do not meet; else one of them gives way, and that is told.
-func TestEditBesideAnother(t *testing.T) {
+func TestConcurrentEdits(t *testing.T) {
 	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {
 		for _, step := range []stepName{stepRead, stepWrite, stepLook} {
 			for _, mute := range []bool{false, true} {
@@ -454,7 +454,7 @@ func TestEditBesideAnother(t *testing.T) {
 							r.opened(path)
 							other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 							defer other.Close()
-							r.overlay.Before(ctx, "1", []string{path})
+							r.overlay.BeginEdit(ctx, "1", []string{path})
 							r.droidWrites(path, four)
 							othersNote := make(chan string, 1)
 							var done atomic.Bool
@@ -462,16 +462,16 @@ func TestEditBesideAnother(t *testing.T) {
 								if s == step && done.CompareAndSwap(false, true) {
 									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 									defer cancel()
-									other.Before(soon, "1", []string{path})
+									other.BeginEdit(soon, "1", []string{path})
 									r.droidWrites(path, strings.Replace(r.disk(path), behind, behind+"other\n", 1))
-									go func() { othersNote <- other.After(ctx, "1") }()
+									go func() { othersNote <- other.EndEdit(ctx, "1") }()
 									time.Sleep(time.Millisecond)
 								}
 							}
-							note := r.overlay.After(ctx, "1")
+							note := r.overlay.EndEdit(ctx, "1")
 							note += <-othersNote
 							disk := r.disk(path)
-							told := append(r.overlay.Missed(), other.Missed()...)
+							told := append(r.overlay.PendingWarnings(), other.PendingWarnings()...)
 							both := strings.Count(disk, "droid\n") == 1 && strings.Count(disk, "other\n") == 1
 							require.True(r, both || name == "met", disk)
 							require.True(r, both || strings.Contains(note, "could not be written") && len(told) == 1, note, told)
@@ -487,22 +487,22 @@ func TestEditBesideAnother(t *testing.T) {
 	}
 }
 
-// TestSeveralFilesBesideAnother: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
-func TestSeveralFilesBesideAnother(t *testing.T) {
+// TestConcurrentEditsOfSeveralFiles: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
+func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		ctx := context.Background()
 		paths := []string{r.has("a.txt", three), r.has("b.txt", three), r.has("c.txt", three), r.has("d.txt", three)}
 		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 		defer other.Close()
-		other.Before(ctx, "1", paths[:3])
-		other.Before(ctx, "2", paths[3:])
-		r.overlay.Before(ctx, "1", paths)
+		other.BeginEdit(ctx, "1", paths[:3])
+		other.BeginEdit(ctx, "2", paths[3:])
+		r.overlay.BeginEdit(ctx, "1", paths)
 		for _, path := range paths {
 			r.droidWrites(path, four)
 		}
 		other.Drop("2")
 		began := time.Now()
-		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 		require.LessOrEqual(r, time.Since(began), 7*time.Second)
 		for _, path := range paths {
 			require.Equal(r, four, r.disk(path))
@@ -527,7 +527,7 @@ func TestEditIsWrittenOver(t *testing.T) {
 							r.opened(path)
 							other := r.files.Overlay(async{r.editor}, OverlayOptions{KeepTimes: keepTimes})
 							defer other.Close()
-							r.overlay.Before(ctx, "1", []string{path})
+							r.overlay.BeginEdit(ctx, "1", []string{path})
 							r.droidWrites(path, four)
 							note := make(chan string, 1)
 							written, ended := false, false
@@ -537,7 +537,7 @@ func TestEditIsWrittenOver(t *testing.T) {
 									written = true
 									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 									defer cancel()
-									other.Before(soon, "1", []string{path})
+									other.BeginEdit(soon, "1", []string{path})
 									before := r.disk(path)
 									r.droidWrites(path, strings.Replace(before, "three\n", "three\nother\n", 1))
 									if seen == stepLook { // as if the editor were given the text once more
@@ -545,11 +545,11 @@ func TestEditIsWrittenOver(t *testing.T) {
 									}
 								case written && !ended && s == hook:
 									ended = true
-									go func() { note <- other.After(ctx, "1") }()
+									go func() { note <- other.EndEdit(ctx, "1") }()
 									time.Sleep(time.Millisecond)
 								}
 							}
-							require.NotContains(r, r.overlay.After(ctx, "1"), "could not be written")
+							require.NotContains(r, r.overlay.EndEdit(ctx, "1"), "could not be written")
 							require.NotContains(r, r.disk(path), "other")
 							require.Equal(r, path+" could not be written: another edit of it has taken too long. Your change may be missing from it.", <-note)
 							require.NotEqual(r, other.files.exact(r.disk(path)), other.known[path].text, "droid does not know this text")
@@ -569,18 +569,18 @@ func TestLockedFile(t *testing.T) {
 		path := r.has("a.txt", three)
 		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 		defer other.Close()
-		other.Before(context.Background(), "1", []string{path})
+		other.BeginEdit(context.Background(), "1", []string{path})
 		began := time.Now()
 		r.edits("1", path, to(four))
 		require.Equal(r, 12*time.Second, time.Since(began).Truncate(10*time.Millisecond), "before and after it")
 		require.Equal(r, four, r.disk(path))
 		_, _, listed := r.editor.Review(path)
 		require.False(r, listed)
-		other.Pause("1", true)
+		other.PauseEdit("1", true)
 		began = time.Now()
 		r.edits("2", path, to(four+"2\n"))
 		require.Less(r, time.Since(began), time.Second)
-		other.After(context.Background(), "1") // paused: nothing
+		other.EndEdit(context.Background(), "1") // paused: nothing
 		require.Equal(r, four+"2\n", r.disk(path))
 	})
 }
@@ -594,8 +594,8 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.opened(path)
 			require.Equal(r, three, r.shown(path))
 			droids := r.mtime(path)
-			r.overlay.Before(ctx, "1", []string{path})
-			r.overlay.Pause("1", lands)
+			r.overlay.BeginEdit(ctx, "1", []string{path})
+			r.overlay.PauseEdit("1", lands)
 			r.types(path, "typed\n")
 			require.NoError(r, r.editor.Save(path))
 			r.touched(path)
@@ -603,19 +603,19 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.types(path, "more\n")
 			saved := r.mtime(path)
 			require.NotEqual(r, droids, saved)
-			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.BeginEdit(ctx, "1", []string{path})
 			require.Equal(r, "more\ntyped\n"+three, r.disk(path))
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "a text that is replaced as a whole is not what droid has read")
 			r.overlay.Drop("1")
 			require.False(r, r.mtime(path).Before(saved), "others see the change")
 			r.types(path, "before it is asked\n")
-			r.overlay.Before(ctx, "2", []string{path})
+			r.overlay.BeginEdit(ctx, "2", []string{path})
 			require.NotEqual(r, droids, r.mtime(path), "the model has not seen that")
-			r.overlay.Pause("2", lands)
+			r.overlay.PauseEdit("2", lands)
 			require.Equal(r, r.disk(path), r.shown(path))
 			droids = r.mtime(path)
 			r.types(path, "again\n")
-			r.overlay.Before(ctx, "2", []string{path})
+			r.overlay.BeginEdit(ctx, "2", []string{path})
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "it has read it anew")
 			r.overlay.Drop("2")
 			require.Empty(r, r.overlay.paused)
@@ -628,10 +628,10 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		r.overlay.Before(context.Background(), "1", []string{path})
+		r.overlay.BeginEdit(context.Background(), "1", []string{path})
 		r.droidWrites(path, four)
 		r.types(path, "user\n")
-		r.overlay.After(context.Background(), "1")
+		r.overlay.EndEdit(context.Background(), "1")
 		require.Equal(r, four, r.disk(path))
 		text, _ := r.editor.Buffer(path)
 		require.Equal(r, "user\n"+three, text)
@@ -654,7 +654,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 		r.edits("2", path, to(four+"more\n"))
 		require.Equal(r, four+"more\n", r.disk(path))
 		require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", another text that your editor had saved there was written over. " +
-			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.Missed())
+			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.PendingWarnings())
 	})
 }
 
@@ -680,7 +680,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 					}, func(r *room) {
 						path, ctx := r.has("a.txt", three), context.Background()
 						r.opened(path)
-						r.overlay.Before(ctx, "1", []string{path})
+						r.overlay.BeginEdit(ctx, "1", []string{path})
 						r.droidWrites(path, tc.droid)
 						droids := r.mtime(path)
 						r.types(path, "user\n")
@@ -699,12 +699,12 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 								save()
 							}
 						}
-						note := r.overlay.After(ctx, "1")
+						note := r.overlay.EndEdit(ctx, "1")
 						require.True(r, saved.Load())
 						require.Equal(r, tc.disk, r.disk(path))
 						require.Equal(r, strings.ReplaceAll(tc.note, "PATH", path), note)
 						require.Equal(r, name != "met", droids.Equal(r.mtime(path)), "droid has to read the file again where its edit is missing")
-						if told := r.overlay.Missed(); name == "met" {
+						if told := r.overlay.PendingWarnings(); name == "met" {
 							require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 						} else {
 							require.Empty(r, told)
@@ -750,7 +750,7 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 						}, func(r *room) {
 							path := r.has("a.txt", three)
 							r.opened(path)
-							r.overlay.Before(context.Background(), "1", []string{path})
+							r.overlay.BeginEdit(context.Background(), "1", []string{path})
 							r.droidWrites(path, four)
 							r.files.step = func(s stepName) {
 								if s == stepWrite {
@@ -761,9 +761,9 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 									})
 								}
 							}
-							note := r.overlay.After(context.Background(), "1")
+							note := r.overlay.EndEdit(context.Background(), "1")
 							time.Sleep(20 * time.Second)
-							disk, told := r.disk(path), r.overlay.Missed()
+							disk, told := r.disk(path), r.overlay.PendingWarnings()
 							for _, line := range []string{"droid\n", "user\n"} {
 								require.LessOrEqual(r, strings.Count(disk, line), 1, disk)
 								missing := !strings.Contains(disk, line)
@@ -800,7 +800,7 @@ func TestLateWriteOverASave(t *testing.T) {
 	}, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		r.overlay.Before(context.Background(), "1", []string{path})
+		r.overlay.BeginEdit(context.Background(), "1", []string{path})
 		r.droidWrites(path, four)
 		r.files.step = func(s stepName) {
 			if s == stepWrite {
@@ -811,10 +811,10 @@ func TestLateWriteOverASave(t *testing.T) {
 				})
 			}
 		}
-		require.Contains(r, r.overlay.After(context.Background(), "1"), "could not be written")
+		require.Contains(r, r.overlay.EndEdit(context.Background(), "1"), "could not be written")
 		time.Sleep(20 * time.Second)
 		require.Equal(r, "user\ntwo\nthree\n", r.disk(path))
-		told := r.overlay.Missed()
+		told := r.overlay.PendingWarnings()
 		require.Len(r, told, 2)
 		require.Contains(r, told[0], "That stays, and the edit may be missing")
 		require.Contains(r, told[1], "another text that your editor had saved there was written over")
@@ -864,14 +864,14 @@ func TestUserSavesANewFile(t *testing.T) {
 		bubble(t, nil, func(r *room) {
 			path, ctx := r.path("a.txt"), context.Background()
 			r.isLike(typing{}, OverlayOptions{})
-			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.BeginEdit(ctx, "1", []string{path})
 			r.droidWrites(path, four)
 			r.files.step = func(s stepName) {
 				if s == stepRead {
 					r.writes(path, saved)
 				}
 			}
-			note := r.overlay.After(ctx, "1")
+			note := r.overlay.EndEdit(ctx, "1")
 			require.Equal(r, want, r.disk(path))
 			require.Equal(r, saved == want, strings.Contains(note, "could not be written"))
 		})
@@ -921,22 +921,22 @@ func TestTimes(t *testing.T) {
 		r.types(path, "typed\n")
 		require.Equal(r, "typed\n"+three, r.shown(path))
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		require.Equal(r, "typed\n"+three, r.disk(path))
 		require.Equal(r, known, mtime(), "droid was shown this text")
 		r.overlay.Drop("1")
 		truly := mtime()
 		require.NotEqual(r, known, truly, "other programs see that it was saved")
-		r.overlay.Before(ctx, "2", []string{path})
+		r.overlay.BeginEdit(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
-		r.overlay.Before(ctx, "2", []string{path})
+		r.overlay.BeginEdit(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
 		r.overlay.Drop("2")
 		require.Equal(r, truly, mtime())
 		r.types(path, "typed again, not shown\n")
-		r.overlay.Before(ctx, "3", []string{path})
+		r.overlay.BeginEdit(ctx, "3", []string{path})
 		require.NotEqual(r, known, mtime(), "droid has to read it again")
-		require.Empty(r, r.overlay.After(ctx, "3"), "droid wrote nothing")
+		require.Empty(r, r.overlay.EndEdit(ctx, "3"), "droid wrote nothing")
 	})
 }
 
@@ -946,7 +946,7 @@ func TestSettled(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.overlay.files.AwaitDelivery(ctx, []string{path, "relative"}) // nothing moves
 		r.droidWrites(path, four)
 		time.Sleep(1490 * time.Millisecond) // the reload comes while the old text is on disk
@@ -957,7 +957,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 		done := make(chan struct{})
-		go func() { r.overlay.After(ctx, "1"); close(done) }()
+		go func() { r.overlay.EndEdit(ctx, "1"); close(done) }()
 		<-old
 		require.Equal(r, three, r.disk(path))
 		r.files.AwaitDelivery(ctx, []string{path})
@@ -971,18 +971,18 @@ func TestSeveralFiles(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		changed, created, deleted, untouched := r.has("changed", three), r.path("new/created"), r.has("deleted", three), r.has("untouched", three)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
+		r.overlay.BeginEdit(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
 		r.droidWrites(changed, four)
 		r.droidWrites(created, four)
 		require.NoError(r, os.Remove(deleted))
-		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 		require.Equal(r, four, r.disk(changed))
 		require.Equal(r, four, r.disk(created))
 		require.NoFileExists(r, deleted)
 		require.Equal(r, three, r.disk(untouched))
 		require.Equal(r, []string{changed, created}, r.editor.Listed())
-		require.Empty(r, r.overlay.After(ctx, "1"), "once")
-		require.Empty(r, r.overlay.After(ctx, "unknown"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"), "once")
+		require.Empty(r, r.overlay.EndEdit(ctx, "unknown"))
 		r.overlay.Drop("unknown")
 	})
 }
@@ -1098,9 +1098,9 @@ func TestOneWriteLongAfter(t *testing.T) {
 		r.opened(path)
 		for i := range 2 {
 			ctx, call := context.Background(), fmt.Sprint(i)
-			r.overlay.Before(ctx, call, []string{path})
+			r.overlay.BeginEdit(ctx, call, []string{path})
 			r.droidWrites(path, fmt.Sprintf("one\n  %d\n", i))
-			r.overlay.After(ctx, call)
+			r.overlay.EndEdit(ctx, call)
 			require.Equal(r, fmt.Sprintf("one\n\t%d\n", i), r.disk(path))
 			time.Sleep(time.Hour)
 		}

@@ -57,7 +57,7 @@ const (
 	halfEnd    = ".new" // an entry being written, on file systems without unnamed files
 	lockEnd    = ".lock"
 	damagedEnd = ".damaged"
-	toldEnd    = ".told" // suffix of an entry that the user was notified of
+	warnedEnd  = ".told" // suffix of an entry that the user was notified of
 )
 
 var errDamaged = errors.New("the entry is damaged")

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// mendPatience is how long to wait for another edit of an entry's file before the entry is left for later.
-	mendPatience = 100 * time.Millisecond
-	// mendLimit is how long the start of an agent waits for all entries. A hanging file system may take for ever; the rest continues in the
+	// replayLockTime is how long to wait for another edit of an entry's file before the entry is left for later.
+	replayLockTime = 100 * time.Millisecond
+	// replayTime is how long the start of an agent waits for all entries. A hanging file system may take for ever; the rest continues in the
 	// background.
-	mendLimit = 2 * time.Second
-	// mendAtOnce is the number of entries mended concurrently.
-	mendAtOnce = 8
+	replayTime = 2 * time.Second
+	// replayConcurrency is the number of entries mended concurrently.
+	replayConcurrency = 8
 	// unlockedAge is the minimum age of an unlocked entry to be mended: no edit takes that long.
 	unlockedAge = time.Minute
 	// maxKept bounds the number of entries that cannot be mended, and maxKeptBytes their total size. The oldest are removed.
@@ -32,21 +32,21 @@ const (
 	maxKeptBytes = 64 << 20
 )
 
-// mend completes the edits of killed agents. Entries of live agents, and those that another agent is mending, are locked and left alone.
-func (f *Files) mend(names []fs.DirEntry) {
+// replay completes the edits of killed agents. Entries of live agents, and those that another agent is mending, are locked and left alone.
+func (f *Files) replay(names []fs.DirEntry) {
 	paths := f.bounded(names)
 	if len(paths) == 0 {
 		return
 	}
 	var all sync.WaitGroup
-	slots := make(chan struct{}, mendAtOnce)
+	slots := make(chan struct{}, replayConcurrency)
 	for _, path := range paths {
 		all.Add(1)
 		f.work.Go(func() {
 			defer all.Done()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			f.mendOne(path)
+			f.replayEntry(path)
 		})
 	}
 	done := make(chan struct{})
@@ -54,7 +54,7 @@ func (f *Files) mend(names []fs.DirEntry) {
 		all.Wait()
 		close(done)
 	})
-	if !child.WaitTimeout(done, mendLimit) {
+	if !child.WaitTimeout(done, replayTime) {
 		f.log.Warn("edits that were interrupted are still being completed: a file system does not answer", zap.String("journal", f.journal))
 	}
 }
@@ -108,7 +108,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 		if since < -f.quiet || since >= f.quiet {
 			return
 		}
-		if is, now, _ := f.standing(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
+		if is, now, _ := f.diskState(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
 			return
 		}
 		if !child.Sleep(f.ctx, min(pollEvery, f.quiet-since)) {
@@ -117,10 +117,10 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 	}
 }
 
-var errYoung = errors.New("another droid-acp may still work on it")
+var errMayBeActive = errors.New("another droid-acp may still work on it")
 
-// mendOne mends one entry. If that is not possible now, the entry stays.
-func (f *Files) mendOne(path string) {
+// replayEntry mends one entry. If that is not possible now, the entry stays.
+func (f *Files) replayEntry(path string) {
 	file, ok := f.claim(path)
 	if !ok {
 		return
@@ -139,24 +139,24 @@ func (f *Files) mendOne(path string) {
 		began, err = file.Stat()
 	}
 	if err == nil && e.Unlocked && time.Since(began.ModTime()) < unlockedAge {
-		err = errYoung
+		err = errMayBeActive
 	}
 	if err == nil {
-		err = f.mendFile(r, e, text, began.ModTime())
+		err = f.replayFile(r, e, text, began.ModTime())
 	}
 	if err != nil {
 		r.leave()
-		f.stays(path, e, err)
+		f.keepUnreplayed(path, e, err)
 		return
 	}
-	f.isMended(path)
+	f.markReplayed(path)
 	r.forget()
 }
 
-// mendFile removes the temporary file, and writes the new text if the old one is on disk. began is when the edit began. Only if it returns
+// replayFile removes the temporary file, and writes the new text if the old one is on disk. began is when the edit began. Only if it returns
 // nil the entry is no longer needed: the file has the new text, or was read and has a third one.
-func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error {
-	ctx, cancel := context.WithTimeout(context.Background(), mendPatience)
+func (f *Files) replayFile(r *record, e entry, text string, began time.Time) error {
+	ctx, cancel := context.WithTimeout(context.Background(), replayLockTime)
 	defer cancel()
 	release, err := f.lock(ctx, e.Resolved)
 	if err != nil {
@@ -169,7 +169,7 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 	if err := e.removeTemps(); err != nil || e.Done {
 		return err
 	}
-	is, now, err := f.standing(e, text, began)
+	is, now, err := f.diskState(e, text, began)
 	switch {
 	case err != nil:
 		return err
@@ -193,7 +193,7 @@ func (f *Files) mendFile(r *record, e entry, text string, began time.Time) error
 	defer s.close()
 	s.last = true
 	err = f.replace(e.Resolved, e.Temp, s, now, f.step, r.sent, func() error {
-		if again, still, err := f.standing(e, text, began); err != nil || again != interrupted || (still == nil) != (now == nil) {
+		if again, still, err := f.diskState(e, text, began); err != nil || again != interrupted || (still == nil) != (now == nil) {
 			return errors.Join(errBusy, err)
 		}
 		return nil
@@ -219,13 +219,13 @@ func removeTemp(path string) error {
 	return err
 }
 
-// standing is the state of an edit on disk.
-type standing string
+// diskState is the state of an edit on disk.
+type diskState string
 
 const (
-	interrupted standing = "interrupted" // the file has the old text, or a part of the new one
-	arrived     standing = "arrived"     // it has the new text
-	another     standing = "another"     // it was read and has a third text
+	interrupted diskState = "interrupted" // the file has the old text, or a part of the new one
+	arrived     diskState = "arrived"     // it has the new text
+	another     diskState = "another"     // it was read and has a third text
 )
 
 var (
@@ -233,14 +233,14 @@ var (
 	errElsewhere = errors.New("its directory is another one than at the edit (is its disk mounted?)")
 )
 
-// standing determines the state of an entry's file. The error means that its content is unknown. A part of the new text was left by an
+// diskState determines the state of an entry's file. The error means that its content is unknown. A part of the new text was left by an
 // editor killed while writing. The content is nil for a new file that is missing.
-func (f *Files) standing(e entry, text string, began time.Time) (standing, *content, error) {
+func (f *Files) diskState(e entry, text string, began time.Time) (diskState, *content, error) {
 	dir, err := os.Lstat(filepath.Dir(e.Resolved))
 	if err != nil {
 		return "", nil, err
 	}
-	now, err := f.peek(e.Resolved)
+	now, err := f.readAny(e.Resolved)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !e.New:
 		return "", nil, errGone

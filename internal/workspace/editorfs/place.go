@@ -16,19 +16,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxPlaces bounds the number of remembered files, and maxEarlier the texts of each.
+// maxFileStates bounds the number of remembered files, and maxEarlier the texts of each.
 const (
-	maxPlaces  = 4096
-	maxEarlier = 8
+	maxFileStates = 4096
+	maxEarlier    = 8
 )
 
-// place is what is known of one file. Files.mu guards it, except for lock.
-type place struct {
+// fileState is what is known of one file. Files.mu guards it, except for lock.
+type fileState struct {
 	lock       chan struct{} // has one element while an edit has locked the file
 	users      int           // number of holders and waiters of lock; at 0 the place may be dropped
 	delivering chan struct{} // closed when the current delivery to the editor is done
 	delivered  [2]uint64     // exact hashes of the text last delivered to the editor, and of what was saved of it
-	late       *late         // a write that the editor has not answered in time
+	late       *lateWrite    // a write that the editor has not answered in time
 
 	seen      bool
 	text      uint64    // hash of the text on disk when it was last read
@@ -39,13 +39,13 @@ type place struct {
 	used      time.Time // when it was last used
 }
 
-// place returns the place of a file, creating it if missing. Files.mu is held.
-func (f *Files) place(resolved string) *place {
-	p := f.places[resolved]
+// fileState returns the place of a file, creating it if missing. Files.mu is held.
+func (f *Files) fileState(resolved string) *fileState {
+	p := f.fileStates[resolved]
 	if p == nil {
 		f.forget()
-		p = &place{lock: make(chan struct{}, 1)}
-		f.places[resolved] = p
+		p = &fileState{lock: make(chan struct{}, 1)}
+		f.fileStates[resolved] = p
 	}
 	p.used = time.Now()
 	return p
@@ -53,16 +53,16 @@ func (f *Files) place(resolved string) *place {
 
 // forget makes room for one more place by dropping the least recently used.
 func (f *Files) forget() {
-	if len(f.places) < maxPlaces {
+	if len(f.fileStates) < maxFileStates {
 		return
 	}
 	var oldest string
-	for path, p := range f.places {
-		if p.users == 0 && p.late == nil && p.delivering == nil && (oldest == "" || p.used.Before(f.places[oldest].used)) {
+	for path, p := range f.fileStates {
+		if p.users == 0 && p.late == nil && p.delivering == nil && (oldest == "" || p.used.Before(f.fileStates[oldest].used)) {
 			oldest = path
 		}
 	}
-	delete(f.places, oldest)
+	delete(f.fileStates, oldest)
 }
 
 // hash returns a hash of a text, ignoring line endings.
@@ -76,7 +76,7 @@ func (f *Files) noteDisk(resolved string, c *content, same bool) {
 	text := f.hash(c.text)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.place(resolved)
+	p := f.fileState(resolved)
 	if p.seen && p.text != text && !slices.Contains(p.earlier, p.text) {
 		p.earlier = append(p.earlier, p.text)
 		if len(p.earlier) > maxEarlier {
@@ -99,40 +99,40 @@ func (f *Files) noteText(resolved string, c *content, saved bool) {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.place(resolved)
+	p := f.fileState(resolved)
 	p.direct = true
 	if p.late != nil {
 		p.late.text, p.late.wrote, p.late.saved = c.text, true, saved
 	}
 }
 
-// behind reports whether droid or a command has written the file's text and the editor was not seen to have it.
-func (f *Files) behind(resolved string, c *content) bool {
+// editorBehind reports whether droid or a command has written the file's text and the editor was not seen to have it.
+func (f *Files) editorBehind(resolved string, c *content) bool {
 	f.noteDisk(resolved, c, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.place(resolved)
+	p := f.fileState(resolved)
 	return !p.confirmed && (p.direct || f.commands.ran(c.changed))
 }
 
 // compareWith collects what is known when the editor has buffer for a file.
 func (f *Files) compareWith(resolved string, c *content, buffer string) comparison {
 	text, now := f.hash(buffer), time.Now()
-	same := alike(c.text, buffer)
+	same := sameText(c.text, buffer)
 	f.noteDisk(resolved, c, same)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.place(resolved)
+	p := f.fileState(resolved)
 	return comparison{
 		same: same, confirmed: p.confirmed, earlier: text != p.text && slices.Contains(p.earlier, text),
 		empty: buffer == "", command: f.commands.ran(c.changed), direct: p.direct, age: now.Sub(c.changed),
 	}
 }
 
-// enter locks a file within this agent until leave. It fails if ctx is done first.
-func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err error) {
+// lockLocal locks a file within this agent until leave. It fails if ctx is done first.
+func (f *Files) lockLocal(ctx context.Context, resolved string) (leave func(), err error) {
 	f.mu.Lock()
-	p := f.place(resolved)
+	p := f.fileState(resolved)
 	p.users++
 	f.mu.Unlock()
 	done := func() {
@@ -158,7 +158,7 @@ func (f *Files) enter(ctx context.Context, resolved string) (leave func(), err e
 
 // lock locks a file for an edit, against this agent and others, until release. It fails if ctx is done first.
 func (f *Files) lock(ctx context.Context, resolved string) (release func(), err error) {
-	leave, err := f.enter(ctx, resolved)
+	leave, err := f.lockLocal(ctx, resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p, delivering := f.place(resolved), make(chan struct{})
+	p, delivering := f.fileState(resolved), make(chan struct{})
 	p.delivering = delivering
 	p.delivered = [2]uint64{f.exact(text), f.exact(text)}
 	return func() {
@@ -220,22 +220,22 @@ func (f *Files) startDelivery(resolved, text string) (delivered func()) {
 func (f *Files) noteDelivered(resolved, saved string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.place(resolved).delivered[1] = f.exact(saved)
+	f.fileState(resolved).delivered[1] = f.exact(saved)
 }
 
 // wasDelivered reports whether a text is that of the last delivered edit.
 func (f *Files) wasDelivered(resolved, text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.places[resolved]
+	p := f.fileStates[resolved]
 	return p != nil && slices.Contains(p.delivered[:], f.exact(text))
 }
 
 // lateAt returns the write that the editor has not answered in time, or nil.
-func (f *Files) lateAt(resolved string) *late {
+func (f *Files) lateAt(resolved string) *lateWrite {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if p := f.places[resolved]; p != nil {
+	if p := f.fileStates[resolved]; p != nil {
 		return p.late
 	}
 	return nil

@@ -89,9 +89,9 @@ func obstacles() []obstacle {
 	}
 }
 
-// TestKept: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
+// TestUnreplayedEntries: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
 // of it until then. The user is told once.
-func TestKept(t *testing.T) {
+func TestUnreplayedEntries(t *testing.T) {
 	for _, o := range obstacles() {
 		for _, again := range []string{"the next start", "a read", "an edit", "the end"} {
 			t.Run(o.name+"/"+again, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { keeps(t, o, again) }) })
@@ -116,12 +116,12 @@ func keeps(t *testing.T, o obstacle, again string) {
 		return f
 	}
 	f := start()
-	told := f.Untold()
+	told := f.ReplayWarnings()
 	require.Len(t, told, 1)
 	for _, part := range []string{path, o.says, journal, "second line"} {
 		require.Contains(t, told[0], part)
 	}
-	require.Empty(t, f.Untold(), "once")
+	require.Empty(t, f.ReplayWarnings(), "once")
 	f.Close()
 	entries, err := filepath.Glob(filepath.Join(journal, "*"))
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func keeps(t *testing.T, o obstacle, again string) {
 	require.Equal(t, text, after)
 
 	f = start()
-	require.Empty(t, f.Untold(), "the next start does not tell it again")
+	require.Empty(t, f.ReplayWarnings(), "the next start does not tell it again")
 	if again == "the next start" {
 		f.Close()
 	}
@@ -145,7 +145,7 @@ func keeps(t *testing.T, o obstacle, again string) {
 		_, err := d.Read(t.Context(), "r", path)
 		require.NoError(t, err)
 	case "an edit":
-		d.Before(t.Context(), "1", []string{path})
+		d.BeginEdit(t.Context(), "1", []string{path})
 	case "the next start":
 		f = start()
 	}
@@ -227,7 +227,7 @@ func TestRestoreFails(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		broken := false
 		r.files.step = func(s stepName) {
@@ -242,13 +242,13 @@ func TestRestoreFails(t *testing.T) {
 			}
 			return nil
 		}
-		require.Contains(t, r.overlay.After(ctx, "1"), "could not be written")
+		require.Contains(t, r.overlay.EndEdit(ctx, "1"), "could not be written")
 		require.Equal(t, three, r.disk(path))
-		require.Len(t, r.files.Untold(), 1)
+		require.Len(t, r.files.ReplayWarnings(), 1)
 		_, err := r.overlay.Read(ctx, "r", path)
 		require.NoError(t, err)
 		require.Equal(t, three, r.disk(path), "it still cannot be read")
-		require.Empty(t, r.files.Untold())
+		require.Empty(t, r.files.ReplayWarnings())
 		broken = false
 		r.files.step = func(stepName) {}
 		_, err = r.overlay.Read(ctx, "r", path)
@@ -292,7 +292,7 @@ func TestFileSystemThatHangs(t *testing.T) {
 		}
 		began := time.Now()
 		require.NoError(t, f.begin())
-		require.Equal(t, mendLimit, time.Since(began))
+		require.Equal(t, replayTime, time.Since(began))
 		require.EqualValues(t, 1, hung.Load())
 		texts := map[string]int{}
 		for _, path := range []string{bad, good} {
@@ -331,9 +331,9 @@ func bounds(t *testing.T) {
 	f.Close()
 	next := newFiles(Options{Journal: journal})
 	require.NoError(t, next.begin())
-	require.Len(t, next.left, maxKept)
-	require.Len(t, next.Untold(), maxKept)
-	for _, k := range next.left {
+	require.Len(t, next.unreplayed, maxKept)
+	require.Len(t, next.ReplayWarnings(), maxKept)
+	for _, k := range next.unreplayed {
 		require.GreaterOrEqual(t, k.file, "/nowhere/020.txt", "the oldest are gone")
 	}
 	next.Close()
@@ -354,12 +354,12 @@ func TestNoLocks(t *testing.T) {
 		for i := range 3 {
 			r.types(path, "typed\n")
 			began := time.Now()
-			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.BeginEdit(ctx, "1", []string{path})
 			require.Less(r, time.Since(began), time.Second)
 			text := strings.Repeat("typed\n", i+1) + three
 			require.Equal(r, text+strings.Repeat("droid\n", i), r.disk(path), "unsaved text is saved first")
 			r.droidWrites(path, r.disk(path)+"droid\n")
-			require.Empty(r, r.overlay.After(ctx, "1"))
+			require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 			_, _, listed := r.editor.Review(path)
 			require.True(r, listed)
 		}
@@ -387,7 +387,7 @@ func TestUnlockedEntry(t *testing.T) {
 				require.NoError(t, os.Chtimes(r.path, at, at))
 			}
 			require.NoError(t, next.begin())
-			require.Empty(t, next.Untold())
+			require.Empty(t, next.ReplayWarnings())
 			next.Close()
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)

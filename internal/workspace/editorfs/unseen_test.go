@@ -36,7 +36,7 @@ func (s says) ReadTextFile(ctx context.Context, _ string) (string, error) {
 func (says) WriteTextFile(string, string) <-chan error { panic("nothing is written") }
 
 // That text is unsaved is said where it is certain.
-func TestUnseen(t *testing.T) {
+func TestHasUnsaved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	long := func(fs.FileInfo) time.Time { return time.Now().Add(-time.Minute) }
 	for name, c := range map[string]struct {
@@ -56,17 +56,17 @@ func TestUnseen(t *testing.T) {
 		"changed just now":           {"one\n", says{text: "two\n"}, func(fs.FileInfo) time.Time { return time.Now().Add(-time.Second) }, false},
 		"changed meanwhile":          {"one\n", says{text: "one\n", before: func() { _ = os.WriteFile(path, []byte("droid's\n"), 0o600) }}, long, false},
 		"gone meanwhile":             {"one\n", says{text: "two\n", before: func() { _ = os.Remove(path) }}, long, false},
-		"larger than is looked at":   {strings.Repeat("a", maxUnseen+1), says{text: "two\n"}, long, false},
+		"larger than is looked at":   {strings.Repeat("a", maxUnsavedSize+1), says{text: "two\n"}, long, false},
 		"no text":                    {"a\x00b", says{text: "two\n"}, long, false},
 		"empty, as in the directory": {"", says{text: "two\n"}, long, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(c.disk), 0o600))
 			began := time.Now()
-			require.Equal(t, c.want, Unseen(t.Context(), c.editor, path, c.changed), name)
-			require.LessOrEqual(t, time.Since(began), unseenTime)
+			require.Equal(t, c.want, HasUnsaved(t.Context(), c.editor, path, c.changed), name)
+			require.LessOrEqual(t, time.Since(began), unsavedTime)
 		})
 	}
-	require.False(t, Unseen(t.Context(), says{text: "x"}, filepath.Dir(path), nil))
-	require.False(t, Unseen(t.Context(), says{text: "x"}, path+"none", nil))
+	require.False(t, HasUnsaved(t.Context(), says{text: "x"}, filepath.Dir(path), nil))
+	require.False(t, HasUnsaved(t.Context(), says{text: "x"}, path+"none", nil))
 }
