@@ -53,7 +53,7 @@ func runTrust(c *call) int {
 		}
 		return say(exitOK, "Forgotten. droid-acp asks again.\n")
 	}
-	p := known.Look(dir)
+	p := known.Check(dir)
 	if len(p.Items) == 0 {
 		return say(exitOK, "%s brings nothing that would run.\n", dir)
 	}
@@ -66,7 +66,7 @@ func runTrust(c *call) int {
 	case !c.values.Bool("yes"):
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}
-	if p.Unread() {
+	if p.HasUnread() {
 		return say(exitFailed, "%s%s\n", list, trust.NotReadable)
 	}
 	if err := known.Trust(p); err != nil {

@@ -37,7 +37,7 @@ func (s *Session) tellLeftOut() {
 	project := trust.Project{Layer: *client.Without()}
 	then, asks := "", false
 	switch {
-	case project.Unread():
+	case project.HasUnread():
 		then = trust.NotReadable
 	case !s.agent.cfg.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
@@ -55,7 +55,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	text := project.LeftOut(then + others)
+	text := project.ExcludedText(then + others)
 	if !asks {
 		if project.Fits() {
 			s.showed(project)
@@ -82,7 +82,7 @@ const mostLooks = 8
 // replaced is true. Whatever is no clear yes allows nothing.
 func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, err *acp.RequestError) {
 	s := p.s
-	if s.agent.cfg.Trust.RunsAll() {
+	if s.agent.cfg.Trust.TrustsAll() {
 		return false, nil
 	}
 	said := false // yes, to this prompt's question
@@ -95,7 +95,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 			return replaced, problem.NotLooked(s.cwd, unknown)
 		}
 		switch facts.Next() {
-		case trust.Send:
+		case trust.StepSend:
 			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
 				return replaced, nil
 			}
@@ -103,12 +103,12 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 				return true, err
 			}
 			replaced = true
-		case trust.Question:
+		case trust.StepAsk:
 			answered, yes := p.asksTrust(ctx, t, project)
 			if said = said || yes; !answered {
 				return replaced, nil // the prompt has ended
 			}
-		case trust.Replace:
+		case trust.StepReplace:
 			if !facts.All && facts.Allowed && !said {
 				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
 			}
@@ -116,7 +116,7 @@ func (p *userPrompt) trust(ctx context.Context, t *owner.Task) (replaced bool, e
 				return true, err
 			}
 			replaced = true
-			if !project.In(s.shown.sums) {
+			if !project.CoveredBy(s.shown.sums) {
 				s.tellLeftOut()
 			}
 		}
@@ -150,7 +150,7 @@ func (s *Session) lookAtProject(ctx context.Context, t *owner.Task) (client *dro
 // added. The error says that nobody could look.
 func (s *Session) renewStale(ctx context.Context, t *owner.Task) *acp.RequestError {
 	before := s.proc.Client()
-	if s.agent.cfg.Trust.RunsAll() || before == nil {
+	if s.agent.cfg.Trust.TrustsAll() || before == nil {
 		return nil
 	}
 	client, _, facts, err := s.lookAtProject(ctx, t)
@@ -167,7 +167,7 @@ func (s *Session) renewStale(ctx context.Context, t *owner.Task) *acp.RequestErr
 // lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called
 // during a look, another one follows.
 func (s *Session) lookInTurn() {
-	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
+	if s.agent.cfg.Trust.TrustsAll() || s.proc.Client() == nil {
 		return
 	}
 	if s.looks++; s.looks > 1 {
@@ -187,7 +187,7 @@ func (s *Session) lookInTurn() {
 // asks. The error says that nobody could look.
 func (s *Session) endIfChanged(t *owner.Task) (ended bool, err error) {
 	before := s.proc.Client()
-	if s.agent.cfg.Trust.RunsAll() || before == nil {
+	if s.agent.cfg.Trust.TrustsAll() || before == nil {
 		return false, nil
 	}
 	client, project, facts, err := s.lookAtProject(s.Context, t)

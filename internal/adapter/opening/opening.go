@@ -35,7 +35,7 @@ type Config struct {
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
 	// Trust knows which projects may run what they bring; nil trusts all.
-	Trust *trust.Keeper
+	Trust *trust.Store
 	// Dir is where the first spare process is started: the agent's own directory. It serves
 	// a session of that directory alone.
 	Dir string
@@ -295,7 +295,7 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Without(), TrustsAll: o.cfg.Trust.RunsAll()}
+	command := droid.Command{Dir: cwd, Without: p.Excluded(), TrustsAll: o.cfg.Trust.TrustsAll()}
 	if !command.TrustsAll {
 		command.Project = &p.Layer
 	}

@@ -78,9 +78,9 @@ func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
 func (o *Opener) Project(ctx context.Context, cwd string, client *droid.Client) (trust.Project, error) {
 	return files.CallBounded(ctx, o.calls, "Trust.Look", cwd, sure(func(cwd string) trust.Project {
 		if client == nil {
-			return o.cfg.Trust.Look(cwd)
+			return o.cfg.Trust.Check(cwd)
 		}
-		return o.cfg.Trust.LookFor(cwd, client.Takes)
+		return o.cfg.Trust.CheckFor(cwd, client.Takes)
 	}))
 }
 
@@ -137,7 +137,7 @@ func (o *Opener) mark(ctx context.Context, call files.CallName, id string, make 
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work
 // together. what names it in the params.
 func (o *Opener) FindDirectory(ctx context.Context, what, path string) (string, error) {
-	here, err := files.CallBounded(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.Here(ctx, path) })
+	here, err := files.CallBounded(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.LocalPath(ctx, path) })
 	if err != nil {
 		return "", fmt.Errorf("%s %q %w", what, path, err)
 	}

@@ -29,7 +29,7 @@ type entry struct {
 var errNowhere = errors.New("there is no directory to remember it in: HOME is not set")
 
 // read returns the content of the file; a missing file is empty.
-func (k *Keeper) read() (remembered, error) {
+func (k *Store) read() (remembered, error) {
 	all := remembered{Projects: map[string]entry{}}
 	if k.o.File == "" {
 		return all, errNowhere
@@ -48,22 +48,22 @@ func (k *Keeper) read() (remembered, error) {
 }
 
 // remembers reports whether all items of the project are trusted, and records since when.
-func (k *Keeper) remembers(p *Project) bool {
+func (k *Store) remembers(p *Project) bool {
 	all, err := k.read()
 	if err != nil {
 		return false
 	}
 	found := all.Projects[p.key]
 	if found.Since > 0 {
-		p.Since = time.Unix(found.Since, 0)
+		p.since = time.Unix(found.Since, 0)
 	}
 	p.Granted = found.Items
-	return p.In(p.Granted)
+	return p.CoveredBy(p.Granted)
 }
 
 // Trust records that the project may run the items of p. What it brings later requires another yes. It has no effect for a project that is
-// Unread.
-func (k *Keeper) Trust(p Project) error {
+// HasUnread.
+func (k *Store) Trust(p Project) error {
 	return k.change(func(all *remembered) {
 		e := all.Projects[p.key]
 		e.Root, e.Since = p.Root, time.Now().Unix()
@@ -74,7 +74,7 @@ func (k *Keeper) Trust(p Project) error {
 
 // Forget revokes every yes for the project of a directory, and reports whether there was one. After an error the yes, if any, is still in
 // effect. What droid's own terminal remembers stays.
-func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
+func (k *Store) Forget(cwd string) (forgot bool, err error) {
 	key := layer.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
@@ -91,7 +91,7 @@ const lockTime = 5 * time.Second
 
 // change rewrites the file under a lock; otherwise it could restore a yes that another process has just revoked. Without the lock nothing
 // is changed.
-func (k *Keeper) change(f func(*remembered)) error {
+func (k *Store) change(f func(*remembered)) error {
 	if k.o.File == "" {
 		return errNowhere
 	}
@@ -119,7 +119,7 @@ func (k *Keeper) change(f func(*remembered)) error {
 }
 
 // notLocked explains why nothing was changed, and what to do.
-func (k *Keeper) notLocked(path string, err error) error {
+func (k *Store) notLocked(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrHeld):
 		return fmt.Errorf("another droid-acp has %s locked; try again, and end that one if it does not let go", path)

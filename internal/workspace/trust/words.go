@@ -14,8 +14,8 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// longest is the number of bytes of one item that are shown.
-const longest = 2000
+// maxItemSize is the number of bytes of one item that are shown.
+const maxItemSize = 2000
 
 // List returns all items, one per line, as Markdown that is also readable in a terminal.
 func (p Project) List() string {
@@ -88,11 +88,11 @@ var kinds = []struct {
 
 // Question returns the question whether the project, which Fits, may run what it brings.
 func (p Project) Question() (title, text string) {
-	return "Trust this project?", "If you trust it, this runs in " + p.Place() + " without asking:\n\n" + p.List()
+	return "Trust this project?", "If you trust it, this runs in " + p.rootMarkdown() + " without asking:\n\n" + p.List()
 }
 
-// LeftOut states that what the project brings was left out; then is what to do about it.
-func (p Project) LeftOut(then string) string {
+// ExcludedText states that what the project brings was left out; then is what to do about it.
+func (p Project) ExcludedText(then string) string {
 	return "Left out until you trust this project: " + p.Kinds() + ". " + then
 }
 
@@ -124,8 +124,8 @@ func (p Project) line(format string, i layer.Item, names string) string {
 // code returns text as inline code of Markdown. Long runs of spaces are counted, so that what follows is not pushed out of sight.
 func code(text string) string {
 	text = spaces().ReplaceAllStringFunc(visible.Line(visible.Exact(text)), func(run string) string { return fmt.Sprintf(" ␣×%d ", len(run)) })
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + fmt.Sprintf(" … and %d bytes more", len(text)-longest)
+	if len(text) > maxItemSize {
+		text = strings.ToValidUTF8(text[:maxItemSize], "") + fmt.Sprintf(" … and %d bytes more", len(text)-maxItemSize)
 	}
 	return markdown.Code(text)
 }
@@ -139,14 +139,14 @@ func (p Project) State() string {
 		return ""
 	case !p.Trusted:
 		return ", not trusted: " + p.Kinds() + " left out"
-	case p.Since.IsZero():
+	case p.since.IsZero():
 		return ", trusted"
 	}
-	return ", trusted since " + p.Since.Format("2006-01-02 15:04")
+	return ", trusted since " + p.since.Format("2006-01-02 15:04")
 }
 
-// Place returns the project's root as Markdown.
-func (p Project) Place() string { return code(p.Root) }
+// rootMarkdown returns the project's root as Markdown.
+func (p Project) rootMarkdown() string { return code(p.Root) }
 
 // Kinds counts the items by kind, such as "2 MCP servers and 1 hook".
 func (p Project) Kinds() string {
