@@ -29,7 +29,7 @@ func TestLongestLineToTheByte(t *testing.T) {
 	require.Len(t, answers, 1)
 }
 
-// TestDeepestMessage: 10,000 levels are what encoding/json takes; one of fewer that
+// TestDeepestMessage: encoding/json accepts 10,000 levels; one of fewer that
 // is refused is not refused for them.
 func TestDeepestMessage(t *testing.T) {
 	levels := func(n int) string { return strings.Repeat("[", n-1) + strings.Repeat("]", n-1) }

@@ -112,7 +112,7 @@ func TestCallsAreOrdered(t *testing.T) {
 }
 
 // TestNothingOvertakesAResponse: what is sent once a response is written comes
-// behind it, whoever else sends meanwhile, and also when the request was cancelled,
+// behind it, whoever else sends in between, and also when the request was cancelled,
 // which ends its context long before.
 func TestNothingOvertakesAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -187,8 +187,8 @@ func (c *Conn) read() {
 	}
 }
 
-// handleLine queues the items of a line. It returns false when nothing more will be handled. A panic is logged, and reported as the response to
-// the line.
+// handleLine queues the items of a line. It returns false when nothing more will be handled. A panic is logged, and reported as the
+// response to the line.
 func (c *Conn) handleLine(line []byte, long *rejectedScanner) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -118,7 +118,7 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 	}
 }
 
-// TestOutboxHasRoomAgain: who waits is told when the editor has read enough, and
+// TestOutboxHasRoomAgain: waiters are woken when the editor has read enough, and
 // not before.
 func TestOutboxHasRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // is noticed only if at most this much precedes it.
 const maxPrefetch = 1 << 20
 
-// PrefetchReader is a reader that can read on while its caller is busy, so that the end of the input is noticed early. Only one goroutine may call
-// Read and Prefetch.
+// PrefetchReader is a reader that can read on while its caller is busy, so that the end of the input is noticed early. Only one goroutine
+// may call Read and Prefetch.
 type PrefetchReader struct {
 	in    io.Reader
 	ended func()
@@ -31,8 +31,8 @@ type PrefetchReader struct {
 	wanted      bool   // it should continue
 }
 
-// NewPrefetchReader returns a reader of in. It does not read before Read or Prefetch is called. It calls ended at most once, when Prefetch has noticed that
-// the peer will write nothing more.
+// NewPrefetchReader returns a reader of in. It does not read before Read or Prefetch is called. It calls ended at most once, when Prefetch
+// has noticed that the peer will write nothing more.
 func NewPrefetchReader(in io.Reader, ended func()) *PrefetchReader {
 	a := &PrefetchReader{in: in, ended: sync.OnceFunc(ended), began: time.Now()}
 	a.changed = sync.NewCond(&a.mu)

@@ -10,7 +10,7 @@ import (
 const whiteSpace = " \t\r\n"
 
 // parseLine converts a line into items: a message, or the responses to a line that is not a valid one. A blank line has none. For a line that
-// is too long, only the outline is available.
+// is too long, only the scan is available.
 //
 // The error is the one that JSON-RPC 2.0 prescribes, with the ID of the request if it can be determined.
 func parseLine(line []byte, long *rejectedScanner) []item {

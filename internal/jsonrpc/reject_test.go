@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answerOf is what a line is answered with: the id and the code.
+// answerOf returns the ID and the code of the response to a line.
 func answerOf(t *testing.T, answer string) (id string, code int) {
 	t.Helper()
 	var m struct {
@@ -107,7 +107,7 @@ func TestRefusedBatchAnswersEachRequest(t *testing.T) {
 
 // TestRefusedResponseEndsItsRequest: the agent that waits for it learns that it
 // was of no use. It must not be answered under its id, which is the agent's: the
-// editor may have a request of its own with the same.
+// editor may use the same ID for another request.
 func TestRefusedResponseEndsItsRequest(t *testing.T) {
 	for name, line := range map[string]string{
 		"version":        `{"jsonrpc":"1.0","id":3,"result":{}}`,

@@ -9,7 +9,7 @@ import (
 // maxDepth is the nesting depth that encoding/json accepts.
 const maxDepth = 10_000
 
-// maxMember bounds the bytes that outline keeps of one name or ID.
+// maxMember bounds the bytes that rejectedScanner keeps of one name or ID.
 const maxMember = 64 << 10
 
 // rejectedScanner scans a rejected line for its ID and kind, so that the error reaches the right request. It reads the line piece by piece in

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzOutline checks that the outline finds what encoding/json finds, however the
+// FuzzOutline checks that rejectedScanner finds what encoding/json finds, however the
 // line is cut into pieces, and that it never takes an id out of params.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"id":2}}`), 3)

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// outcome is what done was called with.
+// outcome holds the arguments of done.
 type outcome struct {
 	result string
 	err    error
@@ -55,7 +55,7 @@ func TestAskInOrder(t *testing.T) {
 	})
 }
 
-// TestWithdraw: the editor is told, unless it cannot know of the request; no answer comes.
+// TestWithdraw: the editor is notified unless it cannot know of the request; no response is delivered.
 func TestWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, nil)
@@ -229,7 +229,7 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 	})
 }
 
-// TestReadToEnd: a child's mistakes are told to the caller, its lines have a
+// TestReadToEnd: a child's mistakes are reported to the caller, its lines have a
 // bound of their own, and what it writes is read also when it reads no more.
 func TestReadToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine is what a connection does with its state.
+// machine has the methods of state that a connection uses.
 type machine interface {
 	enqueue(item)
 	setEnded()
@@ -38,7 +38,7 @@ type model struct {
 	serial         int
 }
 
-// steps is how many steps the property test makes; DROID_ACP_STEPS says otherwise.
+// steps returns the number of steps of the property test, or DROID_ACP_STEPS.
 func steps(t *testing.T) int {
 	n := 100_000
 	if text := os.Getenv("DROID_ACP_STEPS"); text != "" {

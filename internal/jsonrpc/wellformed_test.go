@@ -28,7 +28,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// FuzzWellFormed: what comes is what strict readers take, and means what lenient readers
+// FuzzWellFormed: strict readers accept the result, and it means what lenient readers
 // made of it.
 func FuzzWellFormed(f *testing.F) {
 	f.Add(`["\ud83d\ude00\ud83d", "` + "\xff" + `"]`)

@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// checker watches an honest stream for what the events in event.go promise.
+// checker checks that a stream of events keeps the promises in event.go.
 type checker struct {
 	err error // the first broken promise
 

@@ -111,9 +111,9 @@ type ToolEnded struct {
 	MayNeedLogin bool // it failed, perhaps for lack of a Factory login, which Content does not mention
 }
 
-// PermissionRequested asks the user to decide on all Tools at once. No other PermissionRequested or QuestionRequested follows until it is answered
-// (Normalizer.RequestAnswered) or withdrawn. Tools have the IDs of ToolStarted. Subagent is the model's name of the requesting subagent, "" for
-// droid itself.
+// PermissionRequested asks the user to decide on all Tools at once. No other PermissionRequested or QuestionRequested follows until it is
+// answered (Normalizer.RequestAnswered) or withdrawn. Tools have the IDs of ToolStarted. Subagent is the model's name of the requesting
+// subagent, "" for droid itself.
 type PermissionRequested struct {
 	RequestID string
 	Tools     []stream.PermissionToolUse
@@ -149,8 +149,8 @@ type Step struct {
 	Failed json.RawMessage // the result of a failed call
 }
 
-// SubagentStopped reports that a subagent has ended. The caller must pass the rest of its file to Normalizer.HandleSubagentLines before handling later
-// events.
+// SubagentStopped reports that a subagent has ended. The caller must pass the rest of its file to Normalizer.HandleSubagentLines before
+// handling later events.
 type SubagentStopped struct{ ID string }
 
 // SubagentEnded ends a subagent, once. ToolID is the Task call of a background subagent, else "". In a History, Reason is empty if the

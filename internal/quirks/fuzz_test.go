@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzNormalizer plays whatever the bytes say, which is mostly nonsense that no
-// droid would say, and checks what the honest stream promises all the same.
+// droid would say, and checks that the events keep their promises all the same.
 func FuzzNormalizer(f *testing.F) {
 	f.Add(uint8(0), []byte("Bsu123d4sAi"))
 	f.Add(uint8(1), []byte{0, 1, 3, 16, 17, 18, 19, 20, 40, 60, 61, 62, 80, 100, 120, 140, 160, 180, 200, 220, 240, 255})

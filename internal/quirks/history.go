@@ -179,8 +179,8 @@ func (h *history) message(i int, m stream.Message) {
 	}
 }
 
-// isSystemMessage reports whether a message of the role "user" was a system message. Those have a visibility; the user's own have none, or "both"
-// if the session is loaded by the process that has it open (0.99); then only the texts of an interrupt distinguish them.
+// isSystemMessage reports whether a message of the role "user" was a system message. Those have a visibility; the user's own have none, or
+// "both" if the session is loaded by the process that has it open (0.99); then only the texts of an interrupt distinguish them.
 func isSystemMessage(m stream.Message) bool {
 	return m.Visibility == stream.VisibilityUserOnly || m.Visibility != "" && isInterruptText(plainText(m))
 }

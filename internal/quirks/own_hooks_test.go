@@ -101,7 +101,7 @@ func TestQuirk33_CallStaysWhatItWas(t *testing.T) {
 	k.says("tool t started: Read {}", "tool t input: Read "+asked, k.lines[len(k.lines)-1])
 }
 
-// What a hook of the user's makes of a call is what runs, so the user is asked about it.
+// A call changed by a hook of the user runs as changed, so the user is asked about that.
 func TestQuirk33_UsersHooksChangeCalls(t *testing.T) {
 	k := started(t, v225).push(toldCall(`{}`), toldCall(asked)).push(redirects(usersHook)...).push(toldCall(private), asksFor(private))
 	request := k.n.requests[0].event.(PermissionRequested)
@@ -126,7 +126,7 @@ func TestQuirk33_StrangeAnswers(t *testing.T) {
 }
 
 func TestHistoryHasNoHooks(t *testing.T) {
-	// A hook in the process that ran it, in another one, and what it told the model.
+	// A hook in the process that ran it, in another one, and its message to the model.
 	events := History(messages(t, `[
 		{"id":"u1","role":"user","content":[{"type":"text","text":"hi"}],"visibility":"both"},
 		{"id":"h1","role":"system","content":[{"type":"text","text":"Hook execution started: PreToolUse"}],"visibility":"user_only","hookEventName":"PreToolUse"},

@@ -426,7 +426,7 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 	})
 }
 
-// Whatever tells of a call first may not know its name or its input.
+// The first event of a call may lack its name or its input.
 func TestToolNameAndInput(t *testing.T) {
 	phase := stream.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}
 	t.Run("the name comes later", func(t *testing.T) {
@@ -605,7 +605,7 @@ func TestQuirk39_ErrorWordOnce(t *testing.T) {
 }
 
 // Without a login droid's words blame its daemon. They stay, live and in a history, and it
-// is told that they do not say all. What a command or a subagent's report says is no such word.
+// is informed that they are incomplete. The text of a command or a subagent's report does not count.
 func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
 	const words = "Error: Failed to run task: Could not reach the daemon. It may still be starting."
 	for _, c := range []struct {
@@ -757,7 +757,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// What comes next counts from the newest time that any method was told.
+// Later deadlines count from the newest time passed to any method.
 func TestTimeIsNoted(t *testing.T) {
 	for name, tell := range map[string]func(n *Normalizer, now time.Time){
 		"Begin":       func(n *Normalizer, now time.Time) { n.Begin(now, "p", "") },

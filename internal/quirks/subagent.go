@@ -9,8 +9,8 @@ package quirks
 // Fixtures: subagent_asks_0.215.txtar, subagent_asks_0.225.txtar, subagent_refused_0.225.txtar,
 // subagent_background_0.225.txtar, two_subagents_0.225.txtar.
 //
-// The owner of the Normalizer reads the files, from SubagentStarted on, and passes their lines to HandleSubagentLines, the last ones at SubagentStopped. A
-// call without an end in the file ends by EndSubagentFile.
+// The owner of the Normalizer reads the files, from SubagentStarted on, and passes their lines to HandleSubagentLines, the last ones at
+// SubagentStopped. A call without an end in the file ends by EndSubagentFile.
 
 import (
 	"cmp"
@@ -80,8 +80,8 @@ func (n *Normalizer) beginSubagent(s *subagent) {
 	n.emit(SubagentStarted{ID: s.id})
 }
 
-// requestingSubagent returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another subagent, and
-// ends with it.
+// requestingSubagent returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another
+// subagent, and ends with it.
 func (n *Normalizer) requestingSubagent(sessions []string) *subagent {
 	if len(sessions) < 2 || !stream.ValidSessionID(sessions[0]) {
 		return nil

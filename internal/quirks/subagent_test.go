@@ -155,7 +155,7 @@ func TestQuirk40_RefusalOfASubagent(t *testing.T) {
 		`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
 }
 
-// A call may go on with a subagent that has ended. What its file says of before is not told again, and is no end.
+// A call may go on with a subagent that has ended. Earlier lines of its file are not reported again, and end nothing.
 func TestQuirk40_SubagentIsResumed(t *testing.T) {
 	at := func(seconds int, line string) string {
 		return fmt.Sprintf(`{"timestamp":%q,`, epoch.Add(time.Duration(seconds)*time.Second).Format(time.RFC3339)) + line[1:]

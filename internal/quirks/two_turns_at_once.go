@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// untracedIdleWait is how long an idle waits for a sign that the running turn continues, if no echo had the idle's trace. No such idle ended a turn
-// in 53 processes of the e2e tests (0.99.0, 0.225.2).
+// untracedIdleWait is how long an idle waits for a sign that the running turn continues, if no echo had the idle's trace. No such idle
+// ended a turn in 53 processes of the e2e tests (0.99.0, 0.225.2).
 const untracedIdleWait = 2 * time.Second
 
 // traceIDs are the traces of droid's turns that are reported as one turn.

@@ -34,7 +34,7 @@ func TestRewindQuestion(t *testing.T) {
 }
 
 // TestAgentPromptIsReadOnce: a client that draws the content of a call as well as that of the request has it in the
-// request alone, and others are told before.
+// request alone, and for others as a message before.
 func TestAgentPromptIsReadOnce(t *testing.T) {
 	for _, in := range []bool{true, false} {
 		v := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: in}})

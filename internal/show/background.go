@@ -27,14 +27,14 @@ func (l BackgroundCommand) ID() string {
 	return strings.TrimSuffix(filepath.Base(l.Output), filepath.Ext(l.Output))
 }
 
-// backgroundResult matches that result (droid 0.99 to 0.225). It includes the model's command, which may contain the same words, so the last match
-// is droid's.
+// backgroundResult matches that result (droid 0.99 to 0.225). It includes the model's command, which may contain the same words, so the
+// last match is droid's.
 var backgroundResult = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^Background process started \(PID: ([1-9]\d{0,9})\)\nCommand: .*\nOutput: ([^\n]+)\nStatus: Running in background\n\nNote: [^\n]*$`)
 })
 
-// ParseBackgroundResult parses the result of an Execute with fireAndForget. It returns false for a command that has already ended and for any other
-// form.
+// ParseBackgroundResult parses the result of an Execute with fireAndForget. It returns false for a command that has already ended and for
+// any other form.
 func ParseBackgroundResult(content json.RawMessage) (left BackgroundCommand, ok bool) {
 	if !bytes.Contains(content, []byte("Background process started")) { // cheap check first
 		return left, false
@@ -80,8 +80,8 @@ const (
 // SetSurvivors sets the commands of the history to be shown next that may still be running after their droid exited.
 func (v *View) SetSurvivors(outlived []BackgroundCommand) { v.survivors = outlived }
 
-// showBackground shows the end of a call whose command continues. droid (0.99 to 0.225) claims that the command outlives it, which is not so. In a
-// history it is therefore shown as ended, unless it is known to run.
+// showBackground shows the end of a call whose command continues. droid (0.99 to 0.225) claims that the command outlives it, which is not
+// so. In a history it is therefore shown as ended, unless it is known to run.
 func (c *commandView) showBackground(showBackground BackgroundCommand, update *protocol.ToolCall) {
 	before := c.v.background[showBackground.Output]
 	if c.v.past && before == nil {
@@ -153,8 +153,8 @@ func (v *View) BackgroundOutput(left BackgroundCommand, piece string) []Output {
 	return v.take()
 }
 
-// BackgroundEnded shows that a background command has ended, as the sentence how says; droid does not know its exit code. stopped means that it
-// was stopped on request. output is the end of its output, for clients that show tasks but not their output.
+// BackgroundEnded shows that a background command has ended, as the sentence how says; droid does not know its exit code. stopped means
+// that it was stopped on request. output is the end of its output, for clients that show tasks but not their output.
 func (v *View) BackgroundEnded(left BackgroundCommand, how, output string, stopped bool) []Output {
 	c := v.background[left.Output]
 	if c == nil {
@@ -181,8 +181,8 @@ func (v *View) BackgroundEnded(left BackgroundCommand, how, output string, stopp
 	return v.take()
 }
 
-// BackgroundEndMessage returns a message about the end of a background command, to be sent before BackgroundEnded; "" for clients with terminals and for
-// those that show it in tasks and below the call. output is the end of its output.
+// BackgroundEndMessage returns a message about the end of a background command, to be sent before BackgroundEnded; "" for clients with
+// terminals and for those that show it in tasks and below the call. output is the end of its output.
 func (v *View) BackgroundEndMessage(left BackgroundCommand, line, output string) string {
 	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.HidesResults && v.background[left.Output] != nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// leftText is what droid says of a command in the background (0.215, 0.225).
+// leftText is droid's result for a command in the background (0.215, 0.225).
 func leftText(command string) string {
 	return "Background process started (PID: 554)\nCommand: " + command + "\nOutput: /tmp/droid-bg-17.out\nStatus: Running in background\n\n" +
 		"Note: Process will continue after CLI exits. Use 'ps' or 'kill' commands to manage."
@@ -50,7 +50,7 @@ func leaves(id string) []quirks.Event {
 	}
 }
 
-// shownOf is what was shown, as JSON.
+// shownOf returns what was shown, as JSON.
 func shownOf(out []Output) string {
 	data, _ := json.Marshal(out)
 	return string(data)
@@ -139,8 +139,8 @@ func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
 	}
 }
 
-// A client that forgets a call when its turn is over is told again which one it is that something became of. One that
-// shows nothing of the content is told nothing: it would show one more call, without a title.
+// For a client that forgets a call when its turn is over, a later update repeats which call it is. One that
+// shows nothing of the content gets no update: it would show one more call, without a title.
 func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		client        protocol.ClientProfile

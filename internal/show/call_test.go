@@ -137,7 +137,7 @@ func TestTaskSteps(t *testing.T) {
 	require.Equal(t, []string{"tool_call_update t failed"}, d.event(quirks.ToolEnded{ID: "t", IsError: true, Unfinished: true}), "the steps stay")
 }
 
-// A client that takes an update without a status for the end of its call is told with each how the call stands.
+// A client that takes an update without a status for the end of its call gets the status with each update.
 func TestUpdatesOfCallsThatWouldEndThem(t *testing.T) {
 	for name, each := range map[string]bool{"vscode-acp-client": true, "agent-shell": false, "zed": false} {
 		status := func(s string) string {

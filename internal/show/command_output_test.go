@@ -199,7 +199,7 @@ func TestLastLinesAreTheNewest(t *testing.T) {
 	require.Equal(t, "[…]\nc\nd", o.shown())
 }
 
-// An exit code stands on a line of its own; anything else is what the command wrote.
+// An exit code is on a separate line; anything else is output of the command.
 func TestExitCodeIsALine(t *testing.T) {
 	require.Nil(t, parseCommandResult("x[Process exited with code 1]").Exit)
 	require.Nil(t, parseCommandResult("[Process exited with code x]").Exit)

@@ -358,7 +358,7 @@ func TestQuestionsInOneForm(t *testing.T) {
 	}
 }
 
-// A client that can show no question is told them, and the model that nobody was asked.
+// A client that can show no question gets them as a message, and the model learns that nobody was asked.
 func TestQuestionsAsMessage(t *testing.T) {
 	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
 	const words = "Please answer in your next prompt."
@@ -386,7 +386,7 @@ func TestQuestionsAsMessage(t *testing.T) {
 	}
 }
 
-// A form that the editor could not show is asked as choices, or told.
+// A form that the editor could not show is asked as choices, or sent as a message.
 func TestFormThatCouldNotBeShown(t *testing.T) {
 	ev := quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
 	h := newHarness(formed)

@@ -35,9 +35,9 @@ func askedChanges(tool stream.PermissionToolUse, already []fileChange, cwd strin
 
 // outdated reports whether droid's description is based on an older text of the file: unsaved text of the editor has been saved since the
 // request (0.99). droid reads the file again when the call runs.
-func outdated(planned *changeList, path string, told *string) bool {
+func outdated(planned *changeList, path string, reported *string) bool {
 	c := planned.whole(path)
-	return c != nil && c.old != nil && told != nil && *told != "" && *told != *c.old
+	return c != nil && c.old != nil && reported != nil && *reported != "" && *reported != *c.old
 }
 
 // fileChanges returns the changes of one file in a patch: two if it is renamed. droid sends no new text, or "", for a deleted file, and
@@ -66,9 +66,9 @@ func fileChanges(f stream.PermissionFile, planned *changeList, cwd string) []fil
 // before returns the change of a file whose new text is still to be set. For a file that the call creates, droid omits the old text or
 // sends "", even if the call overwrites a file (0.99 to 0.225). Then the text read when the call was planned is used; if it could not be
 // read, the old text is unknown.
-func before(planned *changeList, path string, told *string) fileChange {
-	if told != nil && *told != "" {
-		return whole(path, told, nil)
+func before(planned *changeList, path string, reported *string) fileChange {
+	if reported != nil && *reported != "" {
+		return whole(path, reported, nil)
 	}
 	if c := planned.whole(path); c != nil {
 		return *c
@@ -76,20 +76,20 @@ func before(planned *changeList, path string, told *string) fileChange {
 	return over(path, nil, false, nil)
 }
 
-// replaced returns the planned changes with those of one file replaced by told.
-func replaced(planned []fileChange, told fileChange) []fileChange {
+// replaced returns the planned changes with those of one file replaced by reported.
+func replaced(planned []fileChange, reported fileChange) []fileChange {
 	var out []fileChange
 	put := false
 	for _, c := range planned {
 		switch {
-		case c.path != told.path:
+		case c.path != reported.path:
 			out = append(out, c)
 		case !put:
-			out, put = append(out, told), true
+			out, put = append(out, reported), true
 		}
 	}
 	if !put {
-		out = append([]fileChange{told}, out...)
+		out = append([]fileChange{reported}, out...)
 	}
 	return out
 }

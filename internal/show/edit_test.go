@@ -335,7 +335,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
 
-// A call that changes more than a person can look at is shown in part, told in
+// A call that changes more than a person can look at is shown in part, named in
 // full, and looked at in bounded time.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "")
@@ -358,7 +358,7 @@ func TestLargeCallsAreShownInPart(t *testing.T) {
 	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
 }
 
-// What droid tells of one file takes the place of what was planned for it, and comes
+// What droid reports of one file replaces what was planned for it, and comes
 // first where nothing was.
 func TestReplacedChanges(t *testing.T) {
 	one, two, told := whole("/a", nil, textOf("1")), whole("/b", nil, textOf("2")), whole("/a", nil, textOf("told"))

@@ -13,10 +13,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// hostile is what must not come to the screen as it is.
+// hostile has characters that must not be displayed as they are.
 const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
-// TestPermissionTextIsSafe: it is also told outside of the request.
+// TestPermissionTextIsSafe: it is also shown outside of the request.
 func TestPermissionTextIsSafe(t *testing.T) {
 	text := permissionText(stream.PermissionToolUse{Confirmation: "exec",
 		Details: stream.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false)

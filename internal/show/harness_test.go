@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// harness is a View with a disk of its own, for tests.
+// harness is a View with its own disk, for tests.
 type harness struct {
 	*View
 	disk map[string]string // the texts of files, by path

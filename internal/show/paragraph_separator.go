@@ -6,9 +6,9 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// paragraphSeparator separates the texts of two messages. Many clients ignore message IDs and join adjacent texts ("Thanks.All done."), so a text is
-// preceded by an empty line if it follows another message. A tool call in between separates them in no client that was tried. The line
-// carries the ID of the new message: for clients that know IDs it is leading white space, which Markdown ignores.
+// paragraphSeparator separates the texts of two messages. Many clients ignore message IDs and join adjacent texts ("Thanks.All done."), so
+// a text is preceded by an empty line if it follows another message. A tool call in between separates them in no client that was tried. The
+// line carries the ID of the new message: for clients that know IDs it is leading white space, which Markdown ignores.
 //
 // Messages and thoughts are separate sequences, as clients may hide thoughts. So are the user's messages, which are adjacent if a turn was
 // cancelled before any output.

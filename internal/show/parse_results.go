@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Parsers for the inputs and results of past calls, for representations outside an editor; Label, ParseTasks, Plan, ResultText, ParseCommandResult and
-// ParsePlanResult belong to them. All forms are droid's (0.99 to 0.225).
+// Parsers for the inputs and results of past calls, for representations outside an editor; Label, ParseTasks, Plan, ResultText,
+// ParseCommandResult and ParsePlanResult belong to them. All forms are droid's (0.99 to 0.225).
 
 // EditedLine is a line of an edit in its result.
 type EditedLine struct {

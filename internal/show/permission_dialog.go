@@ -170,8 +170,8 @@ func planForm(toolID, plan string) *protocol.ElicitationParams {
 		}}}
 }
 
-// RefuseWithTextOption is the ID of the option to refuse and open a form for a message to the model. It is this agent's: the text of droid's own
-// refusal does not reach the model (0.99 to 0.225).
+// RefuseWithTextOption is the ID of the option to refuse and open a form for a message to the model. It is this agent's: the text of
+// droid's own refusal does not reach the model (0.99 to 0.225).
 const RefuseWithTextOption = "refuse_with_words"
 
 // whyField is the field of that form.

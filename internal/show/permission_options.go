@@ -28,7 +28,7 @@ const (
 	grantHigh
 )
 
-// riskGrants maps droid's levels of risk and autonomy to powers.
+// riskGrants maps droid's levels of risk and autonomy to grants.
 var riskGrants = map[string]grant{"low": grantLow, "medium": grantMedium, "high": grantHigh}
 
 // grantOf returns what an option grants in a request for these tools (0.99 to 0.225); the same option has different meanings in
@@ -64,7 +64,7 @@ type offeredOption struct {
 // permissionOptions returns droid's options for this client.
 //
 // They are ordered by what they grant, the least first, since a client may have a key for the first of a kind. A client that may not show
-// names gets only the least option of each kind, and none whose power is unknown or high: some of these clients answer later requests by
+// names gets only the least option of each kind, and none whose grant is unknown or high: some of these clients answer later requests by
 // the kind of an earlier answer, so that one key would eventually allow everything. Such options keep droid's labels, as one such client
 // sorts by them.
 //
@@ -98,7 +98,7 @@ func permissionOptions(offered []stream.PermissionOption, tools []stream.Permiss
 	return out
 }
 
-// rank orders options: those that allow, by increasing power with unknown last, then the refusal.
+// rank orders options: those that allow, by increasing grant with unknown last, then the refusal.
 func (o offeredOption) rank() int {
 	switch {
 	case o.OptionID == stream.OptionCancel:
@@ -162,7 +162,7 @@ const (
 )
 
 // optionName returns the name of an option: it begins with Yes or No and ends with the mode that the option sets. Editors have one line of
-// about 40 characters for it. If the power is unknown, it is droid's label.
+// about 40 characters for it. If the grant is unknown, it is droid's label.
 func optionName(o stream.PermissionOption, p grant, tools []stream.PermissionToolUse, mode stream.Mode) string {
 	sets := ""
 	if m := modeAfter(o, p, tools, mode); m != "" {

@@ -31,7 +31,7 @@ func newFileAsked() stream.PermissionToolUse {
 		Details: stream.PermissionDetails{FilePath: "/workspace/n.txt", Content: &text}}
 }
 
-// always is what the option that lasts brings with it, where its name is not known to show.
+// always describes the effect of the lasting option for clients that may not show its name.
 const always = "“Always” also switches to Auto (Medium)."
 
 // What the user decides on is in the request; for clients that show no more of it than
@@ -159,7 +159,7 @@ func TestCommandThatTheClientShows(t *testing.T) {
 		"a request for several has no input")
 }
 
-// A request for several tools has an entry of its own. When it is answered, that ends,
+// A request for several tools has a separate entry. When it is answered, that ends,
 // and the edits show their own diffs.
 func TestRequestForSeveralTools(t *testing.T) {
 	d := newHarness(named)
@@ -183,7 +183,7 @@ func TestRequestForSeveralTools(t *testing.T) {
 	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
 }
 
-// What the sandbox holds back has a title of its own, while it is asked about.
+// What the sandbox blocks has a different title while the user is asked about it.
 func TestSandboxTitle(t *testing.T) {
 	tool := newFileAsked()
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
@@ -271,7 +271,7 @@ func TestLinesOfADroid(t *testing.T) {
 	}
 }
 
-// What droid says of a call when it asks is what the call shows in the end, where nothing
+// The call finally shows what droid says of it in the permission request, if nothing
 // better is known.
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)

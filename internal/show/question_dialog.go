@@ -88,8 +88,8 @@ func (d *questionDialog) OptionChosen(optionID string) (offered bool) {
 	return true
 }
 
-// FormFilled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown, the
-// questions are asked as choices, provided that the client shows names.
+// FormFilled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown,
+// the questions are asked as choices, provided that the client shows names.
 func (d *questionDialog) FormFilled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:

@@ -26,7 +26,7 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Equal(t, "- a\n", (&taskView{steps: []string{"a"}}).text())
 }
 
-// Where droid's words do not say that a login is missing, ours stand beside them (quirk 36).
+// If droid's message does not say that a login is missing, ours is added (quirk 36).
 func TestTaskWithoutLogin(t *testing.T) {
 	task := newTask(&shownCall{v: New(Options{LoginHint: "Log in."})})
 	var update protocol.ToolCall

@@ -94,8 +94,8 @@ type File struct {
 // Files holds texts of files by absolute path.
 type Files map[string]File
 
-// Event shows an event. files are the texts returned by NeededFiles; without them less is shown. Permission requests and questions are shown by
-// Permission and Questions; Event only announces their calls.
+// Event shows an event. files are the texts returned by NeededFiles; without them less is shown. Permission requests and questions are
+// shown by Permission and Questions; Event only announces their calls.
 func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
 	v.files = files
 	defer func() { v.files = nil }()
@@ -207,7 +207,7 @@ func (v *View) BeforeError() []Output {
 }
 
 // notice shows a Notice. It has no trailing newlines: Toad loses a text that ends so at the beginning of an answer (0.6.18), and the next
-// message starts with them (see border).
+// message starts with them (see paragraphSeparator).
 func (v *View) notice(text string) { v.agentMessage("", "", text, true) }
 
 // agentMessage shows a piece of a message of this agent, prefixed by lead. Without an ID it is a separate message.

@@ -50,7 +50,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
-// What droid tells the user beside the conversation is a message: many clients fold thoughts. That a command runs
+// What droid says to the user outside the conversation is a message: many clients fold thoughts. That a command runs
 // is seen anyway.
 func TestNotices(t *testing.T) {
 	for _, text := range []string{
@@ -65,7 +65,7 @@ func TestNotices(t *testing.T) {
 	require.Equal(t, []string{"thought new-1: /greet is running"}, d.event(quirks.Notice{Text: "/greet is running"}))
 }
 
-// An answer that broke off is told once: that droid asks again for it is said with it.
+// An answer that broke off is reported once, together with the retry.
 func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	require.Len(t, d.event(quirks.TextRetracted{MessageID: "a"}), 1)
@@ -237,7 +237,7 @@ func TestCreateOfThePastHasNoDiff(t *testing.T) {
 	}
 }
 
-// A client that shows nothing of how a call ends is told why an edit failed, between the model's messages; not of one that
+// A client that shows nothing of how a call ends gets a message why an edit failed, between the model's messages; not of one that
 // its user refused, nor of one that is past.
 func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
 	for name, seen := range map[string]bool{"vscode-acp-client": false, "CodeCompanion.nvim": false, "agent-shell": true, "zed": true} {
@@ -290,7 +290,7 @@ func TestFailedEditIsExplained(t *testing.T) {
 	require.Equal(t, "diff|Error: it was changed", texts(update.Content))
 }
 
-// A notice does not part the words of a message: it is told when they have ended.
+// A notice does not interrupt a message: it is sent when that has ended.
 func TestNoticeBetweenWords(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	told := func(out []Output) string { return strings.Join(short(out), "|") }

@@ -50,8 +50,8 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	return read
 }
 
-// UpdatesInPromptsOnly reports whether updates and requests outside a prompt are held until the next one, because the client would drop them or
-// lose them with the next response. This does not apply to shared sessions, whose other clients must not wait for that.
+// UpdatesInPromptsOnly reports whether updates and requests outside a prompt are held until the next one, because the client would drop
+// them or lose them with the next response. This does not apply to shared sessions, whose other clients must not wait for that.
 func (c ClientCapabilities) UpdatesInPromptsOnly() bool {
 	return (c.IgnoresUpdatesOutsidePrompt || c.HidesUpdatesOutsidePrompt) && !c.shared
 }

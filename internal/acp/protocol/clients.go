@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ClientProfile are known properties of a client. The comments say what each protects from.
+// ClientProfile holds known properties of a client. The comments say what each protects from.
 type ClientProfile struct {
-	// ShowsOptionNames: shows the names of the options of a permission request and selects by them. Without it, one key of a client that acts on
-	// kinds could grant more than its user saw.
+	// ShowsOptionNames: shows the names of the options of a permission request and selects by them. Without it, one key of a client that
+	// acts on kinds could grant more than its user saw.
 	ShowsOptionNames bool
-	// AssumedCompliant: has a name, but is otherwise unknown. It is assumed to behave as ACP specifies, but never given two options of the same
-	// kind that allow different things.
+	// AssumedCompliant: has a name, but is otherwise unknown. It is assumed to behave as ACP specifies, but never given two options of the
+	// same kind that allow different things.
 	AssumedCompliant bool
 	// ShowsOptionKindsOnly: shows only the kind of an option, as Accept or Reject.
 	ShowsOptionKindsOnly        bool
@@ -117,12 +117,12 @@ var knownClients = map[string]ClientProfile{
 // unknownClient describes clients that send a name that is not known.
 var unknownClient = ClientProfile{AssumedCompliant: true, ShowsRequestContent: true}
 
-// unnamedClient describes clients that send no name, avante among them, whose fs methods lose last newlines and do not answer while a buffer has
-// unsaved changes (seen). What such a client shows of an error is unknown, so everything is in the message. avante ends a message only when
-// a prompt is sent, and omits user messages of a loaded session (seen; read in lua/avante/llm.lua).
+// unnamedClient describes clients that send no name, avante among them, whose fs methods lose last newlines and do not answer while a
+// buffer has unsaved changes (seen). What such a client shows of an error is unknown, so everything is in the message. avante ends a
+// message only when a prompt is sent, and omits user messages of a loaded session (seen; read in lua/avante/llm.lua).
 var unnamedClient = ClientProfile{ErrorMessageOnly: true, HidesUserMessages: true}
 
-// parseProfile returns the traits of the client with this clientInfo, which some clients send among their capabilities.
+// parseProfile returns the profile of the client with this clientInfo, which some clients send among their capabilities.
 func parseProfile(info, capabilities json.RawMessage) ClientProfile {
 	for _, raw := range []json.RawMessage{info, Fields(capabilities)["clientInfo"]} {
 		var name string

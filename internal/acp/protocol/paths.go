@@ -17,8 +17,8 @@ func toolCall(at string) string {
 	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd "
 }
 
-// pathFieldLists lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.ParsePathFields for the
-// syntax.
+// pathFieldLists lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.ParsePathFields
+// for the syntax.
 var pathFieldLists = map[string]string{
 	"initialize.result":          "authMethods[]._meta.terminal-auth:command",
 	"session/new":                openParams,

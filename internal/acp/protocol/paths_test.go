@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named and described are how the schema says that a text is a path or a URI.
+// named and described match schema nodes whose text is a path or a URI.
 var (
 	named     = regexp.MustCompile(`(?i)(path|uri|cwd|director|folder|file)`)
 	described = regexp.MustCompile(`(?i)absolute path|file path|\bURI\b|executable`)
 )
 
-// walkSchema tells the places below a node that the schema says are paths.
+// walkSchema returns the fields below a node that are paths according to the schema.
 func walkSchema(defs map[string]any, node any, where string, above []string, add func(string)) {
 	n, _ := node.(map[string]any)
 	if name := strings.TrimPrefix(fmt.Sprint(n["$ref"]), "#/$defs/"); defs[name] != nil && !slices.Contains(above, name) {

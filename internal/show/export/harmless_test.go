@@ -22,7 +22,7 @@ var allowed = map[string]string{
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "", "td": "", "em": "", "strong": "",
 }
 
-// harm is what an HTML text has that a page may not have, "" for nothing.
+// harm returns what an HTML text contains that a page must not, "" for nothing.
 func harm(text string) string {
 	tokens := html.NewTokenizer(strings.NewReader(text))
 	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {

@@ -12,8 +12,8 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// resolveBatchFile resolves a batch file as npm installs it on Windows to the program that it would start. cmd.exe, which runs batch files, parses
-// the arguments again by other rules: "&" in a directory name ends the command, and "%" expands.
+// resolveBatchFile resolves a batch file as npm installs it on Windows to the program that it would start. cmd.exe, which runs batch files,
+// parses the arguments again by other rules: "&" in a directory name ends the command, and "%" expands.
 func resolveBatchFile(path string, args []string) (string, []string, error) {
 	if ext := strings.ToLower(filepath.Ext(path)); runtime.GOOS != "windows" || ext != ".cmd" && ext != ".bat" {
 		return path, args, nil

@@ -82,7 +82,7 @@ func TestTail(t *testing.T) {
 	require.LessOrEqual(t, cap(tail.partial), 2*TailLine)
 }
 
-// The batch files are those that npm's cmd-shim writes; the rest is what people write.
+// The batch files are those that npm's cmd-shim writes; the rest is written by people.
 func TestResolveShim(t *testing.T) {
 	const head = "@ECHO off\r\nGOTO start\r\n:find_dp0\r\nSET dp0=%~dp0\r\nEXIT /b\r\n:start\r\nSETLOCAL\r\nCALL :find_dp0\r\n\r\n"
 	const node = "IF EXIST \"%dp0%\\node.exe\" (\r\n  SET \"_prog=%dp0%\\node.exe\"\r\n) ELSE (\r\n  SET \"_prog=node\"\r\n  SET PATHEXT=%PATHEXT:;.JS;=;%\r\n)\r\n\r\n"

@@ -17,9 +17,9 @@ type processInfo struct {
 	dead    bool // a zombie
 }
 
-// descendants holds the descendants of a process by PID. It is needed since droid runs each tool in a new session, where no signal to its process
-// group arrives; when signalled, 0.99 leaves tools running, while 0.225 has a watchdog. This is best effort: a process whose parent had
-// exited before the first look is not found.
+// descendants holds the descendants of a process by PID. It is needed since droid runs each tool in a new session, where no signal to its
+// process group arrives; when signalled, 0.99 leaves tools running, while 0.225 has a watchdog. This is best effort: a process whose parent
+// had exited before the first look is not found.
 type descendants map[int]processInfo
 
 // grow removes exited processes and adds all descendants of pid (0 for none) and of those already in t. It reports whether it added any.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ProcessGroup is a process group, with its own leader, among the descendants of a program. It records start times, so that a later process with the
-// same ID is not mistaken for it. Its methods may be called from any goroutine.
+// ProcessGroup is a process group, with its own leader, among the descendants of a program. It records start times, so that a later process
+// with the same ID is not mistaken for it. Its methods may be called from any goroutine.
 type ProcessGroup struct {
 	id      int
 	started uint64 // start time of the leader

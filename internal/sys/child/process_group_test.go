@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kinOf starts a program that starts script in a session of its own, as droid does, and finds it.
+// kinOf starts a program that starts script in a new session, as droid does, and finds it.
 func kinOf(t *testing.T, script string) (h held, leader int, kin *ProcessGroup) {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -52,7 +52,7 @@ func TestProcessGroupStops(t *testing.T) {
 	}
 }
 
-// What is no leader of a group below the program is none of its kin: the program itself, what is in its group, a
+// Only the leader of a group below the program has a DescendantGroup: not the program itself, what is in its group, a
 // stranger.
 func TestNoDescendantGroup(t *testing.T) {
 	h := startHeld(t, Command{Tree: true}, "sleep 1000 & echo $!; wait")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DescendantGroup returns the process group of the leader with this ID among the descendants of the program, or nil if there is no such leader or it
-// has exited. The error means that this is unknown.
+// DescendantGroup returns the process group of the leader with this ID among the descendants of the program, or nil if there is no such
+// leader or it has exited. The error means that this is unknown.
 func (p *Process) DescendantGroup(id int) (*ProcessGroup, error) {
 	below := descendants{}
 	if _, err := below.grow(p.ID()); err != nil {

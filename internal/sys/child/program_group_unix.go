@@ -143,7 +143,7 @@ func (f *programGroup) kill() error {
 // again after SIGTERM.
 const groupExitTime = 500 * time.Millisecond
 
-// endRest ends the rest of the group of a program that has exited, and returns when it is gone. If hurry is closed, end does not wait.
+// endRest ends the rest of the group of a program that has exited, and returns when it is gone. If hurry is closed, it does not wait.
 func (f *programGroup) endRest(hurry <-chan struct{}) {
 	if f.tree {
 		f.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// programGroup is a program with its descendants in a job object, which is killed when its last handle is closed. Ours is the only handle, so the
-// job ends when our process dies. With Command.NoJob there is no job, and only the program is ended.
+// programGroup is a program with its descendants in a job object, which is killed when its last handle is closed. Ours is the only handle,
+// so the job ends when our process dies. With Command.NoJob there is no job, and only the program is ended.
 type programGroup struct {
 	ignoreTerminate bool // Terminate does nothing
 

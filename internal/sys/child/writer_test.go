@@ -17,7 +17,7 @@ func pair(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// TestPipe reads what is there, waits for more, and tells the end.
+// TestPipe reads what is there, waits for more, and reports the end.
 func TestPipe(t *testing.T) {
 	in, out := pair(t)
 	r, read := newPipeReader(in), make(chan string)

@@ -22,8 +22,8 @@ const ReleaseTime = 2 * time.Second
 // CallName names a call that may hang; tests make a call hang by its name.
 type CallName string
 
-// CallLimiter bounds file system calls in time, for their callers, and in number: a call on a dead mount cannot be ended and occupies a goroutine
-// and a thread.
+// CallLimiter bounds file system calls in time, for their callers, and in number: a call on a dead mount cannot be ended and occupies a
+// goroutine and a thread.
 type CallLimiter struct {
 	Context    context.Context // Within stops waiting when it is done; may be nil
 	BeforeCall func(CallName)  // for tests: called before each call, may hang; may be nil
@@ -42,14 +42,14 @@ type runningCall struct {
 	late  bool // its caller has given up
 }
 
-// NewCallLimiter returns CallLimiter that run at most most calls at once and wait for each at most bound.
+// NewCallLimiter returns a CallLimiter that runs at most most calls at once and waits for each at most bound.
 func NewCallLimiter(most int, bound time.Duration) *CallLimiter {
 	return &CallLimiter{bound: bound, max: most, slots: make(chan struct{}, most), running: make(map[*runningCall]struct{})}
 }
 
-// CallBounded calls f(path) in another goroutine and returns its result, unless c's bound passes, ctx is done or c.Context ends first. f may hang:
-// os.Stat, os.ReadDir, filepath.EvalSymlinks, exec.LookPath, a function that reads a file. It goes on after the bound, so it should change
-// nothing. A panic of f is passed on to the caller.
+// CallBounded calls f(path) in another goroutine and returns its result, unless c's bound passes, ctx is done or c.Context ends first. f
+// may hang: os.Stat, os.ReadDir, filepath.EvalSymlinks, exec.LookPath, a function that reads a file. It goes on after the bound, so it
+// should change nothing. A panic of f is passed on to the caller.
 //
 // The error is ErrHangs, with the path, when the bound or ctx's deadline has passed; it is returned at once if an earlier call with the
 // same path is overdue, or if as many calls as may run are. If ctx is cancelled, the error is its cause. Any other error is f's.
@@ -106,8 +106,8 @@ func NoResult(f func() error) func(string) (struct{}, error) {
 	return func(string) (struct{}, error) { return struct{}{}, f() }
 }
 
-// Cleanup runs f, which cleans up on the disk, within limit and even after c.Context has ended. Its path is unique, since CallBounded rejects a path
-// with an overdue call, and f must be tried in any case.
+// Cleanup runs f, which cleans up on the disk, within limit and even after c.Context has ended. Its path is unique, since CallBounded
+// rejects a path with an overdue call, and f must be tried in any case.
 func (c *CallLimiter) Cleanup(call CallName, limit time.Duration, f func()) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

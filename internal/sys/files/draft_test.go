@@ -66,7 +66,7 @@ func begun(t *testing.T, path string, nameless bool) *Draft {
 	return d
 }
 
-// Each end of a draft, of one that has a name from the beginning and of one that gets it.
+// Each end of a draft, of one that is created with a name and of one that gets it later.
 func TestDraft(t *testing.T) {
 	for _, nameless := range []bool{false, true} {
 		dir := t.TempDir()

@@ -69,7 +69,7 @@ func TestLockThatIsALink(t *testing.T) {
 	}
 }
 
-// Who awaits a lock has it as soon as the other lets go, and gives up after its time.
+// A waiter gets the lock as soon as it is released, and gives up after its time.
 func TestTakeWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l")
 	synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PrivateFile is a file that only processes of this user can read. It may hold secrets, so it is in memory: a file on disk would remain if this
-// process were killed. Path leads through our own /proc entry; this process outlives those that read it.
+// PrivateFile is a file that only processes of this user can read. It may hold secrets, so it is in memory: a file on disk would remain if
+// this process were killed. Path leads through our own /proc entry; this process outlives those that read it.
 type PrivateFile struct {
 	Path string
 	file *os.File

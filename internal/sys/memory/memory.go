@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// heapThreshold is the heap size in bytes from which on a collection pays off: an image in a prompt or an edit of megabytes leaves several times its
-// size, and an idle program does not collect.
+// heapThreshold is the heap size in bytes from which on a collection pays off: an image in a prompt or an edit of megabytes leaves several
+// times its size, and an idle program does not collect.
 const heapThreshold = 24 << 20
 
 // Release returns memory to the system if the heap is large. That takes some milliseconds; otherwise it costs next to nothing.
@@ -22,8 +22,8 @@ func Release() {
 // need as much again.
 const lineThreshold = 4 << 20
 
-// ReleaseAfter returns garbage to the system after a line of size bytes was read, if that is large. Without it a process that holds little would
-// grow to several times the size of what passes through it.
+// ReleaseAfter returns garbage to the system after a line of size bytes was read, if that is large. Without it a process that holds little
+// would grow to several times the size of what passes through it.
 func ReleaseAfter(size int) {
 	if size >= lineThreshold {
 		debug.FreeOSMemory()

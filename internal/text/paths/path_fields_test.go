@@ -48,7 +48,7 @@ func TestRewriteOfOddMessages(t *testing.T) {
 	}
 }
 
-// FuzzRewrite: what f leaves stays, and what it changes is what stands there, byte for byte.
+// FuzzRewrite: what f leaves stays, and what it changes is replaced, byte for byte.
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(`{"a":["x",{"b":"\u0041"}],"A":[ ],"a":[{"b":{"b":1}}]}`))
 	f.Add([]byte(`[{"a":1}]`))

@@ -239,8 +239,8 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	return 2
 }
 
-// MarshalLine encodes a value as a line of JSON, including the newline. HTML characters are not escaped, which would make code or a page several
-// times as long.
+// MarshalLine encodes a value as a line of JSON, including the newline. HTML characters are not escaped, which would make code or a page
+// several times as long.
 func MarshalLine(value any) ([]byte, error) {
 	var line bytes.Buffer
 	to := json.NewEncoder(&line)
@@ -300,16 +300,16 @@ func HexRune(body []byte) rune {
 	return rune(n)
 }
 
-// LineTemplate is a line except for one string in it, and except for the contents of an optional second string behind it, which is ignored and has
-// a fixed length. Thousands of text deltas differ only there, so comparing with a LineTemplate replaces parsing them. The zero value matches
-// nothing.
+// LineTemplate is a line except for one string in it, and except for the contents of an optional second string behind it, which is ignored
+// and has a fixed length. Thousands of text deltas differ only there, so comparing with a LineTemplate replaces parsing them. The zero
+// value matches nothing.
 type LineTemplate struct {
 	before, between, behind []byte // including the quotes of the strings
 	aside                   int    // length of the second string, without its quotes
 }
 
-// NewLineTemplate returns the shape of a line. text and aside are raw strings, subslices of line; aside may be nil. If aside is before text, it is
-// treated as fixed.
+// NewLineTemplate returns the shape of a line. text and aside are raw strings, subslices of line; aside may be nil. If aside is before
+// text, it is treated as fixed.
 func NewLineTemplate(line, text, aside []byte) LineTemplate {
 	begin := cap(line) - cap(text) // its index in line
 	end := begin + len(text) - 1

@@ -59,8 +59,8 @@ func JSONLine(line string) string {
 	return escape(line, jsonEscape)
 }
 
-// JSONStrings makes all strings of a JSON value safe, including member names, for those who display decoded strings. It changes only what would
-// be hidden. Invalid JSON becomes null.
+// JSONStrings makes all strings of a JSON value safe, including member names, for those who display decoded strings. It changes only what
+// would be hidden. Invalid JSON becomes null.
 func JSONStrings(value []byte) []byte {
 	if !json.Valid(value) {
 		return []byte("null")

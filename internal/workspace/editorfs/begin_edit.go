@@ -12,8 +12,8 @@ import (
 )
 
 // BeginEdit prepares an edit that droid has announced: afterwards the disk has the editor's text of each file. Unsaved changes are saved by
-// writing them back. The files are locked for this call until PauseEdit, EndEdit or Drop. Calling it again for the same call starts over. Files
-// that cannot pass through the editor are left alone.
+// writing them back. The files are locked for this call until PauseEdit, EndEdit or Drop. Calling it again for the same call starts over.
+// Files that cannot pass through the editor are left alone.
 //
 // It waits at most 6 s for other edits of the files, and for each file 3 s for a read and 3 s for a save. After the first timeout the other
 // files are left alone. It returns the files whose unsaved changes were saved.

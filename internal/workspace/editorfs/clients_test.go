@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// isLike has a room's client be another one.
+// isLike changes the client of a room.
 func (r *room) isLike(editor client, o OverlayOptions) {
 	r.overlay.Close()
 	r.overlay = r.files.Overlay(async{editor}, o)

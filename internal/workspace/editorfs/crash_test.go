@@ -89,7 +89,7 @@ func die() {
 	select {}
 }
 
-// crashChild is one agent that edits one file, or only mends.
+// crashChild is one agent that edits one file, or only replays.
 func crashChild() {
 	args := strings.Split(os.Getenv(crashEnv), ",")
 	base, kind := args[0], args[1]
@@ -143,7 +143,7 @@ func crashProgram() string {
 }
 
 // crash runs a child until it kills itself at a step, or is killed some time after
-// droid has written. meanwhile is called from then on. It reports how far it came.
+// droid has written. meanwhile is called from then on. It returns how far it got.
 func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwhile ...func()) (wrote, done bool) {
 	cmd := exec.Command(crashProgram())
 	cmd.Env = append(os.Environ(), crashEnv+"="+strings.Join([]string{base, kind, strconv.Itoa(step)}, ","))
@@ -172,7 +172,7 @@ func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwh
 	return wrote, done
 }
 
-// crashRoom is what a child works in.
+// crashRoom is the room of a child.
 func crashRoom(t *testing.T, kind string) (base, path string) {
 	base = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "project"), 0o755))
@@ -188,7 +188,7 @@ func crashRoom(t *testing.T, kind string) (base, path string) {
 	return base, path
 }
 
-// mended opens the journal as the next agent does, and looks what the file has then.
+// replayed opens the journal as the next agent does, and looks what the file has then.
 func mended(t *testing.T, base, path, kind string, wrote bool) {
 	t.Helper()
 	f := newFiles(Options{Journal: filepath.Join(base, "journal")})
@@ -271,7 +271,7 @@ func TestKilledAtRandom(t *testing.T) {
 }
 
 // TestEditorOutlivesTheAgent: the editor does the write when the agent was killed. The next agent
-// does not mend the file under its hands.
+// does not replay the file under its hands.
 func TestEditorOutlivesTheAgent(t *testing.T) {
 	base, path := crashRoom(t, "outlived")
 	wrote, done := crash(t, base, "outlived", 0, 0)

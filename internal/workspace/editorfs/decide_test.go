@@ -66,13 +66,13 @@ func TestCommands(t *testing.T) {
 	a, b := commandKey{id: "a"}, commandKey{id: "b"}
 	require.False(t, c.ran(at(0)))
 	c.begin(a, at(1))
-	c.begin(a, at(5)) // told twice
+	c.begin(a, at(5)) // reported twice
 	require.False(t, c.ran(at(0)))
 	require.True(t, c.ran(at(1)))
 	require.True(t, c.ran(at(99)), "it still runs")
 	c.begin(b, at(3))
 	c.end(a, at(10))
-	c.end(a, at(20)) // told twice
+	c.end(a, at(20)) // reported twice
 	require.True(t, c.ran(at(50)), "the other runs")
 	c.end(b, at(12))
 	require.True(t, c.ran(at(12).Add(commandSlack)))

@@ -95,8 +95,8 @@ func (c *content) same(info fs.FileInfo, changed time.Time) bool {
 	return os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()) && c.changed.Equal(changed)
 }
 
-// readSuitable reads a file that may pass through the editor. Otherwise it returns the reason as error, along with the content if only the text is
-// unsuitable.
+// readSuitable reads a file that may pass through the editor. Otherwise it returns the reason as error, along with the content if only the
+// text is unsuitable.
 func (f *Files) readSuitable(resolved string) (*content, error) {
 	if err := f.failure("look"); err != nil {
 		return nil, err

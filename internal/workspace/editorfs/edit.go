@@ -61,7 +61,7 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 	defer func() {
 		e.reserve.close()
 		e.before.close()
-		e.journal.leave() // to be mended if it was not forgotten
+		e.journal.leave() // to be replayed if it was not forgotten
 	}()
 	saved = e.n
 	if err == nil {

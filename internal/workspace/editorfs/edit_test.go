@@ -102,7 +102,7 @@ func TestLateWriteIsRepaired(t *testing.T) {
 }
 
 // TestLateWriteBehindAnother: the editor does a write when droid has changed the same line again. That is nobody's save, and
-// nothing is told.
+// the user gets no message.
 func TestLateWriteBehindAnother(t *testing.T) {
 	var slow atomic.Int64
 	bubble(t, func(o *testeditor.Options) {
@@ -126,7 +126,7 @@ func TestLateWriteBehindAnother(t *testing.T) {
 }
 
 // TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
-// without it. Both changes stay where they do not meet; else the user's does, and they are told.
+// without it. Both changes stay if they do not overlap; else the user's does, and they are notified.
 func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 	for typed, droid := range map[string]struct{ change, disk string }{
 		"apart": {"one\ntwo\nthree\ndroid\n", "user\none\ntwo\nthree\ndroid\n"},
@@ -362,7 +362,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullJournal: an edit of which nothing can be noted stays on the disk alone, and the user is told, once a file.
+// TestFullJournal: an edit that cannot be recorded stays on the disk alone, and the user is notified, once per file.
 func TestFullJournal(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path, other := r.has("a.txt", three), r.has("b.txt", three)
@@ -427,7 +427,7 @@ func TestTwoSessions(t *testing.T) {
 }
 
 // TestConcurrentEdits: an edit that could not wait any longer is written while another one is on its way to the editor. Both
-// are on the disk where they do not meet; else one of them gives way, and that is told.
+// are on the disk if they do not overlap; else one of them is dropped, which is reported.
 func TestConcurrentEdits(t *testing.T) {
 	for name, behind := range map[string]string{"apart": "three\n", "met": "one\n"} {
 		for _, step := range []stepName{stepRead, stepWrite, stepLook} {
@@ -511,7 +511,7 @@ func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 }
 
 // TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
-// What the hook finds is not taken for droid's text: the model is told.
+// What the hook finds is not taken for droid's text: the model is notified.
 func TestEditIsWrittenOver(t *testing.T) {
 	tabs := func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
 	for name, format := range map[string]func(string, string) string{"as it is": nil, "formatted": tabs} {
@@ -640,7 +640,7 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 }
 
 // TestUserTypesInAnEditSoonAfterAnother: the editor saves what the user types with droid's text, and is given that once more, since it
-// may have met a reload. The user is told.
+// may have met a reload. The user is notified.
 func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
@@ -659,7 +659,7 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 }
 
 // TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
-// Both changes are made where they do not meet; else the user's stays, and both are told.
+// Both changes are made if they do not overlap; else the user's stays, and user and droid are notified.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	for name, tc := range map[string]struct{ droid, disk, note string }{
 		"apart": {four, "user\n" + four, "Somebody else has changed PATH meanwhile, and your change was made in that: 1 line differs from what you wrote."},
@@ -721,7 +721,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 	}
 }
 
-// TestUserSavesBehindAWrite: what the user types and saves when the editor was told to write droid's text, and has not answered
+// TestUserSavesBehindAWrite: what the user types and saves when the editor was asked to write droid's text, and has not answered
 // or refuses, stays, with droid's edit where the two do not meet. Nothing goes untold.
 func TestUserSavesBehindAWrite(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
@@ -770,7 +770,7 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 								require.False(r, missing && name == "apart" && at < min(takes, 3*time.Second), disk)
 								require.False(r, missing && len(told) == 0 && !(line == "droid\n" && at > 3*time.Second && at < takes-lateSave), disk)
 							}
-							for _, text := range told { // what is told is what happened
+							for _, text := range told { // the messages match what happened
 								require.Equal(r, strings.Contains(text, "That stays"), strings.Contains(disk, "user\n"), text)
 								require.Equal(r, strings.Contains(text, "was written over"), !strings.Contains(disk, "user\n"), text)
 							}
@@ -784,7 +784,7 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 	}
 }
 
-// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is told is
+// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is reported is
 // that, and not that droid's edit was made.
 func TestLateWriteOverASave(t *testing.T) {
 	var slow atomic.Bool

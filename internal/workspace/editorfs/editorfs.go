@@ -90,7 +90,7 @@ type Files struct {
 
 	mu         sync.Mutex
 	fileStates map[string]*fileState       // by resolved path
-	unreplayed map[string]*unreplayedEntry // journal entries that could not be mended, by ID
+	unreplayed map[string]*unreplayedEntry // journal entries that could not be replayed, by ID
 	commands   commands
 }
 
@@ -107,8 +107,9 @@ func Open(o Options) (*Files, error) {
 	return f, nil
 }
 
-// Replay is for an agent whose client has no file system: it completes the edits that killed agents left in the journal and creates nothing.
-// The result is for ReplayWarnings only and needs no Close. Mend fails if the directory exists but is inaccessible or may belong to another user.
+// Replay is for an agent whose client has no file system: it completes the edits that killed agents left in the journal and creates
+// nothing. The result is for ReplayWarnings only and needs no Close. Mend fails if the directory exists but is inaccessible or may belong
+// to another user.
 func Replay(o Options) (*Files, error) {
 	f := newFiles(o)
 	defer f.cancel()
@@ -137,7 +138,7 @@ func newFiles(o Options) *Files {
 	return f
 }
 
-// begin mends the entries of the journal, if it exists.
+// begin replays the entries of the journal, if it exists.
 func (f *Files) begin() error {
 	names, err := os.ReadDir(f.journal)
 	if err == nil {

@@ -47,8 +47,8 @@ func (d *Overlay) EndEdit(ctx context.Context, id string) (note string) {
 	return strings.Join(notes, "\n")
 }
 
-// warnMissed records that droid's edit of a file could not pass through the editor for a reason on this side, such as disk space or permissions.
-// An editor that does not notice changes on disk still has the old text.
+// warnMissed records that droid's edit of a file could not pass through the editor for a reason on this side, such as disk space or
+// permissions. An editor that does not notice changes on disk still has the old text.
 func (d *Overlay) warnMissed(path string, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,8 +60,8 @@ func (d *Overlay) warnMissed(path string, why error) {
 		"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again.", path, why))
 }
 
-// PendingWarnings returns messages for the user about edits that could not pass through the editor, or that conflicted with what someone saved in
-// the meantime. Each is returned once.
+// PendingWarnings returns messages for the user about edits that could not pass through the editor, or that conflicted with what someone
+// saved in the meantime. Each is returned once.
 func (d *Overlay) PendingWarnings() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -60,8 +60,8 @@ func (e *edit) examine(ctx context.Context, outcome error) (saved *content, foun
 	return now, found, e.linked()
 }
 
-// mayReload reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older text. A
-// write that coincides with such a reload is applied to that text, whose lines then appear on disk.
+// mayReload reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older
+// text. A write that coincides with such a reload is applied to that text, whose lines then appear on disk.
 func (e *edit) mayReload() bool { return !e.came.IsZero() && e.n.changed.Sub(e.came) < reloadTime }
 
 // readBack reads the editor after a write that has put droid's text on disk. agreed stays false if the editor cannot return its text.

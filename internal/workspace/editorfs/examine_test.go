@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is an editor without buffers that saves something else than it is told.
+// scripted is an editor without buffers that saves something else than it is asked to.
 type scripted struct {
 	instant
-	saves []string // the first, second, ... time; then what it is told
+	saves []string // the first, second, ... time; then what it is asked to
 	told  []string
 }
 
@@ -81,7 +81,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 	}
 }
 
-// autosaving is an editor that saves what its user types with what it is told, and has more typed since.
+// autosaving is an editor that saves what its user types along with what it is asked to, and has more typed since.
 type autosaving struct {
 	instant
 	typed string
@@ -113,8 +113,8 @@ func TestAutosaveIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not told as something that the
-// editor had saved; nor one that somebody has saved over since.
+// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not reported as something
+// that the editor had saved; nor one that somebody has saved over since.
 func TestOwnPartOfATextIsNotTold(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		e := &edit{base: three, text: four, n: &content{text: four}, sent: !inPlace}
@@ -129,7 +129,7 @@ func TestOwnPartOfATextIsNotTold(t *testing.T) {
 }
 
 // TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
-// do not meet; else both are told.
+// do not overlap; else both are reported.
 func TestSomebodySavesBehindDroid(t *testing.T) {
 	for saved, want := range map[string]string{"somebody\n": "somebody\n", three + "somebody\n": four + "somebody\n", four + "somebody\n": four + "somebody\n"} {
 		for _, step := range []stepName{stepNoted, stepOld, stepLink, stepRename} {

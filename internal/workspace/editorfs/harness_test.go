@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// bubbleClock tells when files changed by the clock of a synctest bubble: when it was asked
+// bubbleClock returns when files changed by the clock of a synctest bubble: when it was asked
 // about this change first.
 type bubbleClock struct {
 	mu   sync.Mutex
@@ -142,7 +142,7 @@ func (r *room) disk(path string) string {
 	return string(data)
 }
 
-// shown is what droid reads.
+// shown returns what droid reads.
 func (r *room) shown(path string) string {
 	r.Helper()
 	private, err := r.overlay.Read(context.Background(), "r", path)

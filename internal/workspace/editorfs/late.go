@@ -16,8 +16,8 @@ const maxTries = 3
 // lateSave is how long before its response a late write may have saved the file.
 const lateSave = time.Second
 
-// lateWrite is a write that the editor has not answered in time. It may still be applied, to a buffer that has been reloaded since, and then the
-// edit is there twice. Until it is answered no edit of the file passes through the editor.
+// lateWrite is a write that the editor has not answered in time. It may still be applied, to a buffer that has been reloaded since, and
+// then the edit is there twice. Until it is answered no edit of the file passes through the editor.
 type lateWrite struct {
 	text  string // what the disk must have when it is answered
 	base  string // what it had before

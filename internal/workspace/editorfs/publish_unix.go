@@ -39,7 +39,7 @@ func publish(path string, data []byte, lock func(*os.File) error) (*os.File, err
 	return d.File, nil
 }
 
-// claim opens an entry for mending, if no one else has it open. An entry that cannot be locked is left alone until no one can be working on
+// claim opens an entry for replay, if no one else has it open. An entry that cannot be locked is left alone until no one can be working on
 // it.
 func (f *Files) claim(path string) (*os.File, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)

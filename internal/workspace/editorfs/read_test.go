@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// bubble runs a test in a room of its own.
+// bubble runs a test in a new room.
 func bubble(t *testing.T, change func(*testeditor.Options), test func(r *room)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,16 +23,16 @@ const (
 	// replayTime is how long the start of an agent waits for all entries. A hanging file system may take for ever; the rest continues in the
 	// background.
 	replayTime = 2 * time.Second
-	// replayConcurrency is the number of entries mended concurrently.
+	// replayConcurrency is the number of entries replayed concurrently.
 	replayConcurrency = 8
-	// unlockedAge is the minimum age of an unlocked entry to be mended: no edit takes that long.
+	// unlockedAge is the minimum age of an unlocked entry to be replayed: no edit takes that long.
 	unlockedAge = time.Minute
-	// maxKept bounds the number of entries that cannot be mended, and maxKeptBytes their total size. The oldest are removed.
+	// maxKept bounds the number of entries that cannot be replayed, and maxKeptBytes their total size. The oldest are removed.
 	maxKept      = 200
 	maxKeptBytes = 64 << 20
 )
 
-// replay completes the edits of killed agents. Entries of live agents, and those that another agent is mending, are locked and left alone.
+// replay completes the edits of killed agents. Entries of live agents, and those that another agent is replay, are locked and left alone.
 func (f *Files) replay(names []fs.DirEntry) {
 	paths := f.bounded(names)
 	if len(paths) == 0 {
@@ -97,7 +97,7 @@ func (f *Files) bounded(names []fs.DirEntry) (paths []string) {
 }
 
 // quiet is how long after a killed agent had sent a text to the editor the editor may still write it. If it does so after the file was
-// mended and reloaded, the edit is there twice.
+// replayed and reloaded, the edit is there twice.
 const quiet = time.Second
 
 // awaitQuiet waits while the old text is on disk and an editor may be about to replace it. sent is the earliest time at which it was asked
@@ -119,7 +119,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 
 var errMayBeActive = errors.New("another droid-acp may still work on it")
 
-// replayEntry mends one entry. If that is not possible now, the entry stays.
+// replayEntry replays one entry. If that is not possible now, the entry stays.
 func (f *Files) replayEntry(path string) {
 	file, ok := f.claim(path)
 	if !ok {

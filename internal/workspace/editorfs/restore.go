@@ -151,7 +151,7 @@ func (e *edit) complete(saved *content) {
 	e.step(stepDone)
 }
 
-// forget removes the entry of a completed edit. If the temporary file cannot be removed now, it gets a separate entry: mending the edit's
+// forget removes the entry of a completed edit. If the temporary file cannot be removed now, it gets a separate entry: replay the edit's
 // own would repeat the edit even if the user has undone it.
 func (e *edit) forget() {
 	if in := e.journal.in; in.removeTemps() != nil {

@@ -82,8 +82,8 @@ func matching(buffer, text string) string {
 	return plain(text)
 }
 
-// withFinalNewline appends the newline of the last line to an editor's text if the disk's text has one: several clients drop it on reading, and
-// write what they have read. A user who has removed only that newline has changed nothing.
+// withFinalNewline appends the newline of the last line to an editor's text if the disk's text has one: several clients drop it on reading,
+// and write what they have read. A user who has removed only that newline has changed nothing.
 func withFinalNewline(disk, buffer string) string {
 	dropped := plain(disk) == plain(buffer)+"\n"
 	if !dropped && (!strings.HasSuffix(disk, "\n") || strings.HasSuffix(buffer, "\n") || buffer == "") {

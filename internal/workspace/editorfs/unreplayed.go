@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// unreplayedEntry is an entry that could not be mended: the only place with the new text. It is retried when droid reads or edits the file, when this
-// agent ends, and when the next one starts.
+// unreplayedEntry is an entry that could not be replayed: the only place with the new text. It is retried when droid reads or edits the
+// file, when this agent ends, and when the next one starts.
 type unreplayedEntry struct {
 	path     string // of the entry
 	file     string // the edited file, as given by droid; "" if the entry cannot be read
@@ -30,7 +30,7 @@ func entryID(path string) string {
 	return id
 }
 
-// keepUnreplayed records that an entry cannot be mended now.
+// keepUnreplayed records that an entry cannot be replayed now.
 func (f *Files) keepUnreplayed(path string, e entry, reason error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func (f *Files) markReplayed(path string) {
 	delete(f.unreplayed, entryID(path))
 }
 
-// replayFor retries the unmended entries of a file, and reports whether there were any. The file must not be locked.
+// replayFor retries the unreplayed entries of a file, and reports whether there were any. The file must not be locked.
 func (f *Files) replayFor(resolved string) bool {
 	f.mu.Lock()
 	var paths []string
@@ -67,15 +67,15 @@ func (f *Files) replayFor(resolved string) bool {
 	f.mu.Unlock()
 	for _, path := range paths {
 		f.replayEntry(path)
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // or another agent has mended it
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // or another agent has replayed it
 			f.markReplayed(path)
 		}
 	}
 	return len(paths) > 0
 }
 
-// ReplayWarnings returns messages for the user about edits that could not be completed: which file, why, what happens next and where the text is.
-// Each edit is reported once, even across restarts. It blocks.
+// ReplayWarnings returns messages for the user about edits that could not be completed: which file, why, what happens next and where the
+// text is. Each edit is reported once, even across restarts. It blocks.
 func (f *Files) ReplayWarnings() (texts []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +86,7 @@ func (f *Files) ReplayWarnings() (texts []string) {
 		}
 		k.warned = true
 		err := os.Rename(k.path, k.path+warnedEnd)
-		if errors.Is(err, fs.ErrNotExist) { // another agent has mended or reported it
+		if errors.Is(err, fs.ErrNotExist) { // another agent has replayed or reported it
 			delete(f.unreplayed, id)
 			continue
 		}

@@ -21,13 +21,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// obstacle keeps an entry's file from being mended until it is lifted.
+// obstacle keeps an entry's file from being replayed until it is lifted.
 type obstacle struct {
 	name  string
 	isNew bool
 	put   func(t *testing.T, path string) (lift func())
 	fault func(op string) error
-	says  string // what the user is told as the reason
+	says  string // the reason in the message to the user
 	gives string // what the file has when it was lifted; "" is the new text
 }
 
@@ -89,8 +89,8 @@ func obstacles() []obstacle {
 	}
 }
 
-// TestUnreplayedEntries: what cannot be looked at, or not be written, now, is mended when it can be: nothing is known
-// of it until then. The user is told once.
+// TestUnreplayedEntries: what cannot be looked at, or not be written, now, is replayed when it can be: nothing is known
+// of it until then. The user is notified once.
 func TestUnreplayedEntries(t *testing.T) {
 	for _, o := range obstacles() {
 		for _, again := range []string{"the next start", "a read", "an edit", "the end"} {
@@ -201,7 +201,7 @@ func TestAttributesStay(t *testing.T) {
 	require.NoDirExists(t, journal)
 }
 
-// TestReadOnlySince: a file that its user has protected meanwhile gets the text and stays protected.
+// TestReadOnlySince: a file that its user has protected since gets the text and stays protected.
 func TestReadOnlySince(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o644))
@@ -220,7 +220,7 @@ func TestReadOnlySince(t *testing.T) {
 	require.NoDirExists(t, journal)
 }
 
-// TestRestoreFails: an edit that can be neither done nor put back is kept, told, and done when its file is
+// TestRestoreFails: an edit that can be neither done nor put back is kept, reported, and done when its file is
 // looked at again.
 func TestRestoreFails(t *testing.T) {
 	bubble(t, nil, func(r *room) {
@@ -257,7 +257,7 @@ func TestRestoreFails(t *testing.T) {
 	})
 }
 
-// TestFileSystemThatHangs: a start waits for it a short time, and what else is there is mended.
+// TestFileSystemThatHangs: a start waits for it a short time, and what else is there is replayed.
 func TestFileSystemThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -312,7 +312,7 @@ func TestFileSystemThatHangs(t *testing.T) {
 	})
 }
 
-// TestJournalIsBounded: of entries that are never mended the oldest go.
+// TestJournalIsBounded: of entries that are never replayed the oldest go.
 func TestJournalIsBounded(t *testing.T) { synctest.Test(t, bounds) }
 
 func bounds(t *testing.T) {
@@ -342,7 +342,7 @@ func bounds(t *testing.T) {
 	require.Len(t, entries, maxKept)
 }
 
-// TestNoLocks: where nothing can be locked, edits go on without, and nobody mends what another agent may
+// TestNoLocks: where nothing can be locked, edits go on without, and nobody replays what another agent may
 // be at work on.
 func TestNoLocks(t *testing.T) {
 	bubble(t, nil, func(r *room) {
@@ -367,7 +367,7 @@ func TestNoLocks(t *testing.T) {
 	})
 }
 
-// TestUnlockedEntry: an entry without a lock is mended when no agent can be at work on it.
+// TestUnlockedEntry: an entry without a lock is replayed when no agent can be at work on it.
 func TestUnlockedEntry(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "a.txt")

@@ -17,13 +17,13 @@ type Answer struct {
 
 // Answer executes /trust with the argument "yes", "no" or "". shown are the sums of the items that the user has read: a yes covers no more
 // than that. takes is as in CheckFor.
-func (k *Store) Answer(cwd, word string, shown []string, takes func(layer.Layer) layer.Layer) (Answer, error) {
-	p := k.CheckFor(cwd, takes)
+func (s *Store) Answer(cwd, word string, shown []string, takes func(layer.Layer) layer.Layer) (Answer, error) {
+	p := s.CheckFor(cwd, takes)
 	switch {
-	case !k.MayAsk():
+	case !s.MayAsk():
 		return Answer{Text: "The agent was started with `--trust always` or `--trust never`, so there is nothing to choose here.", Project: p}, nil
 	case word == "no":
-		forgot, err := k.Forget(cwd)
+		forgot, err := s.Forget(cwd)
 		if !forgot {
 			return Answer{Text: "Nothing was remembered for this project.", Project: p}, err
 		}
@@ -31,7 +31,7 @@ func (k *Store) Answer(cwd, word string, shown []string, takes func(layer.Layer)
 	case len(p.Items) == 0:
 		return Answer{Text: "This project brings nothing that would run.", Project: p}, nil
 	case word == "yes" && !p.Trusted && !p.HasUnread() && p.CoveredBy(shown):
-		err := k.Trust(p)
+		err := s.Trust(p)
 		return Answer{Text: "Trusted, and remembered for " + p.rootMarkdown() + " and its worktrees:\n\n" + p.List() + "\nThey run from your next prompt on. `/trust no` takes that back.", Project: p, Changed: true}, err
 	}
 	state := "It is not trusted, so this is left out; `/trust yes` lets it run."

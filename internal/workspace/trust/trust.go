@@ -53,14 +53,14 @@ type Project struct {
 }
 
 // Check reports whether the project of a directory may run what it brings. In doubt it may not.
-func (k *Store) Check(cwd string) Project { return k.CheckFor(cwd, nil) }
+func (s *Store) Check(cwd string) Project { return s.CheckFor(cwd, nil) }
 
 // CheckFor is Check for a known droid version: takes returns the part of a layer that it uses, nil for all.
-func (k *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
-	if k.TrustsAll() {
+func (s *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
+	if s.TrustsAll() {
 		return Project{Trusted: true, free: true} // what it brings is irrelevant
 	}
-	p := Project{Layer: layer.Project(cwd, k.o.Home)}
+	p := Project{Layer: layer.Project(cwd, s.o.Home)}
 	if takes != nil {
 		p.Layer = takes(p.Layer)
 	}
@@ -68,8 +68,8 @@ func (k *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	switch {
 	case len(p.Items) == 0:
 		p.Trusted = true
-	case k.o.Mode == Never, p.HasUnread():
-	case k.remembers(&p):
+	case s.o.Mode == Never, p.HasUnread():
+	case s.remembers(&p):
 		p.Trusted, p.free = true, true
 	default:
 		p.Asks = true
@@ -78,19 +78,19 @@ func (k *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 }
 
 // ServerPrograms is layer.ServerPrograms for a session in cwd.
-func (k *Store) ServerPrograms(cwd string) map[string]string {
-	if k == nil {
+func (s *Store) ServerPrograms(cwd string) map[string]string {
+	if s == nil {
 		return nil
 	}
-	return layer.ServerPrograms(cwd, k.o.Home)
+	return layer.ServerPrograms(cwd, s.o.Home)
 }
 
 // NotOwn is layer.NotOwn for a session in cwd.
-func (k *Store) NotOwn(cwd, server string) (why string, err error) {
-	if k == nil {
+func (s *Store) NotOwn(cwd, server string) (why string, err error) {
+	if s == nil {
 		return "", errors.New("nothing is known of your files here")
 	}
-	return layer.NotOwn(cwd, k.o.Home, server)
+	return layer.NotOwn(cwd, s.o.Home, server)
 }
 
 // Excluded returns what a droid working in the project must leave out, nil if the user said yes. It is empty if they did not and the project
@@ -114,10 +114,10 @@ func (p Project) HasUnread() bool {
 }
 
 // TrustsAll reports whether every project may run what it brings.
-func (k *Store) TrustsAll() bool { return k == nil || k.o.Mode == Always }
+func (s *Store) TrustsAll() bool { return s == nil || s.o.Mode == Always }
 
 // MayAsk reports whether the user's answer has any effect.
-func (k *Store) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
+func (s *Store) MayAsk() bool { return s != nil && s.o.Mode != Always && s.o.Mode != Never }
 
 // Declined is a set of projects, each with what it brings, that the user was asked about and did not trust. The zero value is empty.
 type Declined map[string]bool

@@ -117,7 +117,7 @@ func TestDeclined(t *testing.T) {
 	require.True(t, k.Check(dir).Asks)
 }
 
-// What droid's own terminal remembers is no yes: nobody can tell whether a tool wrote it.
+// What droid's own terminal remembers is no yes: a tool may have written it.
 func TestFoldersTrustedInDroid(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	settings := filepath.Join(k.o.Home, ".factory", "settings.json")
