@@ -19,7 +19,7 @@ const writerGone = unix.POLLRDHUP
 type pipe struct {
 	fd    int // of the pipe, non-blocking
 	epoll *os.File
-	conn  syscall.RawConn // of told
+	conn  syscall.RawConn // of epoll
 
 	mu     sync.RWMutex // held while fd is used
 	closed bool
