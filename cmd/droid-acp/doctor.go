@@ -75,7 +75,7 @@ func (c *call) doctorConfig(log *zap.Logger) doctor.Config {
 		dir = home
 	}
 	untrusted := ""
-	if p := keeper(c.values.String(flags.Trust)).Look(dir); !p.Trusted && !p.TrustedByVersion() {
+	if p := keeper(c.values.String(flags.Trust)).Check(dir); !p.Trusted && !p.TrustedByVersion() {
 		untrusted = diagnosis.Command("trust", "--yes", dir)
 	}
 	var given []string

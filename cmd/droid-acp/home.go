@@ -48,7 +48,7 @@ func stateFile(name string) string {
 }
 
 // keeper knows the projects that the user trusts.
-func keeper(mode string) *trust.Keeper {
+func keeper(mode string) *trust.Store {
 	return trust.New(trust.Options{Mode: trust.Mode(mode), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 

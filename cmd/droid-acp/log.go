@@ -94,7 +94,7 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool
 type safeJSON struct{ to io.Writer }
 
 func (w safeJSON) Write(lines []byte) (int, error) {
-	if _, err := io.WriteString(w.to, visible.JSON(string(lines))); err != nil {
+	if _, err := io.WriteString(w.to, visible.JSONLine(string(lines))); err != nil {
 		return 0, err
 	}
 	return len(lines), nil
@@ -185,7 +185,7 @@ func withoutNames(err error, text string) string {
 
 // openLogFile opens the file, or gives up after logFileTime.
 func openLogFile(path string) (*os.File, error) {
-	file, err := files.Within(context.Background(), files.NewCalls(1, logFileTime), "the log", path, func(path string) (*os.File, error) {
+	file, err := files.CallBounded(context.Background(), files.NewCallLimiter(1, logFileTime), "the log", path, func(path string) (*os.File, error) {
 		return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	})
 	if errors.Is(err, files.ErrHangs) { // and who asked ends

@@ -50,7 +50,7 @@ func runLogin(c *call) int {
 		return c.wrong(err)
 	}
 	defer closeLog()
-	shown, start := &terminal{oneByOne{to: visible.Writer(c.stdout)}}, c.startLogin(log)
+	shown, start := &terminal{oneByOne{to: visible.NewWriter(c.stdout)}}, c.startLogin(log)
 	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {

@@ -103,7 +103,7 @@ func (l *logWriter) run() {
 // goroutine of its own while a command tells how it ended; and a login, which tells while it asks.
 type oneByOne struct {
 	mu    sync.Mutex
-	to    *visible.Stream
+	to    *visible.SafeWriter
 	muted bool
 }
 

@@ -54,7 +54,7 @@ const (
 
 // threads makes serve.Options.Thread.
 func threads() func(h serve.Hello, id string) ([]string, error) {
-	reads := files.NewCalls(maxThreadReads, threadTime)
+	reads := files.NewCallLimiter(maxThreadReads, threadTime)
 	return func(h serve.Hello, id string) ([]string, error) {
 		_, getenv, err := settingsOf(h)
 		if err != nil {

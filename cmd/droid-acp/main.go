@@ -64,7 +64,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	said := &oneByOne{to: visible.Writer(stderr)} // it repeats what others wrote
+	said := &oneByOne{to: visible.NewWriter(stderr)} // it repeats what others wrote
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {

@@ -64,7 +64,7 @@ func runPs(c *call) int {
 			status.Sessions = []serve.SessionInfo{} // there are none, of the process 0
 		}
 		text, _ := json.MarshalIndent(status, "", "  ") // texts and numbers always encode
-		return c.printed(c.print(visible.JSON(string(text)) + "\n"))
+		return c.printed(c.print(visible.JSONLine(string(text)) + "\n"))
 	case err != nil:
 		return c.printed(c.print(noServer))
 	}

@@ -17,7 +17,7 @@ import (
 func sayByHand(stderr io.Writer) {
 	self := "droid-acp"
 	if typed := os.Args[0]; typed != filepath.Base(typed) {
-		self = paths.Word(typed) // it may not be in the PATH
+		self = paths.ShellQuote(typed) // it may not be in the PATH
 	}
 	fmt.Fprintf(stderr, `This is droid-acp %s.
 It puts Factory's droid into editors that speak the Agent Client Protocol, and

@@ -37,7 +37,7 @@ func runTrust(c *call) int {
 	}
 	known := keeper(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
-		_, err := fmt.Fprintf(visible.Writer(c.stdout), format, args...)
+		_, err := fmt.Fprintf(visible.NewWriter(c.stdout), format, args...)
 		if notShown := c.printed(err); notShown != exitOK {
 			return notShown
 		}
@@ -53,7 +53,7 @@ func runTrust(c *call) int {
 		}
 		return say(exitOK, "Forgotten. droid-acp asks again.\n")
 	}
-	p := known.Look(dir)
+	p := known.Check(dir)
 	if len(p.Items) == 0 {
 		return say(exitOK, "%s brings nothing that would run.\n", dir)
 	}
@@ -66,7 +66,7 @@ func runTrust(c *call) int {
 	case !c.values.Bool("yes"):
 		return say(exitFailed, "%sIt is not trusted, so droid-acp leaves this out. --yes lets it run.\n", list)
 	}
-	if p.Unread() {
+	if p.HasUnread() {
 		return say(exitFailed, "%s%s\n", list, trust.NotReadable)
 	}
 	if err := known.Trust(p); err != nil {

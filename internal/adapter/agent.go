@@ -66,7 +66,7 @@ type Agent struct {
 	opener *opening.Opener // opens sessions in droids
 
 	files   *fileReader
-	calls   *files.Calls                          // of the disk, which may hang
+	calls   *files.CallLimiter                    // of the disk, which may hang
 	stays   func(process int, output string) bool // droid.MayStillRun
 	threads *store.Threads
 
@@ -98,8 +98,8 @@ func New(cfg Config) *Agent {
 		files:    newFileReader(readText),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
-	a.calls, a.stays = files.NewCalls(maxDiskCalls, diskTime), droid.MayStillRun
-	a.calls.Life = a.ctx
+	a.calls, a.stays = files.NewCallLimiter(maxDiskCalls, diskTime), droid.MayStillRun
+	a.calls.Context = a.ctx
 	a.threads = store.NewThreads(func() *store.Store { return a.cfg.Store }, a.calls, a.log)
 	a.opener = opening.New(a.ctx, &a.cfg.Config, a.calls, &a.editorFiles, a.log)
 	a.cfg.Store = cmp.Or(cfg.Store, store.None())
@@ -119,8 +119,8 @@ func New(cfg Config) *Agent {
 }
 
 // atEnd does on the disk what is to be done when something has ended, within a bound.
-func (a *Agent) atEnd(call files.Call, limit time.Duration, f func()) {
-	if err := a.calls.AtEnd(call, limit, f); err != nil {
+func (a *Agent) atEnd(call files.CallName, limit time.Duration, f func()) {
+	if err := a.calls.Cleanup(call, limit, f); err != nil {
 		a.log.Warn("the disk does not answer", zap.Error(err))
 	}
 }
@@ -154,7 +154,7 @@ var errStuck = errors.New("a session did not end in time; its droid was killed")
 func (a *Agent) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer a.cancel()
 	defer context.AfterFunc(ctx, a.cancel)()
-	a.conn = wire.New(in, out, a.handle, wire.Options{Unread: a.cfg.Unread}, a.log)
+	a.conn = wire.New(in, out, a.handle, wire.Options{MaxQueued: a.cfg.Unread}, a.log)
 	a.conn.Run(a.ctx)
 	if err := a.shutDown(); err != nil {
 		return err

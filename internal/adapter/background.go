@@ -40,8 +40,8 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	var w *background.Watch
 	var err error
 	s.unlocked(ctx, func(ctx context.Context) {
-		w, err = files.Within(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
-			return background.Begin(client, c.Process, path)
+		w, err = files.CallBounded(ctx, s.agent.calls, "Watch", c.Output, func(path string) (*background.Watch, error) {
+			return background.Begin(client, c.PID, path)
 		})
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 	for reads := s.agent.client.TerminalOutput || s.agent.client.AsyncTasks; !s.ended && s.proc.Left.Runs(c); {
 		room, seen := s.out.Full() == nil, look.At
 		s.unlocked(ctx, func(ctx context.Context) {
-			look, err = files.Within(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
+			look, err = files.CallBounded(ctx, s.agent.calls, "Watch.Look", c.Output, func(string) (background.Look, error) { return w.Look(reads && room, seen), nil })
 		})
 		if err != nil {
 			look = background.Look{Runs: true, At: seen} // as far as one knows
@@ -66,10 +66,10 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 		switch {
 		case !s.proc.Left.Runs(c): // it was told that it has ended
 		case !look.Runs:
-			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
+			s.tell(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
 			s.leftEnded(c, look.LastWords)
 		default:
-			s.tell(s.show.LeftWrote(c.Left, look.Piece)...)
+			s.tell(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
 			s.unlocked(ctx, background.Pause)
 		}
 	}
@@ -84,8 +84,8 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 	if c.Stopped {
 		how = "You have stopped it."
 	}
-	text := s.show.LeftMessage(c.Left, c.Line, lastWords)
-	s.tell(s.show.LeftEnded(c.Left, how, lastWords, c.Stopped)...)
+	text := s.show.BackgroundEndMessage(c.BackgroundCommand, c.Line, lastWords)
+	s.tell(s.show.BackgroundEnded(c.BackgroundCommand, how, lastWords, c.Stopped)...)
 	if text != "" && !c.Stopped {
 		s.tellSafely(text)
 	}
@@ -114,7 +114,7 @@ func (s *Session) tellBackground() []*background.Command {
 	text := "A command that droid ran in the background was ended, since droid's process had to end"
 	var lines []string
 	for _, c := range left {
-		s.tell(s.show.LeftEnded(c.Left, "It was ended together with droid.", "", true)...)
+		s.tell(s.show.BackgroundEnded(c.BackgroundCommand, "It was ended together with droid.", "", true)...)
 		lines = append(lines, markdown.Code(visible.Line(c.Line)))
 	}
 	if len(lines) > 0 {
@@ -137,10 +137,10 @@ func endLeft(left []*background.Command) {
 // lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
 // may: a history can name very many.
 func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
-	var all []show.Left
+	var all []show.BackgroundCommand
 	for _, m := range messages {
 		for _, b := range m.Content {
-			if left, ok := show.LeftRunning(b.Content); ok && b.Type == "tool_result" {
+			if left, ok := show.ParseBackgroundResult(b.Content); ok && b.Type == "tool_result" {
 				all = append(all, left)
 			}
 		}
@@ -149,10 +149,10 @@ func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diskTime)
 			defer cancel()
-			all = slices.DeleteFunc(all, func(l show.Left) bool { return ctx.Err() == nil && !s.agent.stays(l.Process, l.Output) })
+			all = slices.DeleteFunc(all, func(l show.BackgroundCommand) bool { return ctx.Err() == nil && !s.agent.stays(l.PID, l.Output) })
 		})
 	}
-	s.show.StillRun(all)
+	s.show.SetSurvivors(all)
 }
 
 // methodStopTask stops a command in the background (Air; claude-agent-acp 0.101, codex-acp 2.6).

@@ -74,15 +74,15 @@ func (s *Session) apply(events []quirks.Event) {
 		if s.fileCalls.Behind(events[i:]) {
 			return
 		}
-		if stops, is := ev.(quirks.SubagentStops); is && !s.ended {
+		if stops, is := ev.(quirks.SubagentStopped); is && !s.ended {
 			s.readToEnd(s.fileCalls.Defer(ev), stops.ID)
 			continue
 		}
-		if failed := s.show.Unexplained(ev); len(failed) > 0 && !s.ended {
+		if failed := s.show.TakeUnexplained(ev); len(failed) > 0 && !s.ended {
 			s.explain(failed, s.fileCalls.Defer(ev))
 			continue
 		}
-		paths, requested := s.show.Needs(ev), s.show.RequestedPaths(ev)
+		paths, requested := s.show.NeededFiles(ev), s.show.RequestedPaths(ev)
 		if s.ended || len(paths) == 0 && len(requested) == 0 {
 			s.translate(ev, nil)
 			continue

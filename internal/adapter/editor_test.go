@@ -146,7 +146,7 @@ func openAt(t *testing.T, dir string, start starter, log *zap.Logger) *editor {
 		Log:     log,
 	})
 	e.agent.opener.Stat = func(string) (os.FileInfo, error) { return os.Stat(os.TempDir()) }
-	e.hanging.revived, e.agent.calls.Hangs = make(chan struct{}), e.hanging.hang
+	e.hanging.revived, e.agent.calls.BeforeCall = make(chan struct{}), e.hanging.hang
 	t.Cleanup(func() { e.hanging.revive(); e.settle() })
 	go func() {
 		defer close(e.served)

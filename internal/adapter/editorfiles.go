@@ -27,7 +27,7 @@ import (
 type FilesWay string
 
 // The ways. The zero value is FilesEditor for clients whose fs methods are known to be safe, and
-// FilesDisk for all others (protocol.ClientTraits).
+// FilesDisk for all others (protocol.ClientProfile).
 const (
 	FilesEditor FilesWay = "editor" // through the client's fs methods, where it has them
 	FilesDisk   FilesWay = "disk"   // droid alone reads and writes them
@@ -68,7 +68,7 @@ func (a *Agent) openFiles(ctx context.Context, edits bool) {
 	defer cancel()
 	o := editorfs.Options{Journal: a.cfg.Journal, Log: a.log, Changed: a.editorFiles.changed}
 	before := a.editorFiles // what comes too late reads its own
-	opened, err := files.Within(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
+	opened, err := files.CallBounded(ctx, a.calls, "editorfs.Open", o.Journal, func(string) (editorFiles, error) {
 		opened, err := before.open(o, edits, a.runHook)
 		if ctx.Err() != nil {
 			opened.close()
@@ -113,7 +113,7 @@ func (a *Agent) closeFiles(e editorFiles) {
 // open is openFiles without a bound.
 func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) (opened editorFiles, err error) {
 	if !edits {
-		e.left, err = editorfs.Mend(o)
+		e.left, err = editorfs.Replay(o)
 		return e, err
 	}
 	listen := e.listen
@@ -141,7 +141,7 @@ func (s *Session) tellUntold(ctx context.Context) {
 	}
 	var texts []string
 	s.unlocked(ctx, func(ctx context.Context) {
-		texts, _ = files.Within(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.Untold(), nil })
+		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
 		s.tell(show.Notice(text))
@@ -178,7 +178,7 @@ func (a *Agent) overlay(s *Session, client *droid.Client) *fileOverlay {
 	if !a.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.MindsTimes}), s}
+	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.ChecksModTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.
@@ -220,7 +220,7 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
 type sessionEditor struct{ *telling.Way }
 
-// ReadTextFile implements editorfs.Editor.
+// ReadTextFile implements editorfs.ACPClient.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
 	r := telling.AskBeside[acp.ReadTextFileResponse](e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	select {
@@ -232,7 +232,7 @@ func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, e
 	}
 }
 
-// WriteTextFile implements editorfs.Editor.
+// WriteTextFile implements editorfs.ACPClient.
 func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
 	return telling.AskBeside[json.RawMessage](e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }

@@ -97,17 +97,17 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 	case filecalls.Prepare:
 		did = d.prepare(ctx, job)
 	case filecalls.Pause:
-		d.Pause(id, job.Call.Name != "Create")
+		d.PauseEdit(id, job.Call.Name != "Create")
 	case filecalls.Settle:
 		d.s.agent.editorFiles.files.AwaitDelivery(ctx, job.Files)
 	case filecalls.Deliver:
-		if note := d.After(ctx, id); note != "" {
+		if note := d.EndEdit(ctx, id); note != "" {
 			did.answer.Context = stream.Reminder(note) // the user does not see it, also not in a conversation that is loaded
 		}
 	case filecalls.Leave:
 		d.Overlay.Drop(id)
 	}
-	for _, text := range d.Missed() { // also of an answer that has come late
+	for _, text := range d.PendingWarnings() { // also of an answer that has come late
 		did.tells = append(did.tells, show.Notice(text))
 	}
 	return did
@@ -119,8 +119,8 @@ func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOu
 	if job.Shown {
 		before = d.s.agent.files.Read(ctx, job.Files)
 	}
-	for _, path := range d.Before(ctx, job.Call.ID, job.Files) {
-		did.tells = append(did.tells, show.Saved(path))
+	for _, path := range d.BeginEdit(ctx, job.Call.ID, job.Files) {
+		did.tells = append(did.tells, show.SavedNotice(path))
 	}
 	if job.Shown {
 		did.files = d.s.agent.files.Read(ctx, job.Files)
@@ -140,7 +140,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 			unseen := false
 			s.unlocked(s.Context, func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
-				s.tell(show.Unseen(path))
+				s.tell(show.UnsavedNotice(path))
 			}
 		})
 	}
@@ -149,13 +149,13 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 // tellsUnseen reports whether files stay on the disk and the client can be asked what is not saved.
 func (s *Session) tellsUnseen() bool {
 	client := s.agent.client
-	return client.Files && client.TellsUnsaved && s.agent.cfg.Files == ""
+	return client.Files && client.ReadsUnsaved && s.agent.cfg.Files == ""
 }
 
 // unseen reports whether the editor has text of a file that is not saved. It blocks.
 func (s *Session) unseen(ctx context.Context, path string) bool {
-	unseen, _ := files.Within(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
-		return editorfs.Unseen(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
+	unseen, _ := files.CallBounded(ctx, s.agent.calls, "Unseen", path, func(path string) (bool, error) {
+		return editorfs.HasUnsaved(ctx, sessionEditor{s.out}, path, s.agent.editorFiles.changed), nil
 	})
 	return unseen
 }

@@ -437,6 +437,6 @@ func (r *filesRoom) free(path string) {
 	began := time.Now()
 	overlay := r.agent.editorFiles.files.Overlay(noEditor{}, editorfs.OverlayOptions{})
 	defer overlay.Close()
-	overlay.Before(r.t.Context(), "free", []string{path})
+	overlay.BeginEdit(r.t.Context(), "free", []string{path})
 	require.Less(r.t, time.Since(began), 2*time.Second, "somebody holds the file")
 }

@@ -23,7 +23,7 @@ func sayWhy(text string) func(protocol.ElicitationParams) string {
 // refuseWithWords picks the option that has the user say why.
 func refuseWithWords(p permission) string {
 	for _, o := range p.Options {
-		if o.OptionID == show.WordsOption {
+		if o.OptionID == show.RefuseWithTextOption {
 			return o.OptionID
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 // hangTests are what a user does that comes to each call that may hang, by the name of the
 // call. internal/testing/archtest holds that each has one. They use the session "mine", and a stored one.
-var hangTests = map[files.Call]func(d *disk, stored string){
+var hangTests = map[files.CallName]func(d *disk, stored string){
 	"stat":           opensSession,
 	"EvalSymlinks":   loadsStored,
 	"wsl.Here":       opensSession,

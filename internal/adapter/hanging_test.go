@@ -11,14 +11,14 @@ type hanging struct {
 	revived chan struct{}
 
 	mu      sync.Mutex
-	call    files.Call
+	call    files.CallName
 	reached bool
 	over    sync.Once
 }
 
 func (h *hanging) revive() { h.over.Do(func() { close(h.revived) }) }
 
-func (h *hanging) hang(call files.Call) {
+func (h *hanging) hang(call files.CallName) {
 	h.mu.Lock()
 	hangs := call == h.call
 	h.reached = h.reached || hangs
@@ -28,7 +28,7 @@ func (h *hanging) hang(call files.Call) {
 	}
 }
 
-func (h *hanging) begin(call files.Call) {
+func (h *hanging) begin(call files.CallName) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.call = call

@@ -54,7 +54,7 @@ func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
 		return nil, problem.InvalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
-	client := protocol.ReadCapabilities(params.Capabilities, params.Info).Showing(a.cfg.ClientShows)
+	client := protocol.ParseCapabilities(params.Capabilities, params.Info).WithUserSetting(a.cfg.ClientShows)
 	a.openFiles(c.Context, a.usesEditorFiles(client))
 	a.greet(client)
 	a.opener.Spare.Prepare()

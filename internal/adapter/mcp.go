@@ -79,7 +79,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	if strings.ContainsRune(command, filepath.Separator) {
 		command = paths.Absolute(cwd, command)
 	}
-	if _, err := child.Find(command); err != nil {
+	if _, err := child.LookPath(command); err != nil {
 		return err.Error() + "."
 	}
 	return ""

@@ -16,14 +16,14 @@ import (
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
 	s     *Session
-	ev    quirks.PermissionAsked
+	ev    quirks.PermissionRequested
 	files show.Files // as the user is shown them
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
-func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionAsked, files show.Files) {
+func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files show.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -50,7 +50,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionAsked, 
 	if s.awaitHearing(ctx, q) != telling.Stands {
 		return
 	}
-	p = s.show.Permission(ev, files, show.Setting{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = s.show.Permission(ev, files, show.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if !p.Refused && q.Lead(s.Context, s.out, p) == telling.Stands {
@@ -60,7 +60,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionAsked, 
 
 // awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
 func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
-	if s.agent.client.HearsInPrompts() {
+	if s.agent.client.UpdatesInPromptsOnly() {
 		was = q.Await(s.out, s.prompts.Busy)
 	}
 	return was
@@ -116,7 +116,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
-			return show.Moved(path, r.files[path].Real, real[path])
+			return show.TargetMoved(path, r.files[path].Real, real[path])
 		}
 	}
 	return ""
@@ -165,5 +165,5 @@ func (r *permissionRequest) approveEdited(text string) {
 // droidHasAnswer tells the normaliser that droid has the answer to a permission or a
 // question, and applies the events that waited for that.
 func (s *Session) droidHasAnswer(requestID string, refused bool) {
-	s.apply(s.proc.Norm().Answered(time.Now(), requestID, refused))
+	s.apply(s.proc.Norm().RequestAnswered(time.Now(), requestID, refused))
 }

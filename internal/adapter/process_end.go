@@ -69,7 +69,7 @@ func (s *Session) hearOut(client *droid.Client) {
 		}
 	})
 	for ev := range client.Events() {
-		s.apply(s.proc.Norm().Push(time.Now(), ev))
+		s.apply(s.proc.Norm().Handle(time.Now(), ev))
 	}
 	<-closed
 }

@@ -133,7 +133,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 			s.tell(show.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
-	case !s.agent.client.NoPromptErrors:
+	case !s.agent.client.MisreadsPromptErrors:
 		s.tell(s.show.BeforeError()...)
 	case err.Code != problem.CodeCancelled:
 		s.tellNow(strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
@@ -204,11 +204,11 @@ func (p *userPrompt) accept() {
 		p.answer("", problem.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
 		return
 	}
-	s.show.Prompted()
+	s.show.PromptShown()
 	p.id = s.prompts.Add(p)
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
-	if !s.agent.client.HearsInPrompts() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
+	if !s.agent.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
 		s.tellNow("Your message waits for your answer above.")
 	}
 }
@@ -224,7 +224,7 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 		return nil, problem.InvalidParams("%v", err)
 	}
 	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
-	if a.client.StoppedAgain {
+	if a.client.ResendsStoppedPrompt {
 		p.marks = content.Marks()
 	}
 	return p, nil
@@ -236,7 +236,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.Within(ctx, a.calls, "stat of a link", path, a.opener.Stat)
+		_, err := files.CallBounded(ctx, a.calls, "stat of a link", path, a.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

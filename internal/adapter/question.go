@@ -14,7 +14,7 @@ import (
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
 // gets some: what the user said, that they declined or could not be asked, or "cancelled" when
 // they dismissed the questions.
-func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionAsked) {
+func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested) {
 	cancelled := stream.Answers{Cancelled: true}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -32,7 +32,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionAsked) {
 		if asked != nil && outcome == telling.Stands {
 			answers = asked.Answers()
 			if !asked.Refused {
-				s.tell(s.show.Unasked(asked)...)
+				s.tell(s.show.ShowUnasked(asked)...)
 			}
 		}
 		if outcome != telling.Withdrawn {
@@ -53,21 +53,21 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionAsked) {
 // askedQuestion is a question of this agent's own that the user has not answered.
 type askedQuestion struct {
 	*telling.Question
-	words *show.OwnQuestion
+	words *show.AgentPrompt
 	not   string // is told where there is no answer
 	over  bool   // that was told
 }
 
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
-func (p *userPrompt) asks(ctx context.Context, words *show.OwnQuestion, not string) (answered bool) {
+func (p *userPrompt) asks(ctx context.Context, words *show.AgentPrompt, not string) (answered bool) {
 	p.s.tell(words.Before...)
 	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.asked = q
 	answered = q.Lead(ctx, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
-		p.s.tell(words.After(not)...)
+		p.s.tell(words.End(not)...)
 	}
 	if p.asked == q {
 		p.asked = nil
@@ -80,7 +80,7 @@ func (p *userPrompt) takeQuestionBack() {
 	if q := p.asked; q != nil {
 		p.asked, q.over = nil, true
 		q.TakeBack()
-		p.s.tell(q.words.After(q.not)...)
+		p.s.tell(q.words.End(q.not)...)
 	}
 }
 

@@ -24,21 +24,21 @@ const (
 	// maxReadings bounds the files that are being read at once.
 	maxReadings = 16
 	// reading names the reading of such a file; TestReadingsThatHangAreBounded has it hang.
-	reading files.Call = "a file to show"
+	reading files.CallName = "a file to show"
 	// resolving names the resolving of a path.
-	resolving files.Call = "where a path leads"
+	resolving files.CallName = "where a path leads"
 )
 
 // fileReader reads files beside those who want them, within bounds of time and number.
 type fileReader struct {
 	readText func(path string) show.File       // may hang
 	resolve  func(path string) (string, error) // may hang
-	readings *files.Calls
+	readings *files.CallLimiter
 }
 
 // newFileReader makes a fileReader that reads each file by readText, which may hang.
 func newFileReader(readText func(path string) show.File) *fileReader {
-	return &fileReader{readText: readText, resolve: files.Resolve, readings: files.NewCalls(maxReadings, 2*shownFilesTime)} // Read ends them sooner
+	return &fileReader{readText: readText, resolve: files.Resolve, readings: files.NewCallLimiter(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
@@ -53,7 +53,7 @@ func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
 		if size > maxReadAtOnce || ctx.Err() != nil {
 			return texts
 		}
-		t, _ := files.Within(ctx, f.readings, reading, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
+		t, _ := files.CallBounded(ctx, f.readings, reading, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
 		texts[path] = t
 		if t.Text != nil {
 			size += len(*t.Text)
@@ -79,7 +79,7 @@ func (f *fileReader) Resolve(ctx context.Context, paths []string) map[string]str
 	defer cancel()
 	real := make(map[string]string)
 	for _, path := range paths {
-		to, err := files.Within(ctx, f.readings, resolving, path, f.resolve)
+		to, err := files.CallBounded(ctx, f.readings, resolving, path, f.resolve)
 		if err == nil {
 			real[path] = to
 		}
@@ -92,7 +92,7 @@ func (f *fileReader) Resolve(ctx context.Context, paths []string) map[string]str
 func readText(path string) show.File {
 	data, err := files.Read(path, maxShownFile)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !files.IsKernels(path):
+	case errors.Is(err, fs.ErrNotExist) && !files.IsKernelPath(path):
 		return show.File{Known: true}
 	case err != nil || !utf8.Valid(data):
 		return show.File{}

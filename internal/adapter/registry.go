@@ -48,7 +48,7 @@ func (s *Session) Hurry() { s.proc.Hurry() }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
 func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {
-	defer c.Ordered()
+	defer c.Async()
 	return a.sessions.Arrive(id, c.Method, kind)
 }
 

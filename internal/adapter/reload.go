@@ -241,7 +241,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
 	s.lookForLeft(ctx, info.Messages)
-	if quirks.CutOff(info.Messages) { // it may go on elsewhere
+	if quirks.EndsWithOpenCalls(info.Messages) { // it may go on elsewhere
 		if err := s.waitFor(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
 		}
@@ -252,7 +252,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	others, _ := s.storeLock.Others()
 	s.loseSubagentCalls()
 	history := quirks.History(info.Messages)
-	lacks := notShown(info, others && quirks.GoOnElsewhere(history))
+	lacks := notShown(info, others && quirks.MarkElsewhere(history))
 	info.Messages = nil // the events have all that is shown
 	r.shows = true
 	defer func() { r.shows = false }()
@@ -272,10 +272,10 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 			return false
 		}
 		history[i] = nil // it is not kept until all are shown
-		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().Works(end.ID) {
+		if end, is := ev.(quirks.SubagentEnded); is && end.Reason == "" && s.proc.Norm().SubagentRunning(end.ID) {
 			continue // its file tells
 		}
-		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().Open(end.ID) {
+		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
 			continue // droid's own turn goes on with it
 		}
 		s.tell(s.show.History(s.moment(), ev)...)

@@ -24,10 +24,10 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].MessageID == said.MessageID {
-			points[n-1].Text += show.UserWords(said, "")
+			points[n-1].Text += show.UserPromptText(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, show.UserWords(said, "")})
+		points = append(points, rewindPoint{said.MessageID, show.UserPromptText(said, "")})
 	}
 	return points
 }
@@ -71,8 +71,8 @@ func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bo
 			first := turn == "" && m.ID == from
 			starts := first || turn != "" && m.Role != stream.RoleAssistant && m.ID != "" && m.ID != turn
 			for _, b := range m.Content {
-				call := quirks.CallOf(b)
-				edits = edits || calls[call] && !quirks.CallFailed(b)
+				call := quirks.ResultCallID(b)
+				edits = edits || calls[call] && !quirks.IsFailedResult(b)
 				if b.Type == "tool_use" && len(show.EditedFiles(b.Name, b.Input, cwd)) > 0 {
 					calls[b.ID] = true
 				}

@@ -41,7 +41,7 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 	if len(info.Available)+len(info.Created) == 0 {
 		return nil
 	}
-	taken, _ := files.Within(ctx, w.s.agent.calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
+	taken, _ := files.CallBounded(ctx, w.s.agent.calls, "Store.Snapshots", "session "+w.session, func(string) ([]store.Snapshot, error) {
 		return w.s.agent.cfg.Store.Snapshots(w.session, at)
 	}) // if that fails, every file is FileUnknown
 	for deleted, list := range [][]json.RawMessage{info.Available, info.Created} {
@@ -55,10 +55,10 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 			f := rewoundFile{entry: entry}
 			f.Path, f.Deleted = paths.Absolute(w.cwd, file.Path), deleted == 1 // of files below the directory droid has the rest of it
 			f.disk = w.onDisk(ctx, f.Path)
-			f.Since = sinceEdits(f.Path, w.cwd, taken, edits, f.disk)
+			f.Status = sinceEdits(f.Path, w.cwd, taken, edits, f.disk)
 			typed, known := w.unsaved(ctx, f.Path)
 			if f.typed, f.Unsaved = typed, typed != nil; !known {
-				f.Since = max(f.Since, show.FileUnknown)
+				f.Status = max(f.Status, show.FileUnknown)
 			}
 			found = append(found, f)
 		}
@@ -83,7 +83,7 @@ func (w *rewinding) unsaved(ctx context.Context, path string) (text *string, kno
 
 // still reports whether the disk has the text that it had when the user was asked, or the one that was unsaved then.
 func (f rewoundFile) still(disk show.File) bool {
-	return f.disk == disk || f.disk.Same(disk) || f.typed != nil && *f.typed != "" && disk.Same(show.File{Text: f.typed, Known: true})
+	return f.disk == disk || f.disk.SameText(disk) || f.typed != nil && *f.typed != "" && disk.SameText(show.File{Text: f.typed, Known: true})
 }
 
 // compare returns the files that are as they were when the user was asked, and the paths of the others. It asks the editor as well if editor
@@ -126,7 +126,7 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 				restored = append(restored, f.Path)
 			}
 		}
-		r.saved = w.overlay.Before(ctx, call, restored)
+		r.saved = w.overlay.BeginEdit(ctx, call, restored)
 		defer w.overlay.Overlay.Drop(call)
 		var more []string
 		same, more = w.compare(ctx, same, false)
@@ -149,9 +149,9 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 	for _, f := range same {
 		restored[f.Path] = w.onDisk(ctx, f.Path)
 	}
-	w.overlay.After(ctx, call)
+	w.overlay.EndEdit(ctx, call)
 	for _, f := range same {
-		if was := restored[f.Path]; was.Known && !was.Same(w.onDisk(ctx, f.Path)) {
+		if was := restored[f.Path]; was.Known && !was.SameText(w.onDisk(ctx, f.Path)) {
 			r.differs = append(r.differs, f.Path)
 		}
 	}
@@ -198,8 +198,8 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 			if edited := show.EditedFiles(b.Name, b.Input, cwd); b.Type == "tool_use" && len(edited) > 0 {
 				called[b.ID] = fileEdit{b.ID, b.Name, b.Input, edited}
 			}
-			id := quirks.CallOf(b)
-			if e, is := called[id]; is && !quirks.CallFailed(b) {
+			id := quirks.ResultCallID(b)
+			if e, is := called[id]; is && !quirks.IsFailedResult(b) {
 				edits = append(edits, e)
 			}
 			delete(called, id)
@@ -210,7 +210,7 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 
 // sinceEdits reports what became of a file since the first of these edits. It compares texts alone: each edit must have found what the edit
 // before it left, and the disk must have what the last one left. taken are the files as the edits found them.
-func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk show.File) show.Since {
+func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk show.File) show.EditStatus {
 	if disk.Known && disk.Text == nil {
 		return show.FileGone
 	}
@@ -231,14 +231,14 @@ func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk
 	for i, e := range edits {
 		found := before[e.id]
 		found[path] = file(taken[i]) // models may use an id again
-		left, next := show.TextAfter(e.name, e.input, cwd, path, found), disk
+		left, next := show.TextAfterEdit(e.name, e.input, cwd, path, found), disk
 		if i+1 < len(taken) {
 			next = file(taken[i+1])
 		}
 		switch {
 		case !left.Known || !next.Known:
 			since = show.FileUnknown
-		case !left.Same(next):
+		case !left.SameText(next):
 			return show.FileChanged
 		}
 	}

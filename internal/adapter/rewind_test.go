@@ -73,7 +73,7 @@ func TestSinceEdits(t *testing.T) {
 		taken []store.Snapshot
 		edits []fileEdit
 		disk  show.File
-		want  show.Since
+		want  show.EditStatus
 	}{
 		"as droid left it":              {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\n"), show.OnlyEdited},
 		"changed behind it":             {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\nc\n"), show.FileChanged},

@@ -75,7 +75,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
-		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LogIn: diagnosis.LogIn()}),
+		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
@@ -133,8 +133,8 @@ func (s *Session) tell(things ...protocol.Update) {
 		switch {
 		case isNotice && !s.prompts.RunsOne():
 			s.out.Keep(string(notice))
-		case thing.UpdateKind() == show.OwnWords:
-			s.tell(s.show.Tell(thing)...)
+		case thing.UpdateKind() == show.AgentText:
+			s.tell(s.show.ShowAgentText(thing)...)
 		default:
 			s.out.Tell(thing)
 		}
@@ -142,11 +142,11 @@ func (s *Session) tell(things ...protocol.Update) {
 }
 
 // tellNow tells a Notice though no turn runs.
-func (s *Session) tellNow(text string) { s.tell(s.show.Tell(show.Notice(text))...) }
+func (s *Session) tellNow(text string) { s.tell(s.show.ShowAgentText(show.Notice(text))...) }
 
 // tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) tellSafely(text string) {
-	if s.load != nil || !s.out.Known() || s.agent.client.PromptsAlone && !s.prompts.RunsOne() {
+	if s.load != nil || !s.out.Known() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.Keep(text)
 		return
 	}
@@ -161,7 +161,7 @@ func (s *Session) tellKept() {
 			s.tellNow("The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
 		}
 		for _, text := range texts {
-			s.tell(s.show.Late(text)...)
+			s.tell(s.show.ShowLateText(text)...)
 		}
 		for _, notice := range s.out.Kept() {
 			s.tellNow(notice)

@@ -49,7 +49,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
-	c.Ordered() // nobody can refer to the session before it has an id
+	c.Async() // nobody can refer to the session before it has an id
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (s *Session) cancelAndWait() {
 
 // listStored lists stored sessions.
 func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return files.Within(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
+	return files.CallBounded(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
 }
 
 // How many sessions session/list returns at once: on the first page, which most editors show alone, and on each
@@ -169,7 +169,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
 			return nil, err
 		}
 	}
-	c.Ordered()
+	c.Async()
 	cwd, err := a.opener.FindDirectory(c.Context, "cwd", params.CWD)
 	if err == nil && cwd != "" && !filepath.IsAbs(cwd) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)

@@ -51,7 +51,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 		return nil, notDeleted(unknown)
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(append(ids, more...))))
-	if _, err := files.WithinAtEnd(context.Background(), a.calls, "Store.Delete", "session "+id, files.Done(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
+	if _, err := files.CallBoundedDetached(context.Background(), a.calls, "Store.Delete", "session "+id, files.NoResult(func() error { return a.cfg.Store.Delete(ids...) })); err != nil {
 		return nil, notDeleted(err)
 	}
 	return struct{}{}, nil
@@ -62,7 +62,7 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 	if len(open) == 0 {
 		return nil // Store.Delete leaves all as it is when it fails
 	}
-	_, err := files.Within(ctx, a.calls, "Store.CheckDelete", "session "+ids[0], files.Done(func() error { return a.cfg.Store.CheckDelete(ids...) }))
+	_, err := files.CallBounded(ctx, a.calls, "Store.CheckDelete", "session "+ids[0], files.NoResult(func() error { return a.cfg.Store.CheckDelete(ids...) }))
 	for _, s := range open {
 		if err == nil {
 			err = s.onlyHere(ctx)

@@ -83,7 +83,7 @@ func TestDeleteWhileItIsNoted(t *testing.T) {
 // in the background, nor the note for other agents that the session is open.
 func TestDeleteThatEndsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		hangs files.Call // the request is taken back meanwhile
+		hangs files.CallName // the request is taken back meanwhile
 		want  string
 	}{
 		"the trash cannot be made":   {want: "The session could not be deleted: deleting session "},

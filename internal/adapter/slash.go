@@ -215,18 +215,18 @@ func (r *slashRun) done() {
 }
 
 // agree reports whether the user has said yes to a question, or there is none. Otherwise the command has ended.
-func (r *slashRun) agree(q *show.OwnQuestion, not, agreed string) bool {
+func (r *slashRun) agree(q *show.AgentPrompt, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
 	case !r.prompt.asks(r.work, q, not):
 		return false
 	case !q.Yes():
-		r.s.tell(q.After(not)...)
+		r.s.tell(q.End(not)...)
 		r.reply("The conversation stays as it is.")
 		return false
 	}
-	r.s.tell(q.After(agreed)...)
+	r.s.tell(q.End(agreed)...)
 	return !r.over()
 }
 

@@ -20,7 +20,7 @@ func backgroundCommand(r *slashRun, args string) {
 	}
 	var b strings.Builder
 	for _, c := range left {
-		fmt.Fprintf(&b, "- %d: %s, for %s, process %d\n", c.Number, namedLeft(c), time.Since(c.Since).Round(time.Second), c.Process)
+		fmt.Fprintf(&b, "- %d: %s, for %s, process %d\n", c.Number, namedLeft(c), time.Since(c.Since).Round(time.Second), c.PID)
 	}
 	if len(left) > 0 {
 		b.WriteString("\n`/background stop NUMBER` stops one. All of them end with this session.")

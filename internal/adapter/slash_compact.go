@@ -30,12 +30,12 @@ func compactCommand(r *slashRun, instructions string) {
 	if client == nil {
 		return
 	}
-	s.tell(s.show.BeginCompaction(show.UserAsked)...)
+	s.tell(s.show.BeginCompaction(show.CompactionRequested)...)
 	r.compacts = client
 	var next store.Successor
 	var removed int
 	var summary string
-	from, wanted := s.droidID, s.show.TakesSummary()
+	from, wanted := s.droidID, s.show.WantsSummary()
 	err := r.unlockedFor(compactTime, errCompactTime, func(ctx context.Context) error {
 		next = s.agent.threads.Successor(ctx, from)
 		id, n, err := client.Compact(ctx, instructions)
@@ -60,7 +60,7 @@ func compactCommand(r *slashRun, instructions string) {
 	if r.switchSession(next, true) {
 		hint := r.arrived(next)
 		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-		r.reply("Compacted: " + show.Became(removed) + hint)
+		r.reply("Compacted: " + show.SummaryNote(removed) + hint)
 	}
 }
 

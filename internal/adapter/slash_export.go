@@ -52,7 +52,7 @@ func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, e export
 		e.file = "droid-" + e.session + ".html"
 	}
 	path := paths.Absolute(e.cwd, e.file)
-	page := export.Page(info, export.Options{CWD: e.cwd, Named: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
-	_, err := files.Within(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	page := export.Page(info, export.Options{CWD: e.cwd, ShowDirectory: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
+	_, err := files.CallBounded(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

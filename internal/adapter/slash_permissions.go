@@ -44,8 +44,8 @@ func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
 		unread error
 	}
 	err = r.unlocked(func(ctx context.Context) error {
-		got, err := files.Within(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
-			got.known, got.unread = rules.Read(files.Real(cwd), files.Real(home), os.Getenv(droid.EnvSettings))
+		got, err := files.CallBounded(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
+			got.known, got.unread = rules.Read(files.RealPath(cwd), files.RealPath(home), os.Getenv(droid.EnvSettings))
 			return got, nil
 		})
 		known, unread = got.known, got.unread
@@ -268,7 +268,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 	for range rulesTries {
 		for _, k := range mine {
 			err := r.unlocked(func(ctx context.Context) error {
-				_, err := files.Within(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.Done(func() error { return rules.TakeBack(files.Locks{}, k) }))
+				_, err := files.CallBounded(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
 				return err
 			})
 			if err != nil {

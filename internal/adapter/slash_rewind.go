@@ -60,10 +60,10 @@ func rewindCommand(r *slashRun, args string) {
 		question := r.s.show.RewindQuestion(named, ends)
 		if question == nil { // nobody can be asked
 			files = slices.DeleteFunc(files, func(f rewoundFile) bool {
-				if f.Loses() {
+				if f.MayLoseChanges() {
 					done.unasked = append(done.unasked, f.Path)
 				}
-				return f.Loses()
+				return f.MayLoseChanges()
 			})
 		}
 		if !r.agree(question, "Not rewound", "Agreed: go back") || r.over() {
@@ -86,7 +86,7 @@ func rewindCommand(r *slashRun, args string) {
 		return err
 	})
 	for _, path := range done.saved {
-		r.s.tell(show.Saved(path))
+		r.s.tell(show.SavedNotice(path))
 	}
 	var refused *stream.RPCError
 	switch {

@@ -15,7 +15,7 @@ func shellCommand(r *slashRun, command string) {
 	}
 	s, cwd := r.s, r.s.cwd
 	shown, begun := s.show.UserCommand(s.moment(), command)
-	wrote := func(piece string) { s.tell(shown.Wrote(s.moment(), piece)...) }
+	wrote := func(piece string) { s.tell(shown.Output(s.moment(), piece)...) }
 	var output *shell.Output
 	output = shell.NewOutput(func() { s.Post(func() { wrote(output.Take()) }) })
 	ctx, stop := context.WithCancel(s.Context)
@@ -26,6 +26,6 @@ func shellCommand(r *slashRun, command string) {
 	r.s.unlocked(r.s.Context, func(context.Context) { end = shell.Run(ctx, cwd, command, output) })
 	wrote(output.Rest())
 	s.tell(shown.Ended(end.ExitCode, end.Note)...)
-	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.Written(), end))
+	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.AllOutput(), end))
 	r.done()
 }

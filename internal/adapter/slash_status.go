@@ -22,11 +22,11 @@ func statusCommand(r *slashRun, _ string) {
 	var path, release, trusted string
 	cwd, client := s.cwd, s.proc.Client()
 	err := r.unlocked(func(ctx context.Context) (err error) {
-		path, err = files.Within(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
+		path, err = files.CallBounded(ctx, s.agent.calls, "Locate", "droid", func(string) (string, error) { return s.agent.cfg.Locate() })
 		if err != nil {
 			return err
 		}
-		release, err = files.Within(ctx, s.agent.calls, "Release", path, func(path string) (string, error) { return s.agent.cfg.Release(ctx, path) })
+		release, err = files.CallBounded(ctx, s.agent.calls, "Release", path, func(path string) (string, error) { return s.agent.cfg.Release(ctx, path) })
 		if err != nil {
 			s.log.Info("droid did not tell its version", zap.Error(err))
 			release = "of an unknown version"

@@ -9,7 +9,7 @@ import (
 
 // loginCommand says how to log in.
 func loginCommand(r *slashRun, _ string) {
-	r.reply(diagnosis.LoginMethods(r.s.agent.client.Login))
+	r.reply(diagnosis.LoginMethods(r.s.agent.client.OffersLogin))
 }
 
 // inTerminal answers a command that only droid's terminal has.

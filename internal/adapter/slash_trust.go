@@ -23,7 +23,7 @@ func trustCommand(r *slashRun, args string) {
 		takes = client.Takes
 	}
 	err := r.unlocked(func(ctx context.Context) (err error) {
-		answer, err = files.Within(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
+		answer, err = files.CallBounded(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })
 		return err
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome a
 	}
 	switch {
 	case s.prompts.Joinable():
-		s.show.Prompted()
+		s.show.PromptShown()
 		p.further = &further{shown: true, taken: make(chan *acp.RequestError, 1)}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)

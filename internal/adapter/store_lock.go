@@ -141,7 +141,7 @@ func (s *Session) lookForOthers() {
 
 // tellSoon tells a Notice as soon as the editor takes it, also while no prompt runs.
 func (s *Session) tellSoon(text string) {
-	if s.agent.client.PromptsAlone {
+	if s.agent.client.HidesUpdatesOutsidePrompt {
 		s.tell(show.Notice(text))
 		return
 	}

@@ -40,9 +40,9 @@ func (s *Session) readSubagent(ctx context.Context, id string) (from, to store.P
 // subagentWrote applies what a subagent's file says, and then what waited for that.
 func (s *Session) subagentWrote(norm *quirks.Normalizer, id string, lines []stream.ChildLine, behind ...quirks.Event) {
 	now := time.Now()
-	s.apply(append(norm.Wrote(now, id, lines), behind...))
-	if !norm.Works(id) && s.proc.Subagents.Stopped(now, id, norm.Lacks(id)) {
-		s.apply(norm.Lost(now, id))
+	s.apply(append(norm.HandleSubagentLines(now, id, lines), behind...))
+	if !norm.SubagentRunning(id) && s.proc.Subagents.Stopped(now, id, norm.HasOpenSubagentCalls(id)) {
+		s.apply(norm.EndSubagentFile(now, id))
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
 func (s *Session) loseSubagentCalls() {
 	if norm := s.proc.Norm(); norm != nil {
 		for _, id := range s.proc.Subagents.IDs() {
-			s.apply(norm.Lost(time.Now(), id))
+			s.apply(norm.EndSubagentFile(time.Now(), id))
 		}
 	}
 }

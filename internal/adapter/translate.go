@@ -37,7 +37,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 // tellHeard tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
 // with the next one.
 func (s *Session) tellHeard(things ...protocol.Update) {
-	outside := s.agent.client.HearsInPrompts() && !s.prompts.Busy()
+	outside := s.agent.client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
 		if text, ok := thing.(show.Text); ok && outside {
 			s.out.KeepText(text)
@@ -71,7 +71,7 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
-				s.tell(s.show.Explain(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
+				s.tell(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 			}
 		}
 		s.apply(events)
@@ -87,22 +87,22 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 		s.turnEnded(ev)
 	case quirks.ToolEnded:
 		s.lookInTurn()
-	case quirks.TurnBeside:
+	case quirks.ConcurrentTurn:
 		s.prompts.Beside(time.Now(), ev.RequestID)
-	case quirks.PromptFolded:
+	case quirks.PromptMerged:
 		s.folded(ev)
-	case quirks.Discarded:
+	case quirks.PromptDropped:
 		s.discarded(ev)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		s.Go(func() { s.askPermission(s.Context, ev, files) })
-	case quirks.QuestionAsked:
+	case quirks.QuestionRequested:
 		s.Go(func() { s.askQuestions(s.Context, ev) })
-	case quirks.SubagentBegan:
+	case quirks.SubagentStarted:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself
-	case quirks.SubagentStops:
+	case quirks.SubagentStopped:
 		s.subagentWrote(s.proc.Norm(), ev.ID, nil)
-	case quirks.AskWithdrawn:
+	case quirks.RequestWithdrawn:
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
@@ -134,5 +134,5 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 
 // moment is now, for what is shown.
 func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), Room: s.out.Full() == nil}
+	return show.Moment{Now: time.Now(), HasRoom: s.out.Full() == nil}
 }

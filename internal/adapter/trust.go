@@ -36,13 +36,13 @@ func (s *Session) tellLeftOut() {
 	project := trust.Project{Layer: *client.Without()}
 	then, asks := "", false
 	switch {
-	case project.Unread():
+	case project.HasUnread():
 		then = trust.NotReadable
 	case !s.agent.cfg.Trust.MayAsk():
 		then = "The agent was started with `--trust never`."
 	case !project.Fits():
 		then = "That is too much to ask about: `/trust` lists it, and then `/trust yes` lets it run."
-	case !s.show.AsksTrust():
+	case !s.show.CanAskTrust():
 		then = "`/trust yes` lets it run."
 	default:
 		then, asks = "Your first prompt asks, unless you have answered; `/trust` lists it.", true
@@ -54,7 +54,7 @@ func (s *Session) tellLeftOut() {
 	if s.agent.editorFiles.on() && !client.HasHooks() {
 		others += " Files are read and written on the disk meanwhile, without the editor."
 	}
-	text := project.LeftOut(then + others)
+	text := project.ExcludedText(then + others)
 	if !asks {
 		if project.Fits() {
 			s.showed(project)
@@ -62,7 +62,7 @@ func (s *Session) tellLeftOut() {
 		text += "\n\n" + project.Screen("`/trust`")
 	}
 	switch {
-	case !s.agent.client.PromptsAlone || s.prompts.RunsOne():
+	case !s.agent.client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
 		s.tellNow(text)
 	case !asks || others != "": // else the question of the first prompt says it
 		s.out.Keep(text)
@@ -81,7 +81,7 @@ const mostLooks = 8
 // replaced is true. Whatever is no clear yes allows nothing.
 func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.RequestError) {
 	s := p.s
-	if s.agent.cfg.Trust.RunsAll() {
+	if s.agent.cfg.Trust.TrustsAll() {
 		return false, nil
 	}
 	said := false // yes, to this prompt's question
@@ -94,7 +94,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.Request
 			return replaced, problem.NotLooked(s.cwd, unknown)
 		}
 		switch facts.Next() {
-		case trust.Send:
+		case trust.StepSend:
 			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
 				return replaced, nil
 			}
@@ -102,12 +102,12 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.Request
 				return true, err
 			}
 			replaced = true
-		case trust.Question:
+		case trust.StepAsk:
 			answered, yes := p.asksTrust(ctx, project)
 			if said = said || yes; !answered {
 				return replaced, nil // the prompt has ended
 			}
-		case trust.Replace:
+		case trust.StepReplace:
 			if !facts.All && facts.Allowed && !said {
 				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
 			}
@@ -115,7 +115,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.Request
 				return true, err
 			}
 			replaced = true
-			if !project.In(s.shown.sums) {
+			if !project.CoveredBy(s.shown.sums) {
 				s.tellLeftOut()
 			}
 		}
@@ -149,7 +149,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 // added. The error says that nobody could look.
 func (s *Session) renewStale(ctx context.Context) *acp.RequestError {
 	before := s.proc.Client()
-	if s.agent.cfg.Trust.RunsAll() || before == nil {
+	if s.agent.cfg.Trust.TrustsAll() || before == nil {
 		return nil
 	}
 	client, _, facts, err := s.lookAtProject(ctx)
@@ -166,7 +166,7 @@ func (s *Session) renewStale(ctx context.Context) *acp.RequestError {
 // lookInTurn looks at the project while a turn runs, as a command may have checked something out. Where this is called
 // during a look, another one follows.
 func (s *Session) lookInTurn() {
-	if s.agent.cfg.Trust.RunsAll() || s.proc.Client() == nil {
+	if s.agent.cfg.Trust.TrustsAll() || s.proc.Client() == nil {
 		return
 	}
 	if s.looks++; s.looks > 1 {
@@ -186,7 +186,7 @@ func (s *Session) lookInTurn() {
 // asks. The error says that nobody could look.
 func (s *Session) endIfChanged(ctx context.Context) (ended bool, err error) {
 	before := s.proc.Client()
-	if s.agent.cfg.Trust.RunsAll() || before == nil {
+	if s.agent.cfg.Trust.TrustsAll() || before == nil {
 		return false, nil
 	}
 	client, project, facts, err := s.lookAtProject(s.Context)
@@ -210,13 +210,13 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
-	if !s.show.AsksTrust() || !project.Fits() {
+	if !s.show.CanAskTrust() || !project.Fits() {
 		s.declined.Add(project)
 		return true, false // tellLeftOut says what to type
 	}
 	s.showed(project)
-	q := s.show.Trust(project.Question())
-	end := func(how string) { s.tell(q.After(how)...) }
+	q := s.show.AskTrust(project.Question())
+	end := func(how string) { s.tell(q.End(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
 	switch answered := p.asks(asking, q, notTrusted); {
@@ -237,12 +237,12 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 		if ctx.Err() != nil {
 			return false, false
 		}
-		decline(s.show.NotTrusted())
+		decline(s.show.NotTrustedText())
 		return true, false
 	}
 	var err error
 	s.unlocked(s.Context, func(ctx context.Context) {
-		_, err = files.Within(ctx, s.agent.calls, "Trust.Trust", project.Root, files.Done(func() error { return s.agent.cfg.Trust.Trust(project) }))
+		_, err = files.CallBounded(ctx, s.agent.calls, "Trust.Trust", project.Root, files.NoResult(func() error { return s.agent.cfg.Trust.Trust(project) }))
 	})
 	if err != nil {
 		s.log.Warn("the answer was not kept", zap.Error(err))

@@ -27,7 +27,7 @@ import (
 type trustRoom struct {
 	*editor
 	dir, home, file string
-	keeper          *trust.Keeper
+	keeper          *trust.Store
 
 	turn     fakedroid.Script // of the next droids, for what is not said back
 	mu       sync.Mutex
@@ -232,7 +232,7 @@ func TestNobodyTrustsByKindOrPlace(t *testing.T) {
 				require.Nil(t, r.newSession().Error)
 				require.Equal(t, "end_turn", r.run("hello"))
 				require.Equal(t, 2, r.questions(), "not now holds for the session")
-				require.False(t, r.keeper.Look(r.dir).Trusted)
+				require.False(t, r.keeper.Check(r.dir).Trusted)
 			})
 		})
 	}
@@ -266,7 +266,7 @@ func TestTrustWhereNamesShow(t *testing.T) {
 				require.NotContains(t, told, "Some clients")
 				require.NotContains(t, told, "was not trusted")
 				require.Contains(t, r.told(), "Not trusted: /trust yes lets it run")
-				require.False(t, r.keeper.Look(r.dir).Trusted)
+				require.False(t, r.keeper.Check(r.dir).Trusted)
 				require.Equal(t, picked != "cancel-prompt", strings.Contains(told, "droid got hello"))
 				r.ask = func(permission) string { return "not-now-go-on" }
 				require.Equal(t, "end_turn", r.run("again"))
@@ -390,7 +390,7 @@ func TestYesOfACancelledPrompt(t *testing.T) {
 		r := inProject(t, fakedroid.V0225, map[string]string{".factory/mcp.json": someServer})
 		require.Nil(t, r.newSession().Error)
 		keeps := make(chan struct{})
-		r.agent.calls.Hangs = func(c files.Call) {
+		r.agent.calls.BeforeCall = func(c files.CallName) {
 			if c == "Trust.Trust" {
 				<-keeps
 			}
@@ -442,7 +442,7 @@ func TestProjectsThatDroidCannotLeaveOut(t *testing.T) {
 				text := allOf(answer.Error)
 				require.Contains(t, text, tc.want)
 				require.Contains(t, text, diagnosis.Command("trust", "--yes", r.dir), "as it can be typed where the PATH has no droid-acp")
-				require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
+				require.NoError(t, r.keeper.Trust(r.keeper.Check(r.dir)))
 				require.Nil(t, r.newSession().Error)
 			})
 		})
@@ -570,10 +570,10 @@ func TestOnlyWhatThisDroidTakesIsAsked(t *testing.T) {
 		require.Equal(t, 1, r.questions())
 		require.Equal(t, "end_turn", r.run("/trust"))
 		require.NotContains(t, r.told(), "bunfig")
-		require.False(t, r.keeper.Look(r.dir).Trusted)
-		require.True(t, r.keeper.Look(r.dir).TrustedByVersion())
+		require.False(t, r.keeper.Check(r.dir).Trusted)
+		require.True(t, r.keeper.Check(r.dir).TrustedByVersion())
 		require.Equal(t, "end_turn", r.run("/trust no"))
-		require.False(t, r.keeper.Look(r.dir).TrustedByVersion())
+		require.False(t, r.keeper.Check(r.dir).TrustedByVersion())
 	})
 }
 
@@ -650,7 +650,7 @@ func TestTrustedElsewhere(t *testing.T) {
 		r.ask = func(p permission) string { return p.Options[0].OptionID }
 		require.Nil(t, r.newSession().Error)
 		require.Equal(t, "end_turn", r.run("one"))
-		require.NoError(t, r.keeper.Trust(r.keeper.Look(r.dir)))
+		require.NoError(t, r.keeper.Trust(r.keeper.Check(r.dir)))
 		require.Equal(t, "end_turn", r.run("two"))
 		require.Equal(t, 1, strings.Count(strings.Join(r.updates(), "\n"), "This project was trusted meanwhile"))
 		require.Equal(t, "end_turn", r.run("three"))
@@ -808,9 +808,9 @@ func TestTypedYesIsToWhatWasShown(t *testing.T) {
 		require.Equal(t, "end_turn", r.run("/trust yes"))
 		require.Contains(t, r.messages(), "You had not been shown all of this")
 		require.Contains(t, r.messages(), "worse")
-		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.False(t, r.keeper.Check(r.dir).Trusted)
 		require.Equal(t, "end_turn", r.run("/trust yes"))
-		require.True(t, r.keeper.Look(r.dir).Trusted)
+		require.True(t, r.keeper.Check(r.dir).Trusted)
 	})
 }
 
@@ -824,9 +824,9 @@ func TestMoreThanAScreenIsNotAskedAbout(t *testing.T) {
 		require.Zero(t, r.questions())
 		require.Contains(t, r.messages(), "too much to ask about")
 		require.Equal(t, "end_turn", r.run("/trust yes"))
-		require.False(t, r.keeper.Look(r.dir).Trusted)
+		require.False(t, r.keeper.Check(r.dir).Trusted)
 		require.Contains(t, r.messages(), "You had not been shown all of this")
 		require.Equal(t, "end_turn", r.run("/trust yes"))
-		require.True(t, r.keeper.Look(r.dir).Trusted)
+		require.True(t, r.keeper.Check(r.dir).Trusted)
 	})
 }

@@ -160,12 +160,12 @@ func (s *Session) endPrompt(end turns.End) {
 	if p.command != nil {
 		p.command.ended()
 	}
-	if p.cancelled && s.agent.client.StoppedAgain {
+	if p.cancelled && s.agent.client.ResendsStoppedPrompt {
 		s.prompts.KeepStopped(p)
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if !s.prompts.RunsOne() {
-		s.tell(s.show.EndWords()...)
+		s.tell(s.show.FlushNotices()...)
 	}
 	if end.Empty {
 		s.tellNow("The model gave an empty answer.")

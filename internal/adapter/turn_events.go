@@ -15,7 +15,7 @@ import (
 )
 
 // folded tells the user that droid took a prompt into the turn that runs.
-func (s *Session) folded(ev quirks.PromptFolded) {
+func (s *Session) folded(ev quirks.PromptMerged) {
 	p := s.prompts.Of(ev.RequestID)
 	if s.prompts.Folded(ev.RequestID) && p.further == nil {
 		s.tell(show.Thought("Your message was added to the running turn."))
@@ -33,7 +33,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 
 // discarded tells the user of a message that droid threw away, if its prompt was
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
-func (s *Session) discarded(ev quirks.Discarded) {
+func (s *Session) discarded(ev quirks.PromptDropped) {
 	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
 		s.tellNow("droid discarded a waiting message: " + ev.Text)
 	}

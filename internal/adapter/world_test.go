@@ -266,7 +266,7 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		win.agent.cfg.ParkAfter = 3 * time.Minute
 		win.hasFiles(seed%5 == 0 || seed%5 == 2, base)
 		win.agent.opener.Stat = os.Stat
-		win.agent.calls.Hangs = func(files.Call) {
+		win.agent.calls.BeforeCall = func(files.CallName) {
 			othersFirst()
 			w.mu.Lock()
 			until := w.slow

@@ -74,7 +74,7 @@ func (c *Client) callID(ctx context.Context, id, method string, params, result a
 		}
 		size := len(raw)
 		raw = nil
-		memory.Passed(size) // the result has what it needs
+		memory.ReleaseAfter(size) // the result has what it needs
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", stream.KindOf(method), err)
@@ -170,7 +170,7 @@ func (c *Client) await(ctx context.Context, id string, p *pendingCall, l *jsonrp
 	case c.state.pending[id] != p: // answered in the same moment
 		o := <-p.done
 		return o.result, o.err
-	case c.out.Withdraw(l):
+	case c.out.Remove(l):
 		delete(c.state.pending, id)
 		return nil, fmt.Errorf("%w: %w", errNotSent, ctx.Err())
 	}

@@ -148,7 +148,7 @@ func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func
 		},
 	}
 	if p != nil {
-		c.env, c.own, c.started, c.outside, c.left = p.env, p.own, p.without, p.Outside, p.kin
+		c.env, c.own, c.started, c.outside, c.left = p.env, p.own, p.without, p.HasEscaped, p.kin
 		c.given.Store(p.project)
 		if p.checked {
 			c.checks.Store(&checks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
@@ -200,7 +200,7 @@ func (c *Client) Version() stream.Version {
 
 // Exited returns a channel that is closed when the process has ended, its stdout is
 // fully read, and what it left in its process group has ended. A process that was killed
-// and does not end is given up, see child.KillTime.
+// and does not end is given up, see child.killTimeout.
 func (c *Client) Exited() <-chan struct{} { return c.exited }
 
 // HasChildren reports whether droid has processes of its own running, such as a
@@ -246,7 +246,7 @@ func (c *Client) supervise() {
 	c.fail(exit)
 	c.out.abort()
 	<-c.out.Done()
-	<-c.proc.Gone()
+	<-c.proc.AllExited()
 	c.proc.clean()
 	c.proc.Stdout.Close() // read to its end
 	c.log.Debug("droid ended", zap.Error(exit), zap.Int64("noMessages", c.noMessages.Load()))

@@ -90,15 +90,15 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 	c.endTurn()
 	until := time.Now().Add(c.bounds.eof)
 	if c.closeSession(until) {
-		if err := c.proc.KillAlone(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.proc.KillProgram(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("killing droid", zap.Error(err))
 		}
-		if child.Within(c.exited, c.bounds.term) {
+		if child.WaitTimeout(c.exited, c.bounds.term) {
 			return
 		}
 	}
 	c.out.Close()
-	if child.Within(c.exited, time.Until(until)) {
+	if child.WaitTimeout(c.exited, time.Until(until)) {
 		return
 	}
 	c.out.abort()
@@ -107,7 +107,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
-		if child.Within(c.exited, c.bounds.term) {
+		if child.WaitTimeout(c.exited, c.bounds.term) {
 			return
 		}
 		c.log.Warn("droid does not obey; killing it")
@@ -117,7 +117,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		<-c.exited
 		return
 	}
-	child.Within(c.exited, c.bounds.drain)
+	child.WaitTimeout(c.exited, c.bounds.drain)
 }
 
 // closeSession has droid close its session, and reports whether droid is needed no more then: at the end of

@@ -94,8 +94,8 @@ func Find(explicit string) (string, error) {
 // lookPath finds an executable and makes its path absolute, because droid runs
 // in the directory of the session.
 func lookPath(name string) (string, error) {
-	path, err := child.Find(name)
-	if e, ok := errors.AsType[*child.FindError](err); ok {
+	path, err := child.LookPath(name)
+	if e, ok := errors.AsType[*child.LookPathError](err); ok {
 		return "", e.Err
 	}
 	if err != nil {

@@ -59,9 +59,9 @@ func (c *Client) read(longest int) {
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
 			data = nil
-			memory.Passed(size) // the event has what it needs
+			memory.ReleaseAfter(size) // the event has what it needs
 		}
-		if !lines.Waiting() {
+		if !lines.Buffered() {
 			c.say(&l)
 		}
 	}

@@ -38,7 +38,7 @@ func (c *Client) Left(id int) (Left, error) {
 func (c *Client) PlayLeft(left func(id int) (Left, error)) { c.left = left }
 
 func (p *process) kin(id int) (Left, error) {
-	kin, err := p.Kin(id)
+	kin, err := p.DescendantGroup(id)
 	if kin == nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func MayStillRun(id int, output string) bool {
 	if err != nil {
 		return false
 	}
-	runs, err := child.GroupRuns(id, time.UnixMilli(milliseconds))
+	runs, err := child.GroupRunning(id, time.UnixMilli(milliseconds))
 	return runs || err != nil
 }
 
@@ -71,11 +71,11 @@ func OpenOutput(path string) (*os.File, error) {
 	if !outputName().MatchString(name) || !slices.Contains([]string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Clean(dir)) {
 		return nil, fmt.Errorf("%s is no file of droid's for the output of a command", path)
 	}
-	file, info, err := files.OpenExact(path)
+	file, info, err := files.OpenNoFollow(path)
 	if err != nil {
 		return nil, err
 	}
-	if !files.IsOurs(info) {
+	if !files.OwnedByUser(info) {
 		_ = file.Close() // nothing was read
 		return nil, fmt.Errorf("%s belongs to another user", path)
 	}

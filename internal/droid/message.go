@@ -102,7 +102,7 @@ func (m userMessage) encodeRequest(id, method string) ([]byte, error) {
 	for _, data := range apart {
 		size += len(data)
 	}
-	memory.Passed(size) // the line that the data came with is needed no more
+	memory.ReleaseAfter(size) // the line that the data came with is needed no more
 	whole := make([]byte, 0, size)
 	for _, data := range apart {
 		const begins = `"data":"` // no text has that: its quotes are escaped
@@ -142,7 +142,7 @@ func encodeError(id json.RawMessage, code int, message string) ([]byte, error) {
 }
 
 func encodeLine(v any) ([]byte, error) {
-	line, err := rawjson.Line(v)
+	line, err := rawjson.MarshalLine(v)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a message for droid: %w", err)
 	}

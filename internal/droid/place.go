@@ -21,7 +21,7 @@ type place struct {
 }
 
 func placeOf(dir string) place {
-	path := files.Real(filepath.Clean(dir))
+	path := files.RealPath(filepath.Clean(dir))
 	info, _ := os.Stat(path) // nil where there is none
 	return place{path, info, projectStamp(path, Home(os.Environ()))}
 }

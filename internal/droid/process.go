@@ -65,7 +65,7 @@ func (c Command) arguments() []string {
 	return args
 }
 
-func (c Command) environment() []string { return child.Environment(c.Env, envAutoUpdate, "false") }
+func (c Command) environment() []string { return child.WithDefaultEnv(c.Env, envAutoUpdate, "false") }
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
 // its own end, or until our process dies.
@@ -93,13 +93,13 @@ type process struct {
 	*child.Process
 	path     string // of the program
 	env      []string
-	project  *layer.Layer      // see Command
-	without  *layer.Layer      // see Command
-	checked  bool              // what it says of itself is checked
-	settings *files.Private    // nil without one
-	files    []*files.Private  // to close when the process is gone; settings is one of them
-	own      map[string]string // variables of the user's for MCP servers, see withoutWatching
-	dir      *files.TempDir    // see Command.Alone; nil without one
+	project  *layer.Layer         // see Command
+	without  *layer.Layer         // see Command
+	checked  bool                 // what it says of itself is checked
+	settings *files.PrivateFile   // nil without one
+	files    []*files.PrivateFile // to close when the process is gone; settings is one of them
+	own      map[string]string    // variables of the user's for MCP servers, see withoutWatching
+	dir      *files.TempDir       // see Command.Alone; nil without one
 }
 
 // startProcess starts droid.
@@ -151,7 +151,7 @@ func (p *process) clean() {
 // giveFiles makes the files that the process is to read and names them to it.
 func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
-		f, err := files.NewPrivate("system-prompt", []byte(cmd.SystemPrompt))
+		f, err := files.NewPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
 			return fmt.Errorf("no file for the addition to the system prompt can be made: %w", err)
 		}
@@ -179,8 +179,8 @@ func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) erro
 // error; the log gets the number of lines alone.
 func (p *process) exitError(drain time.Duration, log *zap.Logger) *ExitError {
 	exit := p.Exit(drain)
-	if exit.Lines > 0 {
-		log.Debug("droid wrote to stderr", zap.Int("stderrLines", exit.Lines))
+	if exit.LineCount > 0 {
+		log.Debug("droid wrote to stderr", zap.Int("stderrLines", exit.LineCount))
 	}
 	if exit.Err != nil {
 		log.Warn("waiting for droid", zap.Error(exit.Err))

@@ -153,7 +153,7 @@ func Release(ctx context.Context, path string, env []string) (string, error) {
 	if exit.Code != 0 {
 		return "", &ExitError{Path: path, Code: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr, Err: exit.Err}
 	}
-	lines, _ := out.Last()
+	lines, _ := out.Lines()
 	for _, line := range lines {
 		if releaseForm().MatchString(strings.TrimSpace(line)) {
 			return strings.TrimPrefix(strings.TrimSpace(line), "v"), nil

@@ -60,12 +60,12 @@ func runtimeSettings(servers []stream.MCPServer, own map[string]string, hooks ho
 
 // addSettings adds a settings file to env. It returns a nil file where that cannot be
 // done: the user has one of their own, or none can be made.
-func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.Private) {
+func addSettings(env []string, content []byte, log *zap.Logger) ([]string, *files.PrivateFile) {
 	if givesSettings(env) {
 		log.Info("droid gets MCP servers with the session alone, and no hooks: $" + EnvSettings + " is set already")
 		return env, nil
 	}
-	f, err := files.NewPrivate("settings", content)
+	f, err := files.NewPrivateFile("settings", content)
 	if err != nil {
 		log.Warn("droid gets MCP servers with the session alone, and no hooks: no settings file can be made", zap.Error(err))
 		return env, nil

@@ -207,7 +207,7 @@ func (s *Spare) await() {
 	starting := s.starting
 	s.mu.Unlock()
 	if starting != nil {
-		child.Within(starting, startTime)
+		child.WaitTimeout(starting, startTime)
 	}
 }
 

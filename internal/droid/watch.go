@@ -28,11 +28,11 @@ const bashEnv = "BASH_ENV"
 // reads the file restore first, and that undoes the change. own are the user's values, for the
 // MCP servers whose environment this program sets. Hooks, and MCP servers of the user's files,
 // inherit the variables.
-func withoutWatching(c *child.Command) (restore *files.Private, own map[string]string, err error) {
+func withoutWatching(c *child.Command) (restore *files.PrivateFile, own map[string]string, err error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil, nil
 	}
-	restore, err = files.NewPrivate("environment", restoreScript(c.Env))
+	restore, err = files.NewPrivateFile("environment", restoreScript(c.Env))
 	if err != nil {
 		return nil, nil, fmt.Errorf("no file for the environment of droid's commands can be made: %w", err)
 	}
@@ -51,7 +51,7 @@ func restoreScript(env []string) []byte {
 	for _, v := range append(slices.Clone(watchEnv), bashEnv+"=") {
 		name, _, _ := strings.Cut(v, "=")
 		if value, found := lookup(env, name); found {
-			fmt.Fprintf(&b, "export %s=%s\n", name, paths.Word(value))
+			fmt.Fprintf(&b, "export %s=%s\n", name, paths.ShellQuote(value))
 		} else {
 			fmt.Fprintf(&b, "unset %s\n", name)
 		}

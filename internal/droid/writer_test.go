@@ -26,8 +26,8 @@ func TestBacklogOfTheWriter(t *testing.T) {
 	_, err = w.Put([]byte("answer\n"))
 	require.NoError(t, err)
 
-	require.True(t, w.Withdraw(first))
-	require.False(t, w.Withdraw(first), "once")
+	require.True(t, w.Remove(first))
+	require.False(t, w.Remove(first), "once")
 	require.True(t, w.isFull([]byte("y\n")), "the answer still waits")
 
 	w.Close()

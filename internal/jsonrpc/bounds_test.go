@@ -29,7 +29,7 @@ func TestLongestLineToTheByte(t *testing.T) {
 	require.Len(t, answers, 1)
 }
 
-// TestDeepestMessage: 10,000 levels are what encoding/json takes; one of fewer that
+// TestDeepestMessage: encoding/json accepts 10,000 levels; one of fewer that
 // is refused is not refused for them.
 func TestDeepestMessage(t *testing.T) {
 	levels := func(n int) string { return strings.Repeat("[", n-1) + strings.Repeat("]", n-1) }
@@ -53,8 +53,8 @@ func TestLongestID(t *testing.T) {
 		require.Equal(t, known, got == id)
 		require.Equal(t, !known, got == "null")
 	}
-	o := new(outline)
-	o.Read([]byte(`{"id":1` + strings.Repeat("0", 3*limit)))
+	o := new(rejectedScanner)
+	o.scan([]byte(`{"id":1` + strings.Repeat("0", 3*limit)))
 	require.Len(t, o.kept, limit, "a long word")
 }
 

@@ -22,7 +22,7 @@ func TestLongMessageIsReadInPlace(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	c := New(bytes.NewReader(line), io.Discard, func(call *Call) {
 		heard <- len(call.Params)
-		call.Ordered()
+		call.Async()
 	}, Options{}, zap.NewNop())
 	c.Run(context.Background())
 	require.Equal(t, size+len(`{"data":""}`), <-heard)

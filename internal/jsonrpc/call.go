@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Handler handles one request or notification. The next message is handled once the handler has called Ordered or has returned; after
-// Ordered both run concurrently. A request is answered by Call.Respond, possibly after the handler has returned. A panic fails only this
+// Handler handles one request or notification. The next message is handled once the handler has called Async or has returned; after
+// Async both run concurrently. A request is answered by Call.Respond, possibly after the handler has returned. A panic fails only this
 // request.
 type Handler func(c *Call)
 
@@ -27,9 +27,9 @@ type Call struct {
 	conn *Conn
 }
 
-// Ordered declares that the effects of this call are ordered before those of later calls, so that the next message may be handled. It may
+// Async declares that the effects of this call are ordered before those of later calls, so that the next message may be handled. It may
 // be called more than once.
-func (c *Call) Ordered() { c.conn.update(func(s *state) { s.ordered(c) }) }
+func (c *Call) Async() { c.conn.update(func(s *state) { s.releaseNext(c) }) }
 
 // Respond answers the request with an error, or else with the result encoded as JSON (null for nil). It returns once the response is
 // queued, so that everything sent later follows it; the peer may not have read it. Only the first response counts. For a notification it
@@ -45,14 +45,14 @@ func (c *Call) Respond(result any, e *Error) {
 	}
 	line, err := EncodeResult(r.id, result)
 	if err != nil {
-		line = EncodeError(r.id, mistake("the result could not be encoded: "+err.Error()))
+		line = EncodeError(r.id, bugError("the result could not be encoded: "+err.Error()))
 	}
 	c.conn.respond(r, line)
 }
 
 // handle runs the handler for the call.
 func (c *Call) handle() {
-	defer c.Ordered()
+	defer c.Async()
 	defer func() {
 		if p := recover(); p != nil {
 			c.conn.logPanic("panic in a handler", p, zap.String("method", c.Method))
@@ -81,7 +81,7 @@ func (r *Response) ID() json.RawMessage {
 // respond sends the response to a request, unless it has been answered.
 func (c *Conn) respond(r *Response, line []byte) {
 	c.update(func(s *state) {
-		if s.answer(r) {
+		if s.markAnswered(r) {
 			_, _ = c.out.Put(line) // if the peer is gone, it needs no answer
 		}
 	})

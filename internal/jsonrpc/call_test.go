@@ -82,8 +82,8 @@ func TestCallsAreOrdered(t *testing.T) {
 			began <- c.Method
 			if c.Method == "slow" {
 				<-ordered
-				c.Ordered()
-				c.Ordered()
+				c.Async()
+				c.Async()
 				<-ends
 			}
 			if c.Method == "b" {
@@ -112,7 +112,7 @@ func TestCallsAreOrdered(t *testing.T) {
 }
 
 // TestNothingOvertakesAResponse: what is sent once a response is written comes
-// behind it, whoever else sends meanwhile, and also when the request was cancelled,
+// behind it, whoever else sends in between, and also when the request was cancelled,
 // which ends its context long before.
 func TestNothingOvertakesAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNothingOvertakesAResponse(t *testing.T) {
 		p.conn.handler = answers(func(c *Call) (any, *Error) {
 			var params struct{ N int }
 			require.NoError(t, json.Unmarshal(c.Params, &params))
-			c.Ordered()
+			c.Async()
 			p.conn.Text(TextFrame{`{"text":`, `}`}, "noise")
 			if params.N%2 == 0 {
 				<-c.Context.Done()
@@ -150,7 +150,7 @@ func TestCancelledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		p := serve(t, func(c *Call) (any, *Error) {
-			c.Ordered()
+			c.Async()
 			<-c.Context.Done()
 			<-release
 			return "done", nil

@@ -39,7 +39,7 @@ const endPatience = 2 * time.Second
 // Conn is the connection to a peer: create it with New, run it with Run, and finally call Close. Its methods may be called from any
 // goroutine.
 type Conn struct {
-	in      *Ahead
+	in      *PrefetchReader
 	out     *Outbox
 	handler Handler
 	options Options
@@ -60,12 +60,12 @@ type Conn struct {
 type Options struct {
 	// MaxLine is the maximum length of a message, in bytes without the newline; 0 means a little less than 10 MiB.
 	MaxLine int
-	// Refused receives the error for a line that is not a message; if nil, the peer does.
-	Refused func(e *Error)
-	// ToTheEnd makes Run read to the end of the input even if the peer no longer reads.
-	ToTheEnd bool
-	// Unread is how many bytes may wait for the peer before the outbox is full; 0 means 2 MiB.
-	Unread int
+	// Rejected receives the error for a line that is not a message; if nil, the peer does.
+	Rejected func(e *Error)
+	// ReadToEnd makes Run read to the end of the input even if the peer no longer reads.
+	ReadToEnd bool
+	// MaxQueued is how many bytes may wait for the peer before the outbox is full; 0 means 2 MiB.
+	MaxQueued int
 }
 
 // New creates a connection that reads lines from in and writes lines to out. Nothing is read or handled before Run.
@@ -75,8 +75,8 @@ func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap
 		out: NewOutbox(out, maxBatch), handler: handler, options: options, log: log, state: newState(),
 		turn: make(chan struct{}, 1), space: make(chan struct{}, 1), quiet: make(chan struct{}, 1),
 	}
-	c.in = NewAhead(in, func() { c.update((*state).leave) })
-	c.out.most = cmp.Or(options.Unread, maxBytes)
+	c.in = NewPrefetchReader(in, func() { c.update((*state).setPeerGone) })
+	c.out.limit = cmp.Or(options.MaxQueued, maxBytes)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.out.Run()
 	return c
@@ -91,14 +91,14 @@ func (c *Conn) update(f func(s *state)) {
 	if err := s.check(); err != nil {
 		c.log.DPanic("the state of a connection is wrong", zap.Error(err))
 	}
-	give(c.turn, s.moved)
-	s.moved = false
-	give(c.space, !s.isFull())
-	give(c.quiet, len(s.requests) == 0)
+	signal(c.turn, s.changed)
+	s.changed = false
+	signal(c.space, !s.isFull())
+	signal(c.quiet, len(s.requests) == 0)
 }
 
-// give puts a token into the channel if it is due and not already there.
-func give(token chan<- struct{}, due bool) {
+// signal puts a token into the channel if it is due and not already there.
+func signal(token chan<- struct{}, due bool) {
 	if due {
 		select {
 		case token <- struct{}{}:
@@ -114,7 +114,7 @@ func (c *Conn) Run(ctx context.Context) {
 	defer c.stop()
 	var patience <-chan time.Time
 	unread := c.out.Failed()
-	if c.options.ToTheEnd {
+	if c.options.ReadToEnd {
 		unread = nil
 	}
 	for {
@@ -123,11 +123,11 @@ func (c *Conn) Run(ctx context.Context) {
 		var ok, ended, over bool
 		c.update(func(s *state) {
 			it, ok = s.next(room == nil)
-			ended, over = s.ended || s.left, s.isOver()
+			ended, over = s.ended || s.peerGone, s.isOver()
 		})
 		switch {
 		case ok:
-			c.take(it)
+			c.dispatch(it)
 			patience = nil
 			continue
 		case over:
@@ -150,27 +150,27 @@ func (c *Conn) Run(ctx context.Context) {
 	}
 }
 
-// take handles an item.
-func (c *Conn) take(it item) {
+// dispatch handles an item.
+func (c *Conn) dispatch(it item) {
 	switch {
-	case it.refusal != nil && c.options.Refused != nil:
-		c.options.Refused(it.refusal)
-	case it.refusal != nil:
-		_, _ = c.out.Put(EncodeError(it.ID, it.refusal)) // if the peer is gone, it needs no answer
+	case it.rejection != nil && c.options.Rejected != nil:
+		c.options.Rejected(it.rejection)
+	case it.rejection != nil:
+		_, _ = c.out.Put(EncodeError(it.ID, it.rejection)) // if the peer is gone, it needs no answer
 	case it.call != nil:
 		go it.call.handle()
 	default:
-		c.answered(it.frame)
+		c.handleResponse(it.frame)
 	}
 }
 
 // read reads until the input ends.
 func (c *Conn) read() {
-	defer c.update((*state).end)
-	var long *outline
-	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.Read(piece) })
+	defer c.update((*state).setEnded)
+	var long *rejectedScanner
+	lines := NewLines(c.in, c.options.MaxLine, func(piece []byte) { long.scan(piece) })
 	for {
-		long = new(outline)
+		long = new(rejectedScanner)
 		line, err := lines.Next()
 		if !lines.Owned() {
 			line = bytes.Clone(line) // items alias parts of it
@@ -181,36 +181,36 @@ func (c *Conn) read() {
 		case !errors.As(err, new(*TooLongError)):
 			return
 		}
-		if !c.hear(line, long) {
+		if !c.handleLine(line, long) {
 			return
 		}
 	}
 }
 
-// hear queues the items of a line. It returns false when nothing more will be handled. A panic is logged, and reported as the response to
-// the line.
-func (c *Conn) hear(line []byte, long *outline) (more bool) {
+// handleLine queues the items of a line. It returns false when nothing more will be handled. A panic is logged, and reported as the
+// response to the line.
+func (c *Conn) handleLine(line []byte, long *rejectedScanner) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic("panic while reading a line", p)
-			more = c.arriveAll(refuseLine(line, panicError("", p)))
+			more = c.enqueueAll(rejectLine(line, panicError("", p)))
 		}
 	}()
-	return c.arriveAll(judge(line, long))
+	return c.enqueueAll(parseLine(line, long))
 }
 
-func (c *Conn) arriveAll(items []item) bool {
+func (c *Conn) enqueueAll(items []item) bool {
 	for _, it := range items {
-		if !c.arrive(it) {
+		if !c.enqueue(it) {
 			return false
 		}
 	}
 	return true
 }
 
-// arrive queues an item as soon as there is space. It returns false when nothing more will be handled. "$/cancel_request" takes effect at
+// enqueue queues an item as soon as there is space. It returns false when nothing more will be handled. "$/cancel_request" takes effect at
 // once, since it may cancel the very request that holds up the others.
-func (c *Conn) arrive(it item) bool {
+func (c *Conn) enqueue(it item) bool {
 	if it.Method == methodCancelRequest && it.ID == nil {
 		c.cancelRequest(json.RawMessage(it.Params))
 		return true
@@ -224,13 +224,13 @@ func (c *Conn) arrive(it item) bool {
 		c.update(func(s *state) {
 			full, stopped = s.isFull(), s.stopped
 			if !full {
-				s.arrive(it)
+				s.enqueue(it)
 			}
 		})
 		if !full {
 			return !stopped
 		}
-		c.in.Look()
+		c.in.Prefetch()
 		<-c.space
 	}
 }

@@ -55,7 +55,7 @@ func TestRequestToTheEditor(t *testing.T) {
 	})
 }
 
-// TestSendersNeverWait: an editor that reads nothing is told of by Full, and by
+// TestSendersNeverWait: an editor that reads nothing is reported by Full, and by
 // nothing else; and it reads all in the end.
 func TestSendersNeverWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

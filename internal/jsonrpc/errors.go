@@ -86,14 +86,14 @@ func Details(text string) map[string]string {
 	return map[string]string{"details": visible.Text(text)}
 }
 
-// mistake reports a bug in this program, by the message alone.
-func mistake(text string) *Error {
+// bugError reports a bug in this program, by the message alone.
+func bugError(text string) *Error {
 	return &Error{Code: CodeInternalError, Message: visible.Line(text), Data: map[string]string{"kind": kindInternal}}
 }
 
 // panicError reports a panic. doing completes the message, as in " while handling m".
 func panicError(doing string, p any) *Error {
-	return mistake(fmt.Sprintf("droid-acp failed%s: %v. The details are in its log; please report this.", doing, p))
+	return bugError(fmt.Sprintf("droid-acp failed%s: %v. The details are in its log; please report this.", doing, p))
 }
 
 // malformed rejects a line that is not a message.

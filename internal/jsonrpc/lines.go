@@ -57,7 +57,7 @@ func (l *Lines) Next() ([]byte, error) {
 		return nil, &TooLongError{line.size}
 	}
 	text := trimEnd(line.join())
-	memory.Passed(len(text))
+	memory.ReleaseAfter(len(text))
 	if len(text) > l.max { // it fits only with its line ending
 		l.skipped(text)
 		return nil, &TooLongError{line.size}
@@ -65,8 +65,8 @@ func (l *Lines) Next() ([]byte, error) {
 	return text, nil
 }
 
-// Waiting reports whether the next line is already buffered.
-func (l *Lines) Waiting() bool {
+// Buffered reports whether the next line is already buffered.
+func (l *Lines) Buffered() bool {
 	read, _ := l.r.Peek(l.r.Buffered()) // reads nothing, so it cannot fail
 	return bytes.IndexByte(read, '\n') >= 0
 }

@@ -20,8 +20,8 @@ func readThrough(t *testing.T, input io.Reader) (passed []string, answers []stri
 	c.read()
 	for _, it := range c.state.waiting {
 		switch {
-		case it.refusal != nil:
-			answers = append(answers, string(bytes.TrimSpace(EncodeError(it.ID, it.refusal))))
+		case it.rejection != nil:
+			answers = append(answers, string(bytes.TrimSpace(EncodeError(it.ID, it.rejection))))
 		case it.call != nil:
 			var params any
 			if it.call.Params != nil {
@@ -92,7 +92,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-func TestMessagesPass(t *testing.T) {
+func TestValidMessages(t *testing.T) {
 	lines := []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
 		`{"jsonrpc":"2.0","id":"x","method":"session/new","params":{}}`,
@@ -135,9 +135,9 @@ func TestLongestLinePasses(t *testing.T) {
 	require.Equal(t, []string{line}, passed)
 }
 
-// TestWithoutAMethodNoAnswer: what is no request is not answered, not with an error
+// TestNoResponseWithoutMethod: what is no request is not answered, not with an error
 // either. Two peers that answered such answers would never end.
-func TestWithoutAMethodNoAnswer(t *testing.T) {
+func TestNoResponseWithoutMethod(t *testing.T) {
 	for _, line := range []string{
 		`{}`,
 		`{"jsonrpc":"2.0","params":{}}`,

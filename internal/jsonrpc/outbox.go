@@ -29,19 +29,19 @@ type Outbox struct {
 	w     io.Writer
 	now   nowWriter // w if it supports this, like child.Writer
 	batch int
-	most  int // limit in bytes, see maxBytes
+	limit int // limit in bytes, see maxBytes
 
-	mu     sync.Mutex
-	change *sync.Cond // queue or closed has changed
-	queue  []*Line
-	busy   bool // Run is writing lines that it has taken
-	bytes  int
-	room   chan struct{} // returned by Full; closed when there is room again
-	slack  chan struct{} // the same for overfull
-	closed bool
-	err    error
-	done   chan struct{} // closed when Run has returned
-	failed chan struct{} // closed when a write has failed: the peer no longer reads
+	mu           sync.Mutex
+	change       *sync.Cond // queue or closed has changed
+	queue        []*Line
+	busy         bool // Run is writing lines that it has taken
+	bytes        int
+	room         chan struct{} // returned by Full; closed when there is room again
+	overfullRoom chan struct{} // the same for overfull
+	closed       bool
+	err          error
+	done         chan struct{} // closed when Run has returned
+	failed       chan struct{} // closed when a write has failed: the peer no longer reads
 }
 
 // nowWriter writes without blocking and returns how many bytes were written.
@@ -50,14 +50,14 @@ type nowWriter interface{ WriteNow(p []byte) (n int) }
 // NewOutbox creates an outbox that writes to w once Run is called. One Write contains several lines up to batch bytes, or one line of any
 // length.
 func NewOutbox(w io.Writer, batch int) *Outbox {
-	o := &Outbox{batch: batch, most: maxBytes, done: make(chan struct{}), failed: make(chan struct{})}
+	o := &Outbox{batch: batch, limit: maxBytes, done: make(chan struct{}), failed: make(chan struct{})}
 	o.change = sync.NewCond(&o.mu)
-	o.To(w)
+	o.SetWriter(w)
 	return o
 }
 
-// To sets the writer before Run is called: lines may be queued for a peer that has not connected yet.
-func (o *Outbox) To(w io.Writer) {
+// SetWriter sets the writer before Run is called: lines may be queued for a peer that has not connected yet.
+func (o *Outbox) SetWriter(w io.Writer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.w = w
@@ -99,8 +99,8 @@ func (o *Outbox) append(line *Line) error {
 	return nil
 }
 
-// Withdraw removes a line that is not yet being written, and reports whether it could.
-func (o *Outbox) Withdraw(line *Line) bool {
+// Remove removes a line that is not yet being written, and reports whether it could.
+func (o *Outbox) Remove(line *Line) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := slices.Index(o.queue, line)
@@ -126,12 +126,12 @@ func (o *Outbox) Full() <-chan struct{} { return o.over(&o.room, 1) }
 
 // overfull is Full for handling requests of a peer that does not read the responses. Its limits are much higher, so that a cancellation
 // behind a few requests is not delayed.
-func (o *Outbox) overfull() <-chan struct{} { return o.over(&o.slack, overfullAt) }
+func (o *Outbox) overfull() <-chan struct{} { return o.over(&o.overfullRoom, overfullAt) }
 
 func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil || o.closed || len(o.queue) < times*maxLines && o.bytes < times*o.most {
+	if o.err != nil || o.closed || len(o.queue) < times*maxLines && o.bytes < times*o.limit {
 		return nil
 	}
 	if *wait == nil {
@@ -142,10 +142,10 @@ func (o *Outbox) over(wait *chan struct{}, times int) <-chan struct{} {
 
 // makeRoom wakes waiters if there is room. The caller holds mu.
 func (o *Outbox) makeRoom() {
-	if o.err == nil && !o.closed && (len(o.queue) >= maxLines || o.bytes >= o.most) {
+	if o.err == nil && !o.closed && (len(o.queue) >= maxLines || o.bytes >= o.limit) {
 		return
 	}
-	for _, wait := range []*chan struct{}{&o.room, &o.slack} {
+	for _, wait := range []*chan struct{}{&o.room, &o.overfullRoom} {
 		if *wait != nil {
 			close(*wait)
 			*wait = nil

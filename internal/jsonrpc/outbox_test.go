@@ -118,7 +118,7 @@ func TestOutboxIsFullWhileTheEditorReadsNothing(t *testing.T) {
 	}
 }
 
-// TestOutboxHasRoomAgain: who waits is told when the editor has read enough, and
+// TestOutboxHasRoomAgain: waiters are woken when the editor has read enough, and
 // not before.
 func TestOutboxHasRoomAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestOutboxCutsLongText(t *testing.T) {
 	})
 }
 
-// TestLineIsWithdrawn: while it waits, and once.
-func TestLineIsWithdrawn(t *testing.T) {
+// TestRemoveQueuedLine: while it waits, and once.
+func TestRemoveQueuedLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{tokens: make(chan struct{}, 10)}
 		o := startOutbox(w)
@@ -182,9 +182,9 @@ func TestLineIsWithdrawn(t *testing.T) {
 		synctest.Wait() // it is in the hands of the writer
 		second, _ := o.Put([]byte("second\n"))
 		put(t, o, []byte("third\n"))
-		require.False(t, o.Withdraw(first))
-		require.True(t, o.Withdraw(second))
-		require.False(t, o.Withdraw(second))
+		require.False(t, o.Remove(first))
+		require.True(t, o.Remove(second))
+		require.False(t, o.Remove(second))
 		require.Equal(t, len("third\n"), o.Size())
 		for range cap(w.tokens) {
 			w.tokens <- struct{}{}

@@ -146,7 +146,7 @@ func (p *peer) end() {
 	p.conn.Close(time.Second)
 }
 
-// indexOf is where the first line stands that contains text.
+// indexOf returns the index of the first line that contains text.
 func indexOf(t *testing.T, lines []string, text string) int {
 	t.Helper()
 	for i, line := range lines {

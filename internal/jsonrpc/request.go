@@ -27,7 +27,7 @@ func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, 
 	line, err := EncodeCall(json.RawMessage(p.key), method, params)
 	if err == nil {
 		c.update(func(s *state) {
-			if !s.ask(p) {
+			if !s.addPending(p) {
 				err = ErrGone
 				return
 			}
@@ -44,8 +44,8 @@ func (c *Conn) Ask(method string, params any, done func(result json.RawMessage, 
 // it was too late.
 func (p *Pending) Withdraw() bool {
 	waits := false
-	p.conn.update(func(s *state) { waits = s.settle(p.key) != nil })
-	if waits && !p.conn.out.Withdraw(p.line) {
+	p.conn.update(func(s *state) { waits = s.removePending(p.key) != nil })
+	if waits && !p.conn.out.Remove(p.line) {
 		_ = p.conn.Notify(methodCancelRequest, map[string]json.RawMessage{"requestId": json.RawMessage(p.key)})
 	}
 	return waits
@@ -71,10 +71,10 @@ func (c *Conn) Request(ctx context.Context, method string, params any) (json.Raw
 	return o.result, o.err
 }
 
-// answered handles the response to one of our requests.
-func (c *Conn) answered(f frame) {
+// handleResponse handles the response to one of our requests.
+func (c *Conn) handleResponse(f frame) {
 	var p *Pending
-	c.update(func(s *state) { p = s.settle(IDKey(f.ID)) })
+	c.update(func(s *state) { p = s.removePending(IDKey(f.ID)) })
 	switch {
 	case p == nil:
 		c.log.Debug("response to an unknown request", zap.ByteString("id", f.ID))

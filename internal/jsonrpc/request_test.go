@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// outcome is what done was called with.
+// outcome holds the arguments of done.
 type outcome struct {
 	result string
 	err    error
@@ -55,7 +55,7 @@ func TestAskInOrder(t *testing.T) {
 	})
 }
 
-// TestWithdraw: the editor is told, unless it cannot know of the request; no answer comes.
+// TestWithdraw: the editor is notified unless it cannot know of the request; no response is delivered.
 func TestWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, nil)
@@ -87,8 +87,8 @@ func TestAskWhatCannotBeEncoded(t *testing.T) {
 	})
 }
 
-// TestPanicWhereAnAnswerIsTaken ends nothing else.
-func TestPanicWhereAnAnswerIsTaken(t *testing.T) {
+// TestPanicWhileHandlingResponse ends nothing else.
+func TestPanicWhileHandlingResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, nil)
 		p.read()
@@ -101,8 +101,8 @@ func TestPanicWhereAnAnswerIsTaken(t *testing.T) {
 	})
 }
 
-// TestPanicWhereALineIsRead: the line is answered and the next one read.
-func TestPanicWhereALineIsRead(t *testing.T) {
+// TestPanicWhileReadingLine: the line is answered and the next one read.
+func TestPanicWhileReadingLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := serve(t, func(*Call) (any, *Error) { return nil, nil })
 		p.conn.update(func(s *state) { s.requests = nil }) // no request can be noted
@@ -229,9 +229,9 @@ func TestCancelledByAnotherSpelling(t *testing.T) {
 	})
 }
 
-// TestPeerThatIsHeardToItsEnd: a child's mistakes are told to the caller, its lines have a
+// TestReadToEnd: a child's mistakes are reported to the caller, its lines have a
 // bound of their own, and what it writes is read also when it reads no more.
-func TestPeerThatIsHeardToItsEnd(t *testing.T) {
+func TestReadToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refused []string
 		in := &stdin{more: make(chan struct{}, 1)}
@@ -239,7 +239,7 @@ func TestPeerThatIsHeardToItsEnd(t *testing.T) {
 		_ = out.CloseWithError(io.ErrClosedPipe)
 		heard := make(chan string, 9)
 		c := New(in, out, func(c *Call) { heard <- c.Method },
-			Options{MaxLine: 100, ToTheEnd: true, Refused: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
+			Options{MaxLine: 100, ReadToEnd: true, Rejected: func(e *Error) { refused = append(refused, e.Message[:min(15, len(e.Message))]) }}, zap.NewNop())
 		require.NoError(t, c.Notify("nobody reads", nil))
 		ran := make(chan struct{})
 		go func() { defer close(ran); c.Run(t.Context()) }()

@@ -19,39 +19,39 @@ type state struct {
 	// waiting is the queue of read but unhandled items, of total size size.
 	waiting []item
 	size    int
-	// holder is the call that must call Ordered before the next item is handled.
-	holder *Call
+	// current is the call that must call Async before the next item is handled.
+	current *Call
 
 	// requests holds the peer's unanswered requests by ID. A peer may use an ID twice.
 	requests map[string][]*Response
-	// asked holds our own unanswered requests by ID.
-	asked map[string]*Pending
+	// pending holds our own unanswered requests by ID.
+	pending map[string]*Pending
 
-	moved   bool // next may return more than before
-	ended   bool // the input has ended
-	left    bool // the peer has closed its end; unread data may remain
-	stopped bool // nothing more is handled, and our requests get no response
+	changed  bool // next may return more than before
+	ended    bool // the input has ended
+	peerGone bool // the peer has closed its end; unread data may remain
+	stopped  bool // nothing more is handled, and our requests get no response
 }
 
 // item is a message, or the error for a line that is not a message.
 type item struct {
 	frame
-	size    int
-	call    *Call  // of a request or notification
-	refusal *Error // error for a line that is not a message; its ID is the frame's
+	size      int
+	call      *Call  // of a request or notification
+	rejection *Error // error for a line that is not a message; its ID is the frame's
 }
 
 // isAnswered reports whether the item causes a line to be sent.
 func (it *item) isAnswered() bool {
-	return it.refusal != nil || it.call != nil && it.call.Response != nil
+	return it.rejection != nil || it.call != nil && it.call.Response != nil
 }
 
 func newState() state {
-	return state{requests: map[string][]*Response{}, asked: map[string]*Pending{}}
+	return state{requests: map[string][]*Response{}, pending: map[string]*Pending{}}
 }
 
-// arrive queues an item.
-func (s *state) arrive(it item) {
+// enqueue queues an item.
+func (s *state) enqueue(it item) {
 	if s.stopped {
 		return
 	}
@@ -62,14 +62,14 @@ func (s *state) arrive(it item) {
 	it.size += itemCost
 	s.waiting = append(s.waiting, it)
 	s.size += it.size
-	s.moved = true
+	s.changed = true
 }
 
-// end records the end of the input.
-func (s *state) end() { s.ended, s.moved = true, true }
+// setEnded records the end of the input.
+func (s *state) setEnded() { s.ended, s.changed = true, true }
 
-// leave records that the peer has closed its end, even if unread data remains.
-func (s *state) leave() { s.left, s.moved = true, true }
+// setPeerGone records that the peer has closed its end, even if unread data remains.
+func (s *state) setPeerGone() { s.peerGone, s.changed = true, true }
 
 // isFull reports whether reading should pause.
 func (s *state) isFull() bool { return s.size >= maxWaiting && !s.stopped }
@@ -77,29 +77,29 @@ func (s *state) isFull() bool { return s.size >= maxWaiting && !s.stopped }
 // next dequeues the item to handle now, if any. Without room, only notifications, in particular cancellations, and responses are returned,
 // since they cause no output.
 func (s *state) next(room bool) (it item, ok bool) {
-	if s.holder != nil || len(s.waiting) == 0 || !room && s.waiting[0].isAnswered() {
+	if s.current != nil || len(s.waiting) == 0 || !room && s.waiting[0].isAnswered() {
 		return item{}, false
 	}
 	it = s.waiting[0]
 	s.waiting[0] = item{}
 	s.waiting = s.waiting[1:]
 	s.size -= it.size
-	s.holder = it.call
+	s.current = it.call
 	return it, true
 }
 
-// ordered allows the item after c to be handled.
-func (s *state) ordered(c *Call) {
-	if s.holder == c {
-		s.holder, s.moved = nil, true
+// releaseNext allows the item after c to be handled.
+func (s *state) releaseNext(c *Call) {
+	if s.current == c {
+		s.current, s.changed = nil, true
 	}
 }
 
 // isOver reports whether everything has been read and handled.
-func (s *state) isOver() bool { return s.ended && len(s.waiting) == 0 && s.holder == nil }
+func (s *state) isOver() bool { return s.ended && len(s.waiting) == 0 && s.current == nil }
 
-// answer records the response to a request. It returns false if there already was one.
-func (s *state) answer(r *Response) bool {
+// markAnswered records the response to a request. It returns false if there already was one.
+func (s *state) markAnswered(r *Response) bool {
 	same := s.requests[r.key]
 	i := slices.Index(same, r)
 	if i < 0 {
@@ -114,18 +114,18 @@ func (s *state) answer(r *Response) bool {
 // withID returns the peer's unanswered requests with this ID.
 func (s *state) withID(key string) []*Response { return slices.Clone(s.requests[key]) }
 
-// ask records a request of our own. It returns false if no response can arrive.
-func (s *state) ask(p *Pending) bool {
+// addPending records a request of our own. It returns false if no response can arrive.
+func (s *state) addPending(p *Pending) bool {
 	if !s.stopped {
-		s.asked[p.key] = p
+		s.pending[p.key] = p
 	}
 	return !s.stopped
 }
 
-// settle removes our pending request with this ID and returns it, or nil.
-func (s *state) settle(key string) *Pending {
-	p := s.asked[key]
-	delete(s.asked, key)
+// removePending removes our pending request with this ID and returns it, or nil.
+func (s *state) removePending(key string) *Pending {
+	p := s.pending[key]
+	delete(s.pending, key)
 	return p
 }
 
@@ -133,13 +133,13 @@ func (s *state) settle(key string) *Pending {
 func (s *state) stop() (lost []*Pending) {
 	for _, it := range s.waiting {
 		if it.call != nil && it.call.Response != nil {
-			s.answer(it.call.Response) // never handled, so never answered
+			s.markAnswered(it.call.Response) // never handled, so never answered
 		}
 	}
-	for _, p := range s.asked {
+	for _, p := range s.pending {
 		lost = append(lost, p)
 	}
-	clear(s.asked)
+	clear(s.pending)
 	s.waiting, s.size, s.stopped = nil, 0, true
 	return lost
 }
@@ -149,7 +149,7 @@ func (s *state) check() error {
 	switch {
 	case s.size < len(s.waiting)*itemCost || len(s.waiting) == 0 && s.size != 0:
 		return fmt.Errorf("%d messages of %d bytes wait", len(s.waiting), s.size)
-	case s.stopped && (len(s.waiting) > 0 || len(s.asked) > 0):
+	case s.stopped && (len(s.waiting) > 0 || len(s.pending) > 0):
 		return errors.New("something waits, though nothing takes effect any more")
 	}
 	return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine is what a connection does with its state.
+// machine has the methods of state that a connection uses.
 type machine interface {
-	arrive(item)
-	end()
+	enqueue(item)
+	setEnded()
 	isFull() bool
 	next(room bool) (item, bool)
-	ordered(*Call)
+	releaseNext(*Call)
 	isOver() bool
-	answer(*Response) bool
+	markAnswered(*Response) bool
 	withID(key string) []*Response
-	ask(*Pending) bool
-	settle(key string) *Pending
+	addPending(*Pending) bool
+	removePending(key string) *Pending
 	stop() []*Pending
 	check() error
 }
@@ -38,7 +38,7 @@ type model struct {
 	serial         int
 }
 
-// steps is how many steps the property test makes; DROID_ACP_STEPS says otherwise.
+// steps returns the number of steps of the property test, or DROID_ACP_STEPS.
 func steps(t *testing.T) int {
 	n := 100_000
 	if text := os.Getenv("DROID_ACP_STEPS"); text != "" {
@@ -88,7 +88,7 @@ func (o *model) step(m machine, random *rand.Rand) error {
 	case 18, 19, 20, 21, 22:
 		if len(o.calls) > 0 {
 			call := o.calls[len(o.calls)-1-random.Intn(min(3, len(o.calls)))]
-			m.ordered(call)
+			m.releaseNext(call)
 			if o.holder == call {
 				o.holder = nil
 			}
@@ -106,7 +106,7 @@ func (o *model) step(m machine, random *rand.Rand) error {
 	case 32, 33, 34:
 		p := &Pending{key: strconv.Itoa(o.serial)}
 		o.serial++
-		if got := m.ask(p); got == o.stopped {
+		if got := m.addPending(p); got == o.stopped {
 			return fmt.Errorf("asked: %v", got)
 		} else if got {
 			o.asked = append(o.asked, p)
@@ -115,7 +115,7 @@ func (o *model) step(m machine, random *rand.Rand) error {
 		return o.settle(m, random)
 	case 38:
 		if random.Intn(10) == 0 {
-			m.end()
+			m.setEnded()
 			o.ended = true
 		}
 	case 39:
@@ -144,13 +144,13 @@ func (o *model) arrive(m machine, random *rand.Rand, key string) {
 	it := item{size: random.Intn(maxWaiting / 20), frame: frame{JSONRPC: strconv.Itoa(o.serial)}}
 	switch random.Intn(4) {
 	case 0:
-		it.refusal = new(Error)
+		it.rejection = new(Error)
 	case 1:
 		it.call = &Call{Method: "notification"}
 	case 2, 3:
 		it.call = &Call{Response: &Response{key: key}}
 	}
-	m.arrive(it)
+	m.enqueue(it)
 	if o.stopped {
 		return
 	}
@@ -162,7 +162,7 @@ func (o *model) arrive(m machine, random *rand.Rand, key string) {
 
 func (o *model) next(m machine, room bool) error {
 	want := len(o.waiting) > 0 && o.holder == nil
-	want = want && (room || o.waiting[0].refusal == nil && (o.waiting[0].call == nil || o.waiting[0].call.Response == nil))
+	want = want && (room || o.waiting[0].rejection == nil && (o.waiting[0].call == nil || o.waiting[0].call.Response == nil))
 	it, ok := m.next(room)
 	switch {
 	case ok != want:
@@ -191,7 +191,7 @@ func (o *model) answer(m machine, random *rand.Rand) error {
 	}
 	r := of[random.Intn(len(of))]
 	want := !slices.Contains(o.answered, r)
-	if got := m.answer(r); got != want {
+	if got := m.markAnswered(r); got != want {
 		return fmt.Errorf("answered: %v", got)
 	}
 	if want {
@@ -212,7 +212,7 @@ func (o *model) settle(m machine, random *rand.Rand) error {
 		want = o.asked[i]
 		o.asked = slices.Delete(o.asked, i, i+1)
 	}
-	if got := m.settle(key); got != want {
+	if got := m.removePending(key); got != want {
 		return fmt.Errorf("settled %s: %v", key, got)
 	}
 	return nil
@@ -268,7 +268,7 @@ type (
 	neverFull          struct{ *state }
 )
 
-func (m ignoresOrder) next(room bool) (item, bool) { m.holder = nil; return m.state.next(room) }
+func (m ignoresOrder) next(room bool) (item, bool) { m.current = nil; return m.state.next(room) }
 func (m ignoresRoom) next(bool) (item, bool)       { return m.state.next(true) }
 func (m holdsCancels) next(room bool) (item, bool) {
 	if !room {
@@ -287,35 +287,35 @@ func (m losesSize) next(room bool) (item, bool) {
 	m.size = before
 	return it, ok
 }
-func (m orderedByAny) ordered(*Call)           { m.holder = nil }
-func (m orderedByNone) ordered(*Call)          {}
-func (m answersTwice) answer(r *Response) bool { m.state.answer(r); return true }
-func (m answersTheFirst) answer(r *Response) bool {
+func (m orderedByAny) releaseNext(*Call)             { m.current = nil }
+func (m orderedByNone) releaseNext(*Call)            {}
+func (m answersTwice) markAnswered(r *Response) bool { m.state.markAnswered(r); return true }
+func (m answersTheFirst) markAnswered(r *Response) bool {
 	if same := m.requests[r.key]; len(same) > 0 && slices.Contains(same, r) {
-		return m.state.answer(same[0])
+		return m.state.markAnswered(same[0])
 	}
 	return false
 }
 func (m cancelsOne) withID(key string) []*Response {
 	return m.state.withID(key)[:min(1, len(m.requests[key]))]
 }
-func (m settlesTwice) settle(key string) *Pending { return m.asked[key] }
-func (m asksWhenStopped) ask(p *Pending) bool     { m.asked[p.key] = p; return true }
-func (m tellsNobody) stop() []*Pending            { m.state.stop(); return nil }
+func (m settlesTwice) removePending(key string) *Pending { return m.pending[key] }
+func (m asksWhenStopped) addPending(p *Pending) bool     { m.pending[p.key] = p; return true }
+func (m tellsNobody) stop() []*Pending                   { m.state.stop(); return nil }
 func (m waitsForTheDropped) stop() []*Pending {
 	m.waiting = nil
 	return m.state.stop()
 }
-func (m takesWhenStopped) arrive(it item) {
+func (m takesWhenStopped) enqueue(it item) {
 	m.stopped = false
-	m.state.arrive(it)
+	m.state.enqueue(it)
 }
 func (m overBesideAHolder) isOver() bool { return m.ended && len(m.waiting) == 0 }
-func (m overTooEarly) isOver() bool      { return m.ended && m.holder == nil }
+func (m overTooEarly) isOver() bool      { return m.ended && m.current == nil }
 func (m neverFull) isFull() bool         { return false }
 
-// TestBrokenMachinesAreNoticed: what the property test is worth.
-func TestBrokenMachinesAreNoticed(t *testing.T) {
+// TestCheckDetectsBrokenStates: what the property test is worth.
+func TestCheckDetectsBrokenStates(t *testing.T) {
 	for _, build := range []func(*state) machine{
 		func(s *state) machine { return ignoresOrder{s} },
 		func(s *state) machine { return ignoresRoom{s} },

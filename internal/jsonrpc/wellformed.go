@@ -14,16 +14,16 @@ func wellFormed(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	if i := firstHalf(text); i >= 0 {
-		return withoutHalves(text, i)
+	if i := firstUnpaired(text); i >= 0 {
+		return replaceUnpaired(text, i)
 	}
 	return text
 }
 
-func isWellFormed(text []byte) bool { return utf8.Valid(text) && firstHalf(text) < 0 }
+func isWellFormed(text []byte) bool { return utf8.Valid(text) && firstUnpaired(text) < 0 }
 
-// firstHalf returns the index of the first escaped unpaired surrogate, or -1.
-func firstHalf(text []byte) int {
+// firstUnpaired returns the index of the first escaped unpaired surrogate, or -1.
+func firstUnpaired(text []byte) int {
 	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); {
 		length, half := escape(text[i:])
 		if half {
@@ -39,8 +39,8 @@ func firstHalf(text []byte) int {
 	return -1
 }
 
-// withoutHalves returns a copy of text without unpaired surrogates, the first of which is at i.
-func withoutHalves(text []byte, i int) []byte {
+// replaceUnpaired returns a copy of text without unpaired surrogates, the first of which is at i.
+func replaceUnpaired(text []byte, i int) []byte {
 	whole := append(make([]byte, 0, len(text)), text[:i]...)
 	for i < len(text) {
 		if text[i] != '\\' {

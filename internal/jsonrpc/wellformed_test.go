@@ -28,14 +28,14 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// FuzzWellFormed: what comes is what strict readers take, and means what lenient readers
+// FuzzWellFormed: strict readers accept the result, and it means what lenient readers
 // made of it.
 func FuzzWellFormed(f *testing.F) {
 	f.Add(`["\ud83d\ude00\ud83d", "` + "\xff" + `"]`)
 	f.Fuzz(func(t *testing.T, text string) {
 		got := wellFormed([]byte(text))
 		require.True(t, utf8.Valid(got))
-		require.Equal(t, -1, firstHalf(got))
+		require.Equal(t, -1, firstUnpaired(got))
 		require.Equal(t, got, wellFormed(got))
 		if json.Valid([]byte(text)) && utf8.ValidString(text) {
 			var before, after any

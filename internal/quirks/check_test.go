@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// checker watches an honest stream for what the events in event.go promise.
+// checker checks that a stream of events keeps the promises in event.go.
 type checker struct {
 	err error // the first broken promise
 
@@ -57,7 +57,7 @@ func (c *checker) event(ev Event) {
 		if c.started[ev.RequestID]++; c.started[ev.RequestID] > 1 && ev.RequestID != "" {
 			c.fail("turn of prompt %q started twice", ev.RequestID)
 		}
-	case PromptFolded:
+	case PromptMerged:
 		c.folded[ev.RequestID]++
 	case Text:
 		c.text(ev)
@@ -70,7 +70,7 @@ func (c *checker) event(ev Event) {
 		c.restarted(ev)
 	case ToolStarted, ToolInput, ToolRunning, ToolProgress, ToolEnded:
 		c.tool(ev)
-	case PermissionAsked:
+	case PermissionRequested:
 		c.opened(ev.RequestID)
 		c.ofSubagent = ev.Subagent != ""
 		for _, u := range ev.Tools {
@@ -78,17 +78,17 @@ func (c *checker) event(ev Event) {
 				c.fail("permission for tool %q that was not started", u.ToolUse.ID)
 			}
 		}
-	case QuestionAsked:
+	case QuestionRequested:
 		c.opened(ev.RequestID)
 		c.ofSubagent = false
-	case SubagentBegan:
+	case SubagentStarted:
 		c.subagents[ev.ID] = true
 	case SubagentEnded:
 		if !c.subagents[ev.ID] {
 			c.fail("subagent %q ended, which did not work", ev.ID)
 		}
 		c.subagents[ev.ID] = false
-	case AskWithdrawn:
+	case RequestWithdrawn:
 		if c.ask != ev.RequestID {
 			c.fail("request %q withdrawn while %q is open", ev.RequestID, c.ask)
 		}

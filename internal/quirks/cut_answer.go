@@ -12,8 +12,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// continues reports whether a message tells the model to continue a cut answer.
-func continues(m stream.Message) bool {
+// isContinuation reports whether a message tells the model to continue a cut answer.
+func isContinuation(m stream.Message) bool {
 	return m.Visibility == stream.VisibilityLLMOnly && m.Role != stream.RoleAssistant &&
 		strings.HasSuffix(plainText(m), "Continue where you left off.")
 }

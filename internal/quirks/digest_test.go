@@ -17,15 +17,15 @@ func TestInputsOfEndedCallsAreNotKept(t *testing.T) {
 	n := New(stream.Version{})
 	use := stream.ToolUse{ID: "t", Name: "Create", Input: json.RawMessage(`{"content": "a file"}`)}
 	n.Begin(time.Time{}, "p", "")
-	n.Push(time.Time{}, stream.ToolCall{ToolUse: use})
-	n.Push(time.Time{}, stream.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
+	n.Handle(time.Time{}, stream.ToolCall{ToolUse: use})
+	n.Handle(time.Time{}, stream.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"ok"`)})
 	c := n.tools.newest["t"]
 	require.True(t, c.ended)
 	require.Empty(t, c.first)
 	require.Empty(t, c.latest)
 
 	use.Input = json.RawMessage(`{"content":"a file"}`)
-	require.Empty(t, n.Push(time.Time{}, stream.ToolCall{ToolUse: use}), "the same call again is still known")
+	require.Empty(t, n.Handle(time.Time{}, stream.ToolCall{ToolUse: use}), "the same call again is still known")
 }
 
 func FuzzDigest(f *testing.F) {

@@ -19,16 +19,16 @@ func (n *Normalizer) failed(ev stream.Failure) {
 	f.Message = cmp.Or(f.Message, ev.Detail.Message)
 	t := n.turn
 	switch {
-	case ofInterrupt(f.Message) && (t != nil && t.interrupted || n.late()):
+	case isInterruptText(f.Message) && (t != nil && t.interrupted || n.late()):
 		return
 	case t == nil:
-		n.stray = f.Message
+		n.strayError = f.Message
 		n.emit(Notice{Text: f.Message})
 		return
 	case t.failure != nil && t.failure.Message != f.Message:
 		n.showFailure(t)
 	}
-	t.stirred = true
+	t.active = true
 	t.failure, t.recovered = &f, false
 }
 
@@ -52,8 +52,8 @@ func (n *Normalizer) advice(text string) bool {
 		t.failure.Advice = text
 		return true
 	}
-	said := n.stray != "" && strings.Contains(text, n.stray)
-	n.stray = ""
+	said := n.strayError != "" && strings.Contains(text, n.strayError)
+	n.strayError = ""
 	return said
 }
 

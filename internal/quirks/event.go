@@ -7,7 +7,7 @@ import (
 )
 
 // Event is an event of the normalized stream. The concrete types are in this file.
-type Event interface{ honest() }
+type Event interface{ isEvent() }
 
 // TurnStarted reports that droid works on a prompt: it has echoed the user's message. It comes at most once per prompt.
 type TurnStarted struct {
@@ -15,9 +15,9 @@ type TurnStarted struct {
 	MessageID string // of the user message in droid's history
 }
 
-// PromptFolded reports that droid added a prompt to the running turn, as steering (quirk 2). It gets no turn of its own. If
+// PromptMerged reports that droid added a prompt to the running turn, as steering (quirk 2). It gets no turn of its own. If
 // Normalizer.Begin announced it, a TurnEnded for it follows that of the turn.
-type PromptFolded struct {
+type PromptMerged struct {
 	RequestID string
 	MessageID string // of the user message in droid's history
 }
@@ -111,29 +111,29 @@ type ToolEnded struct {
 	MayNeedLogin bool // it failed, perhaps for lack of a Factory login, which Content does not mention
 }
 
-// PermissionAsked asks the user to decide on all Tools at once. No other PermissionAsked or QuestionAsked follows until it is answered
-// (Normalizer.Answered) or withdrawn. Tools have the IDs of ToolStarted. Subagent is the model's name of the requesting subagent, "" for
-// droid itself.
-type PermissionAsked struct {
+// PermissionRequested asks the user to decide on all Tools at once. No other PermissionRequested or QuestionRequested follows until it is
+// answered (Normalizer.RequestAnswered) or withdrawn. Tools have the IDs of ToolStarted. Subagent is the model's name of the requesting
+// subagent, "" for droid itself.
+type PermissionRequested struct {
 	RequestID string
 	Tools     []stream.PermissionToolUse
 	Options   []stream.PermissionOption
 	Subagent  string
 }
 
-// QuestionAsked asks the user one or more questions, under the rules of PermissionAsked.
-type QuestionAsked struct {
+// QuestionRequested asks the user one or more questions, under the rules of PermissionRequested.
+type QuestionRequested struct {
 	RequestID string
 	ToolID    string
 	Questions []stream.Question
 }
 
-// AskWithdrawn reports that droid no longer waits for the answer to RequestID.
-type AskWithdrawn struct{ RequestID string }
+// RequestWithdrawn reports that droid no longer waits for the answer to RequestID.
+type RequestWithdrawn struct{ RequestID string }
 
-// SubagentBegan reports that a subagent is working; ID is that of its session and file. From now on the caller must read the file and pass
-// its lines to Normalizer.Wrote.
-type SubagentBegan struct{ ID string }
+// SubagentStarted reports that a subagent is working; ID is that of its session and file. From now on the caller must read the file and pass
+// its lines to Normalizer.HandleSubagentLines.
+type SubagentStarted struct{ ID string }
 
 // SubagentSteps reports new steps of a subagent under the Task call ToolID, which may have ended.
 type SubagentSteps struct {
@@ -149,9 +149,9 @@ type Step struct {
 	Failed json.RawMessage // the result of a failed call
 }
 
-// SubagentStops reports that a subagent has ended. The caller must pass the rest of its file to Normalizer.Wrote before handling later
-// events.
-type SubagentStops struct{ ID string }
+// SubagentStopped reports that a subagent has ended. The caller must pass the rest of its file to Normalizer.HandleSubagentLines before
+// handling later events.
+type SubagentStopped struct{ ID string }
 
 // SubagentEnded ends a subagent, once. ToolID is the Task call of a background subagent, else "". In a History, Reason is empty if the
 // outcome is unknown.
@@ -163,8 +163,8 @@ type SubagentEnded struct {
 	Answer     string // its last message
 }
 
-// SubagentReports reports that droid starts a turn by itself, or continues one, because a background subagent has ended.
-type SubagentReports struct{ ID, Name, Reason string }
+// SubagentReported reports that droid starts a turn by itself, or continues one, because a background subagent has ended.
+type SubagentReported struct{ ID, Name, Reason string }
 
 // SettingsChanged reports changed settings. Settings includes everything reported so far.
 type SettingsChanged struct{ Settings stream.Settings }
@@ -184,14 +184,14 @@ type Retrying struct {
 	Reason  string
 }
 
-// Discarded reports a user message that droid dropped unanswered. RequestID is "" if the prompt is unknown.
-type Discarded struct {
+// PromptDropped reports a user message that droid dropped unanswered. RequestID is "" if the prompt is unknown.
+type PromptDropped struct {
 	RequestID string
 	Text      string
 }
 
-// TurnBeside reports that droid ran another turn concurrently with that of this prompt. An interrupt may not reach the latter.
-type TurnBeside struct{ RequestID string }
+// ConcurrentTurn reports that droid ran another turn concurrently with that of this prompt. An interrupt may not reach the latter.
+type ConcurrentTurn struct{ RequestID string }
 
 // Outcome is the outcome of a turn.
 type Outcome int
@@ -249,33 +249,33 @@ func Unwrap(ev Event) any {
 	return ev
 }
 
-func (TurnStarted) honest()     {}
-func (PromptFolded) honest()    {}
-func (Text) honest()            {}
-func (AnswerContinues) honest() {}
-func (TextRetracted) honest()   {}
-func (TextRestarted) honest()   {}
-func (UserText) honest()        {}
-func (UserImage) honest()       {}
-func (Notice) honest()          {}
-func (ToolStarted) honest()     {}
-func (ToolInput) honest()       {}
-func (ToolRunning) honest()     {}
-func (ToolProgress) honest()    {}
-func (ToolEnded) honest()       {}
-func (PermissionAsked) honest() {}
-func (QuestionAsked) honest()   {}
-func (AskWithdrawn) honest()    {}
-func (SubagentBegan) honest()   {}
-func (SubagentSteps) honest()   {}
-func (SubagentStops) honest()   {}
-func (SubagentEnded) honest()   {}
-func (SubagentReports) honest() {}
-func (SettingsChanged) honest() {}
-func (TitleChanged) honest()    {}
-func (UsageChanged) honest()    {}
-func (Retrying) honest()        {}
-func (Discarded) honest()       {}
-func (TurnBeside) honest()      {}
-func (TurnEnded) honest()       {}
-func (Other) honest()           {}
+func (TurnStarted) isEvent()         {}
+func (PromptMerged) isEvent()        {}
+func (Text) isEvent()                {}
+func (AnswerContinues) isEvent()     {}
+func (TextRetracted) isEvent()       {}
+func (TextRestarted) isEvent()       {}
+func (UserText) isEvent()            {}
+func (UserImage) isEvent()           {}
+func (Notice) isEvent()              {}
+func (ToolStarted) isEvent()         {}
+func (ToolInput) isEvent()           {}
+func (ToolRunning) isEvent()         {}
+func (ToolProgress) isEvent()        {}
+func (ToolEnded) isEvent()           {}
+func (PermissionRequested) isEvent() {}
+func (QuestionRequested) isEvent()   {}
+func (RequestWithdrawn) isEvent()    {}
+func (SubagentStarted) isEvent()     {}
+func (SubagentSteps) isEvent()       {}
+func (SubagentStopped) isEvent()     {}
+func (SubagentEnded) isEvent()       {}
+func (SubagentReported) isEvent()    {}
+func (SettingsChanged) isEvent()     {}
+func (TitleChanged) isEvent()        {}
+func (UsageChanged) isEvent()        {}
+func (Retrying) isEvent()            {}
+func (PromptDropped) isEvent()       {}
+func (ConcurrentTurn) isEvent()      {}
+func (TurnEnded) isEvent()           {}
+func (Other) isEvent()               {}

@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzNormalizer plays whatever the bytes say, which is mostly nonsense that no
-// droid would say, and checks what the honest stream promises all the same.
+// droid would say, and checks that the events keep their promises all the same.
 func FuzzNormalizer(f *testing.F) {
 	f.Add(uint8(0), []byte("Bsu123d4sAi"))
 	f.Add(uint8(1), []byte{0, 1, 3, 16, 17, 18, 19, 20, 40, 60, 61, 62, 80, 100, 120, 140, 160, 180, 200, 220, 240, 255})
@@ -45,8 +45,8 @@ func FuzzNormalizer(f *testing.F) {
 	})
 }
 
-// TestNonsense plays many random games, the same ones every time.
-func TestNonsense(t *testing.T) {
+// TestImplausibleEvents plays many random games, the same ones every time.
+func TestImplausibleEvents(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		g := newGame([]stream.Version{v057, v099, v215, v225}[random.IntN(4)])
@@ -84,7 +84,7 @@ func (g *game) got(does string, events []Event) []Event {
 }
 
 func (g *game) push(ev stream.Event) []Event {
-	return g.got(fmt.Sprintf("%s %+v", ev.Kind(), ev), g.n.Push(g.now, ev))
+	return g.got(fmt.Sprintf("%s %+v", ev.Kind(), ev), g.n.Handle(g.now, ev))
 }
 
 // move makes one event of a kind and a detail.
@@ -103,7 +103,7 @@ func (g *game) move(kind, detail byte) {
 	case 2:
 		r := id("r", 4)
 		g.check.answer(r)
-		g.got("answer "+r, g.n.Answered(g.now, r, detail > 100))
+		g.got("answer "+r, g.n.RequestAnswered(g.now, r, detail > 100))
 	case 3, 4:
 		g.now = g.now.Add(time.Duration(detail) * 20 * time.Millisecond)
 		g.got("tick", g.n.Tick(g.now))
@@ -168,10 +168,10 @@ func (g *game) subagent(child string, detail byte) {
 	case 4:
 		g.push(reports(child, "completed"))
 	case 5:
-		g.got("lost "+child, g.n.Lost(g.now, child))
+		g.got("lost "+child, g.n.EndSubagentFile(g.now, child))
 	case 6, 7:
 		line := []string{uses(call, string(abc)), gives(call, "ok"), outcome, `{"type":"message"}`}[detail>>4&3]
-		g.got("wrote "+line, g.n.Wrote(g.now, child, childLines([]byte(line))))
+		g.got("wrote "+line, g.n.HandleSubagentLines(g.now, child, childLines([]byte(line))))
 	}
 }
 

@@ -15,8 +15,8 @@ func hidden(msg stream.Message) bool {
 	return msg.Visibility == stream.VisibilityLLMOnly || len(msg.Content) == 0
 }
 
-// ofInterrupt reports whether text is droid's message after an interrupt.
-func ofInterrupt(text string) bool {
+// isInterruptText reports whether text is droid's message after an interrupt.
+func isInterruptText(text string) bool {
 	switch text {
 	case "Request interrupted by user", "Request cancelled by user",
 		"Error: Request was aborted.", "Request was aborted.":
@@ -26,7 +26,7 @@ func ofInterrupt(text string) bool {
 }
 
 func (n *Normalizer) systemMessage(msg stream.Message) {
-	if again(n.seen, msg.ID) {
+	if seenBefore(n.seen, msg.ID) {
 		return
 	}
 	if r, is := reportOf(msg); is {
@@ -34,15 +34,15 @@ func (n *Normalizer) systemMessage(msg stream.Message) {
 		return
 	}
 	text, t := plainText(msg), n.turn
-	if ofInterrupt(text) {
-		if t != nil && t.stirred {
+	if isInterruptText(text) {
+		if t != nil && t.active {
 			t.stopped = true
 		}
 		if t != nil && t.interrupted || n.late() {
 			return
 		}
 	}
-	if continues(msg) {
+	if isContinuation(msg) {
 		n.emit(AnswerContinues{})
 	}
 	if msg.Visibility == stream.VisibilityLLMOnly || text == "" || n.advice(text) {

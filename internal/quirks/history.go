@@ -29,15 +29,15 @@ func History(messages []stream.Message) []Event {
 	for i, m := range messages {
 		h.message(i, m)
 	}
-	for _, w := range h.working {
-		h.out = append(h.out, SubagentEnded{ID: w.id, ToolID: w.call.id, Name: w.call.about})
+	for _, w := range h.background {
+		h.out = append(h.out, SubagentEnded{ID: w.id, ToolID: w.call.id, Name: w.call.subagentName})
 	}
 	h.endCalls()
 	return h.out
 }
 
-// CutOff reports whether messages seem to end with calls without a result.
-func CutOff(messages []stream.Message) bool {
+// EndsWithOpenCalls reports whether messages seem to end with calls without a result.
+func EndsWithOpenCalls(messages []stream.Message) bool {
 	open := 0
 	for _, m := range slices.Backward(messages) {
 		for _, b := range m.Content {
@@ -55,9 +55,9 @@ func CutOff(messages []stream.Message) bool {
 	return open > 0
 }
 
-// GoOnElsewhere marks calls without a result at the end of a history as possibly continuing in another program. It reports whether there
+// MarkElsewhere marks calls without a result at the end of a history as possibly continuing in another program. It reports whether there
 // are any.
-func GoOnElsewhere(history []Event) (some bool) {
+func MarkElsewhere(history []Event) (some bool) {
 	for i := len(history) - 1; i >= 0; i-- {
 		end, ok := history[i].(ToolEnded)
 		if !ok || !end.Unfinished {
@@ -71,29 +71,29 @@ func GoOnElsewhere(history []Event) (some bool) {
 
 // history is the state of converting a history.
 type history struct {
-	skip  []bool              // by message: hidden or repeated
-	calls map[place]*pastCall // by the block with the call
-	ends  map[place]*pastCall // by the block with the result
-	open  []*pastCall         // started but not ended, oldest first
+	skip  []bool                    // by message: hidden or repeated
+	calls map[blockPos]*historyCall // by the block with the call
+	ends  map[blockPos]*historyCall // by the block with the result
+	open  []*historyCall            // started but not ended, oldest first
 	out   []Event
 
-	working []pastWorker // without a report so far
+	background []backgroundSubagent // without a report so far
 }
 
-// pastWorker is a background subagent with its call.
-type pastWorker struct {
+// backgroundSubagent is a background subagent with its call.
+type backgroundSubagent struct {
 	id   string
-	call *pastCall
+	call *historyCall
 }
 
-// place is the position of a block in a history.
-type place struct{ message, block int }
+// blockPos is the position of a block in a history.
+type blockPos struct{ message, block int }
 
-// pastCall is a tool call in a history.
-type pastCall struct {
-	id, name string
-	answered bool   // a result follows
-	about    string // of a Task: the name of its subagent
+// historyCall is a tool call in a history.
+type historyCall struct {
+	id, name     string
+	answered     bool   // a result follows
+	subagentName string // of a Task: the name of its subagent
 }
 
 // newHistory matches calls with results in advance, so that a call without one can end as soon as the conversation continues. A call gets
@@ -102,13 +102,13 @@ type pastCall struct {
 func newHistory(messages []stream.Message) *history {
 	h := &history{
 		skip:  make([]bool, len(messages)),
-		calls: map[place]*pastCall{},
-		ends:  map[place]*pastCall{},
+		calls: map[blockPos]*historyCall{},
+		ends:  map[blockPos]*historyCall{},
 	}
 	seen := map[string]bool{}
-	names, newest := newTools(), map[string]*pastCall{}
+	names, newest := newTools(), map[string]*historyCall{}
 	for i, m := range messages {
-		h.skip[i] = injectedMessage(m) || m.Role != stream.RoleTool && again(seen, m.ID)
+		h.skip[i] = injectedMessage(m) || m.Role != stream.RoleTool && seenBefore(seen, m.ID)
 		mine := map[string]bool{}
 		for j, b := range m.Content {
 			switch {
@@ -117,14 +117,14 @@ func newHistory(messages []stream.Message) *history {
 					continue
 				}
 				mine[b.ID] = true
-				c := &pastCall{id: names.uniqueID(b.ID), name: b.Name}
-				h.calls[place{i, j}], newest[b.ID] = c, c
+				c := &historyCall{id: names.uniqueID(b.ID), name: b.Name}
+				h.calls[blockPos{i, j}], newest[b.ID] = c, c
 			case b.Type == "tool_result":
 				if r := resultOf(b); pending(r) {
 					continue
 				} else if c := newest[r.ToolUseID]; c != nil && !c.answered {
 					c.answered = true
-					h.ends[place{i, j}] = c
+					h.ends[blockPos{i, j}] = c
 				}
 			}
 		}
@@ -137,8 +137,8 @@ func pending(r toolResult) bool {
 	return bytes.Contains(r.Content, []byte(`"__TOOL_RESULT_PENDING__"`))
 }
 
-// again reports whether id was seen before, and records it. Messages without an ID never repeat.
-func again(seen map[string]bool, id string) bool {
+// seenBefore reports whether id was seen before, and records it. Messages without an ID never repeat.
+func seenBefore(seen map[string]bool, id string) bool {
 	if id == "" || !seen[id] {
 		seen[id] = true
 		return false
@@ -149,12 +149,12 @@ func again(seen map[string]bool, id string) bool {
 // message converts one message. Results in it count whatever its role, so that no call stays open because of an odd message.
 func (h *history) message(i int, m stream.Message) {
 	for j, b := range m.Content {
-		if c := h.ends[place{i, j}]; c != nil {
+		if c := h.ends[blockPos{i, j}]; c != nil {
 			r := resultOf(b)
-			h.end(c, oneErrorWord(ToolEnded{Content: r.Content, IsError: r.IsError}))
+			h.end(c, trimErrorPrefix(ToolEnded{Content: r.Content, IsError: r.IsError}))
 		}
 	}
-	if continues(m) {
+	if isContinuation(m) {
 		h.out = append(h.out, AnswerContinues{})
 	}
 	if r, is := reportOf(m); is {
@@ -164,8 +164,8 @@ func (h *history) message(i int, m stream.Message) {
 		return
 	}
 	switch {
-	case m.Role == stream.RoleSystem, m.Role == stream.RoleUser && bySystem(m):
-		if text := plainText(m); text != "" && !ofInterrupt(text) {
+	case m.Role == stream.RoleSystem, m.Role == stream.RoleUser && isSystemMessage(m):
+		if text := plainText(m); text != "" && !isInterruptText(text) {
 			h.out = append(h.out, Notice{Text: text})
 		}
 	case m.Role == stream.RoleUser:
@@ -179,21 +179,21 @@ func (h *history) message(i int, m stream.Message) {
 	}
 }
 
-// bySystem reports whether a message of the role "user" was a system message. Those have a visibility; the user's own have none, or "both"
-// if the session is loaded by the process that has it open (0.99); then only the texts of an interrupt distinguish them.
-func bySystem(m stream.Message) bool {
-	return m.Visibility == stream.VisibilityUserOnly || m.Visibility != "" && ofInterrupt(plainText(m))
+// isSystemMessage reports whether a message of the role "user" was a system message. Those have a visibility; the user's own have none, or
+// "both" if the session is loaded by the process that has it open (0.99); then only the texts of an interrupt distinguish them.
+func isSystemMessage(m stream.Message) bool {
+	return m.Visibility == stream.VisibilityUserOnly || m.Visibility != "" && isInterruptText(plainText(m))
 }
 
 func (h *history) assistant(i int, m stream.Message) {
 	for j, b := range m.Content {
-		switch c := h.calls[place{i, j}]; {
+		switch c := h.calls[blockPos{i, j}]; {
 		case c != nil:
 			h.open = append(h.open, c)
 			if c.name == "Task" {
 				var in struct{ Description string }
 				_ = json.Unmarshal(b.Input, &in) // "" if invalid
-				c.about = in.Description
+				c.subagentName = in.Description
 			}
 			h.out = append(h.out, ToolStarted{ID: c.id, Name: c.name, Input: input(b.Input)})
 		case b.Type == "text" && b.Text != "":
@@ -205,7 +205,7 @@ func (h *history) assistant(i int, m stream.Message) {
 }
 
 // end ends c. If c is not open yet, its result is in its own message, which no droid writes; it then counts as having none.
-func (h *history) end(c *pastCall, end ToolEnded) {
+func (h *history) end(c *historyCall, end ToolEnded) {
 	k := slices.Index(h.open, c)
 	if k < 0 {
 		c.answered = false
@@ -216,26 +216,26 @@ func (h *history) end(c *pastCall, end ToolEnded) {
 	end.MayNeedLogin = blamesDaemon(end)
 	if id := launchedID(end); id != "" && c.name == "Task" {
 		end.Background = true
-		h.working = append(h.working, pastWorker{id, c})
+		h.background = append(h.background, backgroundSubagent{id, c})
 	}
 	h.out = append(h.out, end)
 }
 
 // reported emits the end of a subagent, before droid's reaction to it.
 func (h *history) reported(r report) {
-	k := slices.IndexFunc(h.working, func(w pastWorker) bool { return w.id == r.id })
+	k := slices.IndexFunc(h.background, func(w backgroundSubagent) bool { return w.id == r.id })
 	if k < 0 {
 		return
 	}
-	call := h.working[k].call
-	h.working = slices.Delete(h.working, k, k+1)
-	h.out = append(h.out, SubagentEnded{ID: r.id, ToolID: call.id, Name: call.about, Reason: cmp.Or(r.reason, "unknown"), Answer: r.output},
-		SubagentReports{ID: r.id, Name: call.about, Reason: r.reason})
+	call := h.background[k].call
+	h.background = slices.Delete(h.background, k, k+1)
+	h.out = append(h.out, SubagentEnded{ID: r.id, ToolID: call.id, Name: call.subagentName, Reason: cmp.Or(r.reason, "unknown"), Answer: r.output},
+		SubagentReported{ID: r.id, Name: call.subagentName, Reason: r.reason})
 }
 
 // endCalls ends the open calls without a result, since the conversation continued without them or is over.
 func (h *history) endCalls() {
-	var wait []*pastCall
+	var wait []*historyCall
 	for _, c := range h.open {
 		if c.answered {
 			wait = append(wait, c)
@@ -253,16 +253,18 @@ type toolResult struct {
 	IsError   bool
 }
 
-// CallOf returns the ID of the call of which a block is the result, "" for other blocks.
-func CallOf(b stream.ContentBlock) string {
+// ResultCallID returns the ID of the call of which a block is the result, "" for other blocks.
+func ResultCallID(b stream.ContentBlock) string {
 	if b.Type != "tool_result" {
 		return ""
 	}
 	return resultOf(b).ToolUseID
 }
 
-// CallFailed reports whether a block is the result of a failed call.
-func CallFailed(b stream.ContentBlock) bool { return b.Type == "tool_result" && resultOf(b).IsError }
+// IsFailedResult reports whether a block is the result of a failed call.
+func IsFailedResult(b stream.ContentBlock) bool {
+	return b.Type == "tool_result" && resultOf(b).IsError
+}
 
 // resultOf parses a tool_result, whose fields are toolUseId and isError in the histories of 0.99 to 0.225, unlike in the provider's API
 // that stream.ContentBlock follows.

@@ -142,7 +142,7 @@ func TestReserveLoadedCalls(t *testing.T) {
 		{"id":"b","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read"}]}]`)
 	n := New(v225)
 	n.Reserve(toolIDs(history)...)
-	events := n.Push(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: "Read"}})
+	events := n.Handle(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: "Read"}})
 	require.Equal(t, []Event{ToolStarted{ID: "c~3", Name: "Read", Input: json.RawMessage("{}")}}, events)
 }
 

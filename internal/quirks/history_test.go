@@ -38,7 +38,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// loaded returns the histories that droid told.
+// loaded returns the histories that droid sent.
 func loaded(t *testing.T, steps []fixture.Step) [][]stream.Message {
 	t.Helper()
 	var all [][]stream.Message
@@ -97,7 +97,7 @@ func checkHistory(events []Event) error {
 			if ev.Data == "" {
 				return fmt.Errorf("empty image of %s", ev.MessageID)
 			}
-		case Notice, AnswerContinues, SubagentEnded, SubagentReports:
+		case Notice, AnswerContinues, SubagentEnded, SubagentReported:
 		default:
 			return fmt.Errorf("a history has no %T", ev)
 		}
@@ -108,7 +108,7 @@ func checkHistory(events []Event) error {
 	return nil
 }
 
-// past is what a history and the live stream before it must agree on.
+// past holds what a history and the preceding live stream must agree on.
 type past struct {
 	texts map[string]string // by message id, thoughts as "thought of <id>"
 	tools []pastTool
@@ -170,16 +170,16 @@ func (p *past) keep(complete map[string]bool) {
 
 // replayer plays conversations that may go on with each other's sessions.
 type replayer struct {
-	lives    map[string]*past // what was told live, by session
-	complete map[string]bool  // assistant messages that were told whole
+	lives    map[string]*past // what was emitted live, by session
+	complete map[string]bool  // assistant messages that were emitted completely
 }
 
 func newReplayer() *replayer {
 	return &replayer{lives: map[string]*past{}, complete: map[string]bool{}}
 }
 
-// play plays a conversation whose droid is started anew for each run, and calls
-// load with each history and what the live stream had told of the session.
+// play plays a conversation whose droid is restarted for each run, and calls
+// load with each history and what was emitted live for the session.
 func (r *replayer) play(t *testing.T, steps []fixture.Step, load func(history []stream.Message, live *past)) {
 	t.Helper()
 	for _, run := range runs(steps) {
@@ -325,8 +325,8 @@ func TestHistoryEndsWithOpenCalls(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte("["+call+after+"]"), &messages))
 		events := History(messages)
 		require.NoError(t, checkHistory(events))
-		require.Equal(t, want != "", CutOff(messages), after)
-		require.Equal(t, want != "", GoOnElsewhere(events), after)
+		require.Equal(t, want != "", EndsWithOpenCalls(messages), after)
+		require.Equal(t, want != "", MarkElsewhere(events), after)
 		open := ""
 		for _, ev := range events {
 			if end, ok := ev.(ToolEnded); ok && end.Elsewhere {

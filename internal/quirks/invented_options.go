@@ -14,9 +14,9 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// withoutInvented removes the options that droid added to the questions of an AskUser. It keeps all options if the input does not show
+// dropInventedOptions removes the options that droid added to the questions of an AskUser. It keeps all options if the input does not show
 // which are the model's.
-func withoutInvented(questions []stream.Question, in json.RawMessage) []stream.Question {
+func dropInventedOptions(questions []stream.Question, in json.RawMessage) []stream.Question {
 	var asked struct{ Questionnaire string }
 	_ = json.Unmarshal(in, &asked) // the model may have sent anything
 	parts := strings.Split(strings.ToLower(asked.Questionnaire), "[question]")[1:]

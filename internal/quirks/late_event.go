@@ -13,11 +13,11 @@ package quirks
 func (n *Normalizer) closeMessages() {
 	for _, m := range n.live {
 		m.done = true
-		m.forget()
+		m.reset()
 	}
 }
 
 // late reports whether an event may be a late one of a cancelled turn.
 func (n *Normalizer) late() bool {
-	return n.last.cancelled && (n.turn == nil || !n.turn.stirred)
+	return n.lastTurn.cancelled && (n.turn == nil || !n.turn.active)
 }

@@ -19,44 +19,44 @@ type Normalizer struct {
 	now time.Time
 	out []Event
 
-	turn    *turn               // the running turn, or nil
-	waiting []*turn             // prompts announced by Begin that droid has yet to start, oldest first
-	last    ending              // the previous turn
-	over    map[string]struct{} // ended prompts
-	state   string              // droid's last working state
+	turn         *turn               // the running turn, or nil
+	waitingTurns []*turn             // prompts announced by Begin that droid has yet to start, oldest first
+	lastTurn     ending              // the previous turn
+	endedPrompts map[string]struct{} // ended prompts
+	state        string              // droid's last working state
 
 	seen     map[string]bool     // IDs of user and system messages
 	messages map[string]*message // assistant messages by droid's ID
 	live     []*message          // those with deltas but no snapshot in this turn
 
-	tools  tools
-	asks   []ask               // asks[0] is open, the others are held back
-	opened map[string]struct{} // all requests so far
+	tools         tools
+	requests      []pendingRequest    // asks[0] is open, the others are held back
+	knownRequests map[string]struct{} // all requests so far
 
-	subagents map[string]*subagent    // by session ID, including ended ones
-	allowing  map[string][]*childCall // calls in requests of subagents, until droid has the answer
+	subagents        map[string]*subagent       // by session ID, including ended ones
+	subagentRequests map[string][]*subagentCall // calls in requests of subagents, until droid has the answer
 
-	settings stream.Settings
-	told     []byte // settings last reported, as JSON
-	title    title
-	usage    UsageChanged
-	hooks    map[string]stream.HookStarted // running hooks that include our own commands, by ID
-	stray    string                        // last error shown outside any turn
+	settings         stream.Settings
+	reportedSettings []byte // settings last reported, as JSON
+	title            title
+	usage            UsageChanged
+	hooks            map[string]stream.HookStarted // running hooks that include our own commands, by ID
+	strayError       string                        // last error shown outside any turn
 }
 
 // New returns a Normalizer for a droid of protocol version v. The zero Version stands for one that reports none, such as droid 0.57 and
 // older.
 func New(v stream.Version) *Normalizer {
 	n := &Normalizer{
-		over:     map[string]struct{}{},
-		seen:     map[string]bool{},
-		messages: map[string]*message{},
-		opened:   map[string]struct{}{},
-		tools:    newTools(),
-		hooks:    map[string]stream.HookStarted{},
+		endedPrompts:  map[string]struct{}{},
+		seen:          map[string]bool{},
+		messages:      map[string]*message{},
+		knownRequests: map[string]struct{}{},
+		tools:         newTools(),
+		hooks:         map[string]stream.HookStarted{},
 
-		subagents: map[string]*subagent{},
-		allowing:  map[string][]*childCall{},
+		subagents:        map[string]*subagent{},
+		subagentRequests: map[string][]*subagentCall{},
 	}
 	n.SetVersion(v)
 	return n
@@ -75,8 +75,8 @@ func (n *Normalizer) Reserve(toolIDs ...string) {
 	}
 }
 
-// Push processes the next event of droid and returns the resulting events.
-func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
+// Handle processes the next event of droid and returns the resulting events.
+func (n *Normalizer) Handle(now time.Time, ev stream.Event) []Event {
 	n.now = now
 	switch ev := ev.(type) {
 	case stream.WorkingStateChanged:
@@ -105,7 +105,7 @@ func (n *Normalizer) Push(now time.Time, ev stream.Event) []Event {
 	case stream.PermissionResolved:
 		n.permissionResolved(ev)
 	case stream.ChildSessionAvailable:
-		n.childAvailable(ev)
+		n.subagentAvailable(ev)
 	case stream.TurnCompleted:
 		n.turnCompleted(ev)
 	case stream.Failure:
@@ -177,9 +177,9 @@ func (n *Normalizer) emit(ev Event) { n.out = append(n.out, ev) }
 // take returns the events since the last call, followed by the next request that is due. While a turn is being stopped, all requests that
 // are returned get refused, so one that does not end with the turn waits.
 func (n *Normalizer) take() []Event {
-	if len(n.asks) > 0 && !n.asks[0].out && (n.asks[0].ofTurn() || n.turn == nil || !n.turn.interrupted) {
-		n.asks[0].out = true
-		n.emit(n.asks[0].event)
+	if len(n.requests) > 0 && !n.requests[0].emitted && (n.requests[0].endsWithTurn() || n.turn == nil || !n.turn.interrupted) {
+		n.requests[0].emitted = true
+		n.emit(n.requests[0].event)
 	}
 	out := n.out
 	n.out = nil

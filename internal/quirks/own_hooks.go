@@ -66,15 +66,15 @@ func (n *Normalizer) redirect(raw, said string) {
 		} `json:"hookSpecificOutput"`
 	}
 	if json.Unmarshal([]byte(said), &answer) == nil {
-		c.elsewhere = answer.HookSpecificOutput.UpdatedInput
+		c.redirectedInput = answer.HookSpecificOutput.UpdatedInput
 	}
 }
 
 // redirectedTo reports whether in is the input with which our hook replaced that of the call. Replacements by the user's hooks are shown.
 func (c *openCall) redirectedTo(in json.RawMessage) bool {
-	if len(c.elsewhere) == 0 {
+	if len(c.redirectedInput) == 0 {
 		return false
 	}
 	var a, b any
-	return json.Unmarshal(c.elsewhere, &a) == nil && json.Unmarshal(in, &b) == nil && reflect.DeepEqual(a, b)
+	return json.Unmarshal(c.redirectedInput, &a) == nil && json.Unmarshal(in, &b) == nil && reflect.DeepEqual(a, b)
 }

@@ -32,7 +32,7 @@ func pushed(t *testing.T, events ...stream.Event) (out []stream.Event) {
 	t.Helper()
 	n := New(v225)
 	for _, ev := range events {
-		for _, honest := range n.Push(epoch, ev) {
+		for _, honest := range n.Handle(epoch, ev) {
 			other, ok := honest.(Other)
 			require.True(t, ok, "%T", honest)
 			out = append(out, other.Event)
@@ -96,19 +96,19 @@ func TestQuirk33_CallStaysWhatItWas(t *testing.T) {
 	k.says("tool t started: Read {}", "tool t input: Read "+asked, "tool t runs")
 
 	k = started(t, v225).push(toldCall(`{}`), toldCall(asked)).push(redirects(ownHook)...).push(toldCall(private), asksFor(private))
-	request := k.n.asks[0].event.(PermissionAsked)
+	request := k.n.requests[0].event.(PermissionRequested)
 	require.JSONEq(t, asked, string(request.Tools[0].ToolUse.Input))
 	k.says("tool t started: Read {}", "tool t input: Read "+asked, k.lines[len(k.lines)-1])
 }
 
-// What a hook of the user's makes of a call is what runs, so the user is asked about it.
+// A call changed by a hook of the user runs as changed, so the user is asked about that.
 func TestQuirk33_UsersHooksChangeCalls(t *testing.T) {
 	k := started(t, v225).push(toldCall(`{}`), toldCall(asked)).push(redirects(usersHook)...).push(toldCall(private), asksFor(private))
-	request := k.n.asks[0].event.(PermissionAsked)
+	request := k.n.requests[0].event.(PermissionRequested)
 	require.JSONEq(t, private, string(request.Tools[0].ToolUse.Input))
 
 	k = started(t, v225).push(toldCall(`{}`), toldCall(asked)).push(redirects(ownHook)...).push(asksFor(`{"file_path":"/other","limit":3}`))
-	request = k.n.asks[0].event.(PermissionAsked)
+	request = k.n.requests[0].event.(PermissionRequested)
 	require.JSONEq(t, `{"file_path":"/other","limit":3}`, string(request.Tools[0].ToolUse.Input), "a hook of the user's had the last word")
 }
 
@@ -117,16 +117,16 @@ func TestQuirk33_UsersHooksChangeCalls(t *testing.T) {
 func TestQuirk33_StrangeAnswers(t *testing.T) {
 	for _, said := range []string{"", "hello", "[]", `{"hookSpecificOutput":null}`, `{"hookSpecificOutput":{}}`} {
 		k := started(t, v225).push(toldCall(asked), hookBegins(ownHook), hookEnds(stream.HookResult{Stdout: said}), asksFor(private))
-		request := k.n.asks[0].event.(PermissionAsked)
+		request := k.n.requests[0].event.(PermissionRequested)
 		require.JSONEq(t, private, string(request.Tools[0].ToolUse.Input), said)
 	}
 	require.Empty(t, pushed(t, redirects(ownHook)...))
 	k := started(t, v225).push(toldCall(asked), stream.ToolResult{ToolUseID: "t", Content: json.RawMessage(`"x"`)}).push(redirects(ownHook)...)
-	require.Nil(t, k.n.tools.newest["t"].elsewhere)
+	require.Nil(t, k.n.tools.newest["t"].redirectedInput)
 }
 
 func TestHistoryHasNoHooks(t *testing.T) {
-	// A hook in the process that ran it, in another one, and what it told the model.
+	// A hook in the process that ran it, in another one, and its message to the model.
 	events := History(messages(t, `[
 		{"id":"u1","role":"user","content":[{"type":"text","text":"hi"}],"visibility":"both"},
 		{"id":"h1","role":"system","content":[{"type":"text","text":"Hook execution started: PreToolUse"}],"visibility":"user_only","hookEventName":"PreToolUse"},

@@ -53,10 +53,10 @@ func (p *player) got(events []Event) {
 		}
 		p.check.event(ev)
 		p.events = append(p.events, ev)
-		if stops, is := ev.(SubagentStops); is {
-			p.got(p.n.Wrote(p.n.now, stops.ID, childLines(p.files[stops.ID])))
-			if p.n.Lacks(stops.ID) {
-				p.got(p.n.Lost(p.n.now, stops.ID))
+		if stops, is := ev.(SubagentStopped); is {
+			p.got(p.n.HandleSubagentLines(p.n.now, stops.ID, childLines(p.files[stops.ID])))
+			if p.n.HasOpenSubagentCalls(stops.ID) {
+				p.got(p.n.EndSubagentFile(p.n.now, stops.ID))
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (p *player) toDroid(now time.Time, line json.RawMessage) {
 		refused := m.Result == nil || m.Result.Cancelled || m.Result.SelectedOption == stream.OptionCancel
 		p.report("answer %s refused=%t", short(m.ID), refused)
 		p.check.answer(m.ID)
-		p.got(p.n.Answered(now, m.ID, refused))
+		p.got(p.n.RequestAnswered(now, m.ID, refused))
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *player) fromDroid(now time.Time, line json.RawMessage) error {
 	}
 	switch {
 	case l.Event != nil:
-		p.got(p.n.Push(now, l.Event))
+		p.got(p.n.Handle(now, l.Event))
 		return nil
 	case l.Response.Err != nil && p.open[l.Response.ID]:
 		p.report("droid refused %s: %s", l.Response.ID, l.Response.Err.Message)
@@ -253,7 +253,7 @@ func describe(ev Event) string {
 	switch ev := ev.(type) {
 	case TurnStarted:
 		return fmt.Sprintf("turn started, prompt %q, message %s", ev.RequestID, short(ev.MessageID))
-	case PromptFolded:
+	case PromptMerged:
 		return fmt.Sprintf("prompt %q folded, message %s", ev.RequestID, short(ev.MessageID))
 	case Text:
 		kind := "text"
@@ -297,7 +297,7 @@ func describe(ev Event) string {
 			return fmt.Sprintf("tool %s failed %s", short(ev.ID), compact(ev.Content))
 		}
 		return fmt.Sprintf("tool %s ended %s", short(ev.ID), compact(ev.Content))
-	case PermissionAsked:
+	case PermissionRequested:
 		var tools, options []string
 		for _, u := range ev.Tools {
 			tools = append(tools, fmt.Sprintf("%s %s (%s)", short(u.ToolUse.ID), u.ToolUse.Name, u.Confirmation))
@@ -310,15 +310,15 @@ func describe(ev Event) string {
 			by = fmt.Sprintf(" by subagent %q", ev.Subagent)
 		}
 		return fmt.Sprintf("permission %s asked%s for %s; options %s", short(ev.RequestID), by, strings.Join(tools, ", "), strings.Join(options, " "))
-	case QuestionAsked:
+	case QuestionRequested:
 		var questions []string
 		for _, q := range ev.Questions {
 			questions = append(questions, fmt.Sprintf("%q %q", q.Question, q.Options))
 		}
 		return fmt.Sprintf("question %s asked by %s: %s", short(ev.RequestID), short(ev.ToolID), strings.Join(questions, ", "))
-	case AskWithdrawn:
+	case RequestWithdrawn:
 		return "ask withdrawn " + short(ev.RequestID)
-	case SubagentBegan:
+	case SubagentStarted:
 		return "subagent " + short(ev.ID) + " began"
 	case SubagentSteps:
 		var steps []string
@@ -326,11 +326,11 @@ func describe(ev Event) string {
 			steps = append(steps, strings.TrimSpace(step.Text+step.Tool+" "+compact(step.Input)+compact(step.Failed)))
 		}
 		return fmt.Sprintf("subagent %s of %s: %s", short(ev.ID), ev.ToolID, strings.Join(steps, "; "))
-	case SubagentStops:
+	case SubagentStopped:
 		return "subagent " + short(ev.ID) + " stops"
 	case SubagentEnded:
 		return fmt.Sprintf("subagent %s ended, of %q, named %q, gone %t, reason %q: %q", short(ev.ID), ev.ToolID, ev.Name, ev.Gone, ev.Reason, ev.Answer)
-	case SubagentReports:
+	case SubagentReported:
 		return fmt.Sprintf("subagent %s reports, named %q, reason %q", short(ev.ID), ev.Name, ev.Reason)
 	case SettingsChanged:
 		return fmt.Sprintf("settings model=%s effort=%s mode=%s", or(ev.Settings.ModelID), or(ev.Settings.ReasoningEffort), ev.Settings.Mode())
@@ -340,9 +340,9 @@ func describe(ev Event) string {
 		return fmt.Sprintf("usage in=%d out=%d", ev.Total.InputTokens, ev.Total.OutputTokens)
 	case Retrying:
 		return fmt.Sprintf("retrying, attempt %d, %s", ev.Attempt, ev.Reason)
-	case TurnBeside:
+	case ConcurrentTurn:
 		return fmt.Sprintf("a turn beside prompt %q", ev.RequestID)
-	case Discarded:
+	case PromptDropped:
 		return fmt.Sprintf("discarded prompt %q: %q", ev.RequestID, ev.Text)
 	case TurnEnded:
 		s := fmt.Sprintf("turn ended, prompt %q, %s, reason %q", ev.RequestID, ev.Outcome, ev.Reason)

@@ -31,7 +31,7 @@ func (n *Normalizer) messageArrived() {
 	switch {
 	case t == nil || !t.idle || n.completes:
 	case len(n.tools.open) > 0 || n.outstanding():
-		t.hold = n.now.Add(snapshotAfterIdle)
+		t.deadline = n.now.Add(snapshotAfterIdle)
 	default:
 		n.finish()
 	}

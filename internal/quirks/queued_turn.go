@@ -17,13 +17,13 @@ import (
 
 // userMessage determines which turn a user message belongs to. Messages for the model only are skipped.
 func (n *Normalizer) userMessage(ev stream.MessageCreated) {
-	if ev.RequestID == "" && hidden(ev.Message) || again(n.seen, ev.Message.ID) {
+	if ev.RequestID == "" && hidden(ev.Message) || seenBefore(n.seen, ev.Message.ID) {
 		return
 	}
 	if t := n.turn; t != nil && (t.completed != nil || t.idle) && (ev.RequestID == "" || ev.RequestID != t.requestID) {
 		n.finish() // droid has moved on
 	}
-	if _, over := n.over[ev.RequestID]; over && ev.RequestID != "" {
+	if _, over := n.endedPrompts[ev.RequestID]; over && ev.RequestID != "" {
 		return // an echo after the end of its turn, see late_event.go
 	}
 	t, id := n.turn, ev.Message.ID
@@ -36,11 +36,11 @@ func (n *Normalizer) userMessage(ev stream.MessageCreated) {
 	case t != nil && t.echoed && ev.RequestID == t.requestID: // repeated
 	case t != nil && t.echoed:
 		if w := n.waitingTurn(ev.RequestID); w != nil {
-			n.waiting = slices.DeleteFunc(n.waiting, func(o *turn) bool { return o == w })
-			t.folded = append(t.folded, w.requestID)
+			n.waitingTurns = slices.DeleteFunc(n.waitingTurns, func(o *turn) bool { return o == w })
+			t.merged = append(t.merged, w.requestID)
 		}
 		t.echoedIn(ev.Trace)
-		n.emit(PromptFolded{RequestID: ev.RequestID, MessageID: id})
+		n.emit(PromptMerged{RequestID: ev.RequestID, MessageID: id})
 	default:
 		n.startOther(ev, id)
 	}
@@ -53,10 +53,10 @@ func (n *Normalizer) startOther(ev stream.MessageCreated, messageID string) {
 		t = &turn{requestID: ev.RequestID, awaiting: n.state == stream.StateStreaming}
 	}
 	t.echoedIn(ev.Trace)
-	n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+	n.waitingTurns = slices.DeleteFunc(n.waitingTurns, func(w *turn) bool { return w == t })
 	if n.turn != nil {
-		n.turn.stirred = false
-		n.waiting = slices.Insert(n.waiting, 0, n.turn)
+		n.turn.active = false
+		n.waitingTurns = slices.Insert(n.waitingTurns, 0, n.turn)
 	}
 	n.start(t, messageID)
 }
@@ -74,7 +74,7 @@ func (n *Normalizer) discarded(ev stream.QueuedMessagesDiscarded) {
 		return
 	}
 	if len(of) == 0 {
-		n.emit(Discarded{RequestID: ev.RequestID, Text: ev.Text})
+		n.emit(PromptDropped{RequestID: ev.RequestID, Text: ev.Text})
 	}
 	for _, t := range of {
 		n.discard(t, t.text)
@@ -82,7 +82,7 @@ func (n *Normalizer) discarded(ev stream.QueuedMessagesDiscarded) {
 }
 
 func (n *Normalizer) discard(t *turn, text string) {
-	n.emit(Discarded{RequestID: t.requestID, Text: text})
+	n.emit(PromptDropped{RequestID: t.requestID, Text: text})
 	n.drop(t, TurnEnded{Outcome: Dropped})
 }
 
@@ -94,7 +94,7 @@ func (n *Normalizer) textsOf(ev stream.QueuedMessagesDiscarded) []*turn {
 	}
 	var of []*turn
 	rest := strings.TrimSpace(ev.Text)
-	for _, t := range append([]*turn{n.turn}, n.waiting...) {
+	for _, t := range append([]*turn{n.turn}, n.waitingTurns...) {
 		if t == nil || t.echoed {
 			continue
 		}
@@ -117,7 +117,7 @@ func (n *Normalizer) oldestQueued() *turn {
 	if unechoed != nil && unechoed.queued {
 		return unechoed
 	}
-	for _, t := range n.waiting {
+	for _, t := range n.waitingTurns {
 		if !t.echoed {
 			return t
 		}

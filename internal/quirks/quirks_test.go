@@ -54,12 +54,12 @@ func (k *talk) interrupt() *talk { return k.got(k.n.Interrupted(k.now)) }
 func (k *talk) exit() *talk      { return k.got(k.n.Exited(k.now)) }
 func (k *talk) answer(id string, refused bool) *talk {
 	k.check.answer(id)
-	return k.got(k.n.Answered(k.now, id, refused))
+	return k.got(k.n.RequestAnswered(k.now, id, refused))
 }
 
 func (k *talk) push(events ...stream.Event) *talk {
 	for _, ev := range events {
-		k.got(k.n.Push(k.now, ev))
+		k.got(k.n.Handle(k.now, ev))
 	}
 	return k
 }
@@ -426,7 +426,7 @@ func TestQuirk08_RepeatedToolCall(t *testing.T) {
 	})
 }
 
-// Whatever tells of a call first may not know its name or its input.
+// The first event of a call may lack its name or its input.
 func TestToolNameAndInput(t *testing.T) {
 	phase := stream.ToolPhaseChanged{ToolUseID: "c", Phase: "queued"}
 	t.Run("the name comes later", func(t *testing.T) {
@@ -445,12 +445,12 @@ func TestToolNameAndInput(t *testing.T) {
 	})
 }
 
-func TestOpen(t *testing.T) {
+func TestCallOpen(t *testing.T) {
 	k := started(t, v225).push(toolCall("c", abc)).says(`tool c started: Execute {"command":"abc"}`)
-	require.True(t, k.n.Open("c"))
-	require.False(t, k.n.Open("d"))
+	require.True(t, k.n.CallOpen("c"))
+	require.False(t, k.n.CallOpen("d"))
 	k.push(result("c", "x")).says(`tool c ended "x"`)
-	require.False(t, k.n.Open("c"))
+	require.False(t, k.n.CallOpen("c"))
 }
 
 func TestQuirk10_ReusedToolID(t *testing.T) {
@@ -613,7 +613,7 @@ func TestQuirk39_ErrorWordOnce(t *testing.T) {
 }
 
 // Without a login droid's words blame its daemon. They stay, live and in a history, and it
-// is told that they do not say all. What a command or a subagent's report says is no such word.
+// is informed that they are incomplete. The text of a command or a subagent's report does not count.
 func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
 	const words = "Error: Failed to run task: Could not reach the daemon. It may still be starting."
 	for _, c := range []struct {
@@ -628,8 +628,8 @@ func TestQuirk36_SubagentWithoutLogin(t *testing.T) {
 		require.NoError(t, err)
 		n := New(v225)
 		n.Begin(epoch, "p", "")
-		live := n.Push(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: c.tool}})
-		live = append(live, n.Push(epoch, stream.ToolResult{ToolUseID: "c", Content: content, IsError: c.failed})...)
+		live := n.Handle(epoch, stream.ToolCall{ToolUse: stream.ToolUse{ID: "c", Name: c.tool}})
+		live = append(live, n.Handle(epoch, stream.ToolResult{ToolUseID: "c", Content: content, IsError: c.failed})...)
 		past := History(messages(t, fmt.Sprintf(`[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":%q}]},
 			{"id":"t","role":"tool","content":[{"type":"tool_result","toolUseId":"c","isError":%t,"content":%s}]}]`, c.tool, c.failed, content)))
 		for _, events := range [][]Event{live, past} {
@@ -765,12 +765,12 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-// What comes next counts from the newest time that any method was told.
+// Later deadlines count from the newest time passed to any method.
 func TestTimeIsNoted(t *testing.T) {
 	for name, tell := range map[string]func(n *Normalizer, now time.Time){
 		"Begin":       func(n *Normalizer, now time.Time) { n.Begin(now, "p", "") },
-		"Push":        func(n *Normalizer, now time.Time) { n.Push(now, idle) },
-		"Answered":    func(n *Normalizer, now time.Time) { n.Answered(now, "r", false) },
+		"Push":        func(n *Normalizer, now time.Time) { n.Handle(now, idle) },
+		"Answered":    func(n *Normalizer, now time.Time) { n.RequestAnswered(now, "r", false) },
 		"Interrupted": func(n *Normalizer, now time.Time) { n.Interrupted(now) },
 		"Abort":       func(n *Normalizer, now time.Time) { n.Abort(now, "p") },
 		"Tick":        func(n *Normalizer, now time.Time) { n.Tick(now) },

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/testing/fixture"
 )
 
-// transcripts are where the raw recordings are, unless DROID_ACP_TRANSCRIPTS
+// transcripts is the directory of the raw recordings, unless DROID_ACP_TRANSCRIPTS
 // names another place. They are not part of the project.
 var transcripts = []string{"../../../shared/field-notes/transcripts", "../../../shared/field-notes/subagents"}
 
@@ -33,7 +33,7 @@ func recordings(t *testing.T, f func(path string, steps []fixture.Step)) {
 	}
 	for _, path := range paths {
 		if strings.Contains(path, "two_processes") {
-			continue // two droids in one file, and nothing tells them apart
+			continue // two droids in one file that cannot be distinguished
 		}
 		if strings.Contains(path, ".child") {
 			continue // the file of a subagent
@@ -89,7 +89,7 @@ func playRecording(t *testing.T, path string, steps []fixture.Step) int {
 					snapshots = append(snapshots, ev.Message)
 				}
 			case stream.TurnCompleted:
-				if ev.Reason != stream.ReasonSpecHandoff && !strings.HasPrefix(ev.TurnID, reportsTask) {
+				if ev.Reason != stream.ReasonSpecHandoff && !strings.HasPrefix(ev.TurnID, reportIDPrefix) {
 					reasons = append(reasons, ev.Reason)
 				}
 			}

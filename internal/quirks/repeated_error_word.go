@@ -11,8 +11,8 @@ import (
 	"encoding/json"
 )
 
-// oneErrorWord removes repeated "Error: " prefixes from the message of a failed tool.
-func oneErrorWord(end ToolEnded) ToolEnded {
+// trimErrorPrefix removes repeated "Error: " prefixes from the message of a failed tool.
+func trimErrorPrefix(end ToolEnded) ToolEnded {
 	const word = "Error: "
 	for end.IsError && bytes.HasPrefix(end.Content, []byte(`"`+word+word)) {
 		end.Content = append(json.RawMessage(`"`), end.Content[len(`"`+word):]...)

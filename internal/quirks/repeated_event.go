@@ -13,7 +13,7 @@ import "slices"
 // messageDone marks m as complete and drops its text.
 func (n *Normalizer) messageDone(m *message) {
 	m.done = true
-	m.forget()
+	m.reset()
 	n.live = slices.DeleteFunc(n.live, func(l *message) bool { return l == m })
 	if m.id == "" {
 		delete(n.messages, m.id) // the next one without an ID is another message

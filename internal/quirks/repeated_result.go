@@ -16,7 +16,7 @@ func (n *Normalizer) toolResult(ev stream.ToolResult) {
 	if c == nil {
 		return
 	}
-	n.tellInput(c, c.latest)
-	n.endCall(c, oneErrorWord(ToolEnded{Content: ev.Content, IsError: ev.IsError}))
+	n.reportInput(c, c.latest)
+	n.endCall(c, trimErrorPrefix(ToolEnded{Content: ev.Content, IsError: ev.IsError}))
 	n.resultArrived()
 }

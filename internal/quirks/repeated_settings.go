@@ -23,10 +23,10 @@ func (n *Normalizer) Settings(s stream.Settings) []Event {
 func (n *Normalizer) mergeSettings(s stream.Settings) {
 	n.settings = n.settings.Merge(s)
 	now, err := json.Marshal(n.settings)
-	if err == nil && bytes.Equal(now, n.told) {
+	if err == nil && bytes.Equal(now, n.reportedSettings) {
 		return
 	}
-	n.told = now
+	n.reportedSettings = now
 	n.emit(SettingsChanged{Settings: n.settings})
 }
 

@@ -13,7 +13,7 @@ func (n *Normalizer) toolCall(ev stream.ToolCall) {
 	if c == nil || !n.touch(c) {
 		return
 	}
-	if in := input(ev.ToolUse.Input); !c.told && string(in) != noInput && !c.redirectedTo(in) {
-		c.latest = c.once(in)
+	if in := input(ev.ToolUse.Input); !c.inputReported && string(in) != noInput && !c.redirectedTo(in) {
+		c.latest = c.shared(in)
 	}
 }

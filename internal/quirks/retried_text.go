@@ -21,7 +21,7 @@ func (n *Normalizer) retract(m *message) {
 	}
 	n.emit(TextRetracted{MessageID: m.publicID()})
 	m.attempt++
-	m.forget()
+	m.reset()
 }
 
 // restarted reports whether the sent text of m ends with the text of its snapshot. Then the answer broke off without notice and was
@@ -32,11 +32,11 @@ func (n *Normalizer) restarted(m *message, content []stream.ContentBlock) bool {
 		return false
 	}
 	ev := TextRestarted{MessageID: m.publicID(), Text: strings.Join(text, "")}
-	said := &m.said[kindOf(false)]
+	said := &m.sentText[kindOf(false)]
 	ev.Void = said.size - len(ev.Text)
 	holds := said.has(ev.Void, ev.Text)
 	if len(thinking) > 0 { // otherwise this version may omit it from its history
-		said, whole := &m.said[kindOf(true)], strings.Join(thinking, "")
+		said, whole := &m.sentText[kindOf(true)], strings.Join(thinking, "")
 		ev.VoidThought = said.size - len(whole)
 		holds = holds && said.has(ev.VoidThought, whole)
 	}

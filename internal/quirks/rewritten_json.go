@@ -15,16 +15,16 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// asSaid returns content with its text as it was sent, if droid has reformatted the same JSON.
-func (m *message) asSaid(content []stream.ContentBlock) []stream.ContentBlock {
+// asSent returns content with its text as it was sent, if droid has reformatted the same JSON.
+func (m *message) asSent(content []stream.ContentBlock) []stream.ContentBlock {
 	i := slices.IndexFunc(content, func(b stream.ContentBlock) bool { return b.Type == "text" && b.Text != "" })
 	text, _ := readable(content)
 	sent := m.sent(false)
-	if len(text) != 1 || len(sent) != 1 || m.said[kindOf(false)].gone {
+	if len(text) != 1 || len(sent) != 1 || m.sentText[kindOf(false)].dropped {
 		return content
 	}
 	var said strings.Builder
-	m.said[kindOf(false)].each(sent[0].start, sent[0].size, func(piece string) { said.WriteString(piece) })
+	m.sentText[kindOf(false)].each(sent[0].start, sent[0].size, func(piece string) { said.WriteString(piece) })
 	if !sameValue(said.String(), text[0]) {
 		return content
 	}

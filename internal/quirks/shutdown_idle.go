@@ -22,7 +22,7 @@ func (n *Normalizer) resultArrived() {
 	if n.completes {
 		d = completedBeforeIdle
 	}
-	t.hold = n.now.Add(d)
+	t.deadline = n.now.Add(d)
 }
 
 // cutOff reports whether an idle interrupted a call that droid had started and that has no result, although neither the user refused it nor
@@ -31,5 +31,5 @@ func (n *Normalizer) cutOff(t *turn) bool {
 	if n.completes || t.completed != nil || t.refused || t.interrupted {
 		return false
 	}
-	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.acted })
+	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.started })
 }

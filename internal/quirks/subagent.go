@@ -9,8 +9,8 @@ package quirks
 // Fixtures: subagent_asks_0.215.txtar, subagent_asks_0.225.txtar, subagent_refused_0.225.txtar,
 // subagent_background_0.225.txtar, two_subagents_0.225.txtar.
 //
-// The owner of the Normalizer reads the files, from SubagentBegan on, and passes their lines to Wrote, the last ones at SubagentStops. A
-// call without an end in the file ends by Lost.
+// The owner of the Normalizer reads the files, from SubagentStarted on, and passes their lines to HandleSubagentLines, the last ones at
+// SubagentStopped. A call without an end in the file ends by EndSubagentFile.
 
 import (
 	"cmp"
@@ -23,29 +23,29 @@ import (
 
 // subagent is a session that works for droid's.
 type subagent struct {
-	id, name string
-	task     *openCall // its Task call; nil if droid did not name it
-	nested   bool      // works for a subagent of that call
-	since    time.Time // earlier lines of its file are of a previous call; zero for no such limit
-	fresh    bool      // its file has later lines
+	id, name    string
+	task        *openCall // its Task call; nil if droid did not name it
+	nested      bool      // works for a subagent of that call
+	since       time.Time // earlier lines of its file are of a previous call; zero for no such limit
+	hasNewLines bool      // its file has later lines
 
-	background bool      // not waited for: continues when its call has ended
-	rests      time.Time // when its file reported the end of its turn; zero if it did not
-	stopped    bool      // it has ended
-	told       bool      // SubagentEnded was emitted
-	reason     string
-	answer     string
-	steps      []Step // not emitted yet
+	background  bool      // not waited for: continues when its call has ended
+	turnEndedAt time.Time // when its file reported the end of its turn; zero if it did not
+	stopped     bool      // it has ended
+	endReported bool      // SubagentEnded was emitted
+	reason      string
+	answer      string
+	steps       []Step // not emitted yet
 
-	asked []*childCall       // calls in requests to the user, not ended, oldest first
-	uses  map[string]toolUse // calls in its file without a result, by the model's ID
+	requested []*subagentCall    // calls in requests to the user, not ended, oldest first
+	uses      map[string]toolUse // calls in its file without a result, by the model's ID
 }
 
-// unnamed is the name of a subagent without one.
-const unnamed = "subagent"
+// unnamedSubagent is the name of a subagent without one.
+const unnamedSubagent = "subagent"
 
-// childCall is a call of a subagent.
-type childCall struct {
+// subagentCall is a call of a subagent.
+type subagentCall struct {
 	openCall
 	raw string // the model's ID
 }
@@ -58,12 +58,12 @@ const (
 	reportTime = 10 * time.Second
 )
 
-// childAvailable records a new subagent, or one that works again.
-func (n *Normalizer) childAvailable(ev stream.ChildSessionAvailable) {
+// subagentAvailable records a new subagent, or one that works again.
+func (n *Normalizer) subagentAvailable(ev stream.ChildSessionAvailable) {
 	if old := n.subagents[ev.ChildID]; !stream.ValidSessionID(ev.ChildID) || old != nil && !old.stopped {
 		return
 	}
-	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamed), task: n.tools.newest[ev.ToolUseID]}
+	s := &subagent{id: ev.ChildID, name: cmp.Or(ev.Description, ev.Type, unnamedSubagent), task: n.tools.newest[ev.ToolUseID]}
 	if ev.Timestamp > 0 {
 		s.since = time.UnixMilli(int64(ev.Timestamp)).Add(-clockSlack)
 	}
@@ -73,23 +73,23 @@ func (n *Normalizer) childAvailable(ev stream.ChildSessionAvailable) {
 func (n *Normalizer) beginSubagent(s *subagent) {
 	if old := n.subagents[s.id]; old != nil {
 		n.loseCalls(old)
-		n.tellEnd(old, false)
+		n.reportSubagentEnd(old, false)
 	}
 	s.uses = map[string]toolUse{}
 	n.subagents[s.id] = s
-	n.emit(SubagentBegan{ID: s.id})
+	n.emit(SubagentStarted{ID: s.id})
 }
 
-// asking returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another subagent, and
-// ends with it.
-func (n *Normalizer) asking(sessions []string) *subagent {
+// requestingSubagent returns the subagent that a request comes from, nil for droid itself. One that was not announced works for another
+// subagent, and ends with it.
+func (n *Normalizer) requestingSubagent(sessions []string) *subagent {
 	if len(sessions) < 2 || !stream.ValidSessionID(sessions[0]) {
 		return nil
 	}
 	if s := n.subagents[sessions[0]]; s != nil && !s.stopped {
 		return s
 	}
-	s := &subagent{id: sessions[0], name: unnamed, nested: true}
+	s := &subagent{id: sessions[0], name: unnamedSubagent, nested: true}
 	for _, id := range sessions {
 		if of := n.subagents[id]; of != nil {
 			s.name, s.task, s.background = of.name, of.task, of.background
@@ -102,29 +102,29 @@ func (n *Normalizer) asking(sessions []string) *subagent {
 
 // subagentAsks announces the calls in a subagent's request. Their IDs are prefixed by its own, as two subagents may use the same.
 func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
-	if _, again := n.opened[ev.RequestID]; again {
+	if _, again := n.knownRequests[ev.RequestID]; again {
 		return
 	}
-	uses, calls := slices.Clone(ev.ToolUses), []*childCall{}
+	uses, calls := slices.Clone(ev.ToolUses), []*subagentCall{}
 	for i, u := range uses {
-		c := n.subagentCall(s, u.ToolUse)
+		c := n.findSubagentCall(s, u.ToolUse)
 		calls, uses[i].ToolUse.ID = append(calls, c), c.id
 	}
-	n.allowing[ev.RequestID] = calls
-	n.ask(ask{requestID: ev.RequestID, of: s,
-		event: PermissionAsked{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name}})
+	n.subagentRequests[ev.RequestID] = calls
+	n.addRequest(pendingRequest{requestID: ev.RequestID, subagent: s,
+		event: PermissionRequested{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name}})
 }
 
-// subagentCall returns the open call in a subagent's request, starting it if it is new.
-func (n *Normalizer) subagentCall(s *subagent, u stream.ToolUse) *childCall {
+// findSubagentCall returns the open call in a subagent's request, starting it if it is new.
+func (n *Normalizer) findSubagentCall(s *subagent, u stream.ToolUse) *subagentCall {
 	in := input(u.Input)
-	for _, c := range s.asked {
+	for _, c := range s.requested {
 		if c.raw == u.ID && c.name == u.Name && sameJSON(c.latest, in) {
 			return c
 		}
 	}
-	c := &childCall{openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, told: true}, u.ID}
-	s.asked = append(s.asked, c)
+	c := &subagentCall{openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, inputReported: true}, u.ID}
+	s.requested = append(s.requested, c)
 	n.emit(ToolStarted{ID: c.id, Name: c.name, Input: in})
 	return c
 }
@@ -132,8 +132,8 @@ func (n *Normalizer) subagentCall(s *subagent, u stream.ToolUse) *childCall {
 // subagentResolved handles the answer to a subagent's request; it returns false if the request is not a subagent's. The call IDs are the
 // subagent's and may equal those of other calls.
 func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
-	calls, ofSubagent := n.allowing[ev.RequestID]
-	delete(n.allowing, ev.RequestID)
+	calls, ofSubagent := n.subagentRequests[ev.RequestID]
+	delete(n.subagentRequests, ev.RequestID)
 	for _, c := range calls {
 		if slices.Contains(ev.ToolUseIDs, c.raw) && !c.ended {
 			n.run(&c.openCall)
@@ -142,8 +142,8 @@ func (n *Normalizer) subagentResolved(ev stream.PermissionResolved) bool {
 	return ofSubagent
 }
 
-// taskEnds handles the end of a Task, with which its subagents end unless they work in the background. It reports whether they do.
-func (n *Normalizer) taskEnds(c *openCall, end ToolEnded) (goOn bool) {
+// taskEnded handles the end of a Task, with which its subagents end unless they work in the background. It reports whether they do.
+func (n *Normalizer) taskEnded(c *openCall, end ToolEnded) (goOn bool) {
 	all, id := n.ofTask(c), launchedID(end)
 	goOn = slices.ContainsFunc(all, func(s *subagent) bool { return s.id == id })
 	for _, s := range all {
@@ -167,8 +167,8 @@ func (n *Normalizer) ofTask(c *openCall) (all []*subagent) {
 // stop records that a subagent has ended.
 func (n *Normalizer) stop(s *subagent) {
 	s.stopped = true
-	n.withdrawAsks(func(a ask) bool { return a.of == s })
-	n.emit(SubagentStops{ID: s.id})
+	n.withdrawRequests(func(a pendingRequest) bool { return a.subagent == s })
+	n.emit(SubagentStopped{ID: s.id})
 }
 
 // reported handles the message in which a subagent reports.
@@ -181,7 +181,7 @@ func (n *Normalizer) reported(r report) {
 		s.reason, s.answer = r.reason, cmp.Or(r.output, s.answer)
 		n.stopAll(s)
 	}
-	n.emit(SubagentReports{ID: s.id, Name: s.name, Reason: r.reason})
+	n.emit(SubagentReported{ID: s.id, Name: s.name, Reason: r.reason})
 }
 
 // stopAll stops a subagent and those that work for it.
@@ -194,25 +194,25 @@ func (n *Normalizer) stopAll(s *subagent) {
 	n.stop(s)
 }
 
-// Works reports whether the subagent is running.
-func (n *Normalizer) Works(id string) bool {
+// SubagentRunning reports whether the subagent is running.
+func (n *Normalizer) SubagentRunning(id string) bool {
 	s := n.subagents[id]
 	return s != nil && !s.stopped
 }
 
-// SubagentsWork reports whether any subagent is running.
-func (n *Normalizer) SubagentsWork() bool {
+// AnySubagentRunning reports whether any subagent is running.
+func (n *Normalizer) AnySubagentRunning() bool {
 	return slices.ContainsFunc(n.allSubagents(), func(s *subagent) bool { return !s.stopped })
 }
 
-// Lacks reports whether a subagent has unfinished calls that the user was asked about.
-func (n *Normalizer) Lacks(id string) bool {
+// HasOpenSubagentCalls reports whether a subagent has unfinished calls that the user was asked about.
+func (n *Normalizer) HasOpenSubagentCalls(id string) bool {
 	s := n.subagents[id]
-	return s != nil && len(s.asked) > 0
+	return s != nil && len(s.requested) > 0
 }
 
-// Lost records that a subagent's file has no more lines. The outcome of its calls that ran without an end is unknown.
-func (n *Normalizer) Lost(now time.Time, id string) []Event {
+// EndSubagentFile records that a subagent's file has no more lines. The outcome of its calls that ran without an end is unknown.
+func (n *Normalizer) EndSubagentFile(now time.Time, id string) []Event {
 	n.now = now
 	if s := n.subagents[id]; s != nil {
 		n.loseCalls(s)
@@ -229,32 +229,32 @@ func (n *Normalizer) EndSubagents(now time.Time) []Event {
 
 func (n *Normalizer) endSubagents() {
 	for _, s := range n.allSubagents() {
-		n.withdrawAsks(func(a ask) bool { return a.of == s })
+		n.withdrawRequests(func(a pendingRequest) bool { return a.subagent == s })
 		n.loseCalls(s)
-		n.tellEnd(s, !s.stopped)
+		n.reportSubagentEnd(s, !s.stopped)
 		s.stopped = true
 	}
 }
 
 // loseCalls ends calls without an end. Those that were not allowed did not run.
 func (n *Normalizer) loseCalls(s *subagent) {
-	for _, c := range s.asked {
+	for _, c := range s.requested {
 		n.endSubagentCall(c, ToolEnded{Unfinished: true, IsError: !c.running})
 	}
-	s.asked = nil
+	s.requested = nil
 }
 
-func (n *Normalizer) endSubagentCall(c *childCall, end ToolEnded) {
+func (n *Normalizer) endSubagentCall(c *subagentCall, end ToolEnded) {
 	c.ended = true
 	end.ID, end.Name = c.id, c.name
 	n.emit(end)
 }
 
-func (n *Normalizer) tellEnd(s *subagent, gone bool) {
-	if s.told {
+func (n *Normalizer) reportSubagentEnd(s *subagent, gone bool) {
+	if s.endReported {
 		return
 	}
-	s.told = true
+	s.endReported = true
 	end := SubagentEnded{ID: s.id, Name: s.name, Gone: gone, Reason: s.reason, Answer: s.answer}
 	if s.task != nil && s.background && !s.nested {
 		end.ToolID = s.task.id

@@ -9,8 +9,8 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// launched begins the result of a Task whose subagent is not waited for. Its ID follows.
-const launched = "Task launched in background.\ntask_id: "
+// launchedPrefix begins the result of a Task whose subagent is not waited for. Its ID follows.
+const launchedPrefix = "Task launched in background.\ntask_id: "
 
 // launchedID returns the ID of the subagent that continues after such a result, or "".
 func launchedID(end ToolEnded) string {
@@ -18,7 +18,7 @@ func launchedID(end ToolEnded) string {
 	if end.IsError || json.Unmarshal(end.Content, &text) != nil {
 		return ""
 	}
-	rest, ok := strings.CutPrefix(text, launched)
+	rest, ok := strings.CutPrefix(text, launchedPrefix)
 	id, _, _ := strings.Cut(rest, "\n")
 	if !ok || !stream.ValidSessionID(id) {
 		return ""
@@ -26,15 +26,15 @@ func launchedID(end ToolEnded) string {
 	return id
 }
 
-// reportsTask is the ID prefix of messages and turns in which a background subagent reports its end.
-const reportsTask = "task-completion:"
+// reportIDPrefix is the ID prefix of messages and turns in which a background subagent reports its end.
+const reportIDPrefix = "task-completion:"
 
 // report is the content of such a message.
 type report struct{ id, reason, output string }
 
 // reportOf parses such a message. Text by the models comes last in it.
 func reportOf(msg stream.Message) (r report, ok bool) {
-	if !strings.HasPrefix(msg.ID, reportsTask) {
+	if !strings.HasPrefix(msg.ID, reportIDPrefix) {
 		return report{}, false
 	}
 	head, output, _ := strings.Cut(plainText(msg), "\noutput: ")

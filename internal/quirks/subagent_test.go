@@ -40,11 +40,11 @@ func allowed(request string, calls ...string) stream.Event {
 }
 
 func inBackground(call, child string) stream.Event {
-	return result(call, launched+child+"\nsession_id: "+child)
+	return result(call, launchedPrefix+child+"\nsession_id: "+child)
 }
 
 func reports(child, reason string) stream.Event {
-	return stream.MessageCreated{RequestID: reportsTask + child, Message: stream.Message{ID: reportsTask + child, Role: stream.RoleSystem, Visibility: stream.VisibilityLLMOnly,
+	return stream.MessageCreated{RequestID: reportIDPrefix + child, Message: stream.Message{ID: reportIDPrefix + child, Role: stream.RoleSystem, Visibility: stream.VisibilityLLMOnly,
 		Content: []stream.ContentBlock{text("Background task completed.\ntask_id: " + child + "\ntype: worker\nreason: " + reason +
 			"\ndescription: look\noutput: task_id: x\n\nfound it\n\nBackground task \"look\" (" + child + ") just completed.")}}}
 }
@@ -55,10 +55,10 @@ func (k *talk) wrote(child string, lines ...string) *talk {
 	for _, line := range lines {
 		file = append(file, line+"\n"...)
 	}
-	return k.got(k.n.Wrote(k.now, child, childLines(file)))
+	return k.got(k.n.HandleSubagentLines(k.now, child, childLines(file)))
 }
 
-func (k *talk) lost(child string) *talk { return k.got(k.n.Lost(k.now, child)) }
+func (k *talk) lost(child string) *talk { return k.got(k.n.EndSubagentFile(k.now, child)) }
 
 // Lines of a subagent's file.
 func uses(id, input string) string {
@@ -155,7 +155,7 @@ func TestQuirk40_RefusalOfASubagent(t *testing.T) {
 		`turn ended, prompt "p1", failed, reason "", failure error  "droid became idle without saying how the turn ended" advice ""`)
 }
 
-// A call may go on with a subagent that has ended. What its file says of before is not told again, and is no end.
+// A call may go on with a subagent that has ended. Earlier lines of its file are not reported again, and end nothing.
 func TestQuirk40_SubagentIsResumed(t *testing.T) {
 	at := func(seconds int, line string) string {
 		return fmt.Sprintf(`{"timestamp":%q,`, epoch.Add(time.Duration(seconds)*time.Second).Format(time.RFC3339)) + line[1:]
@@ -220,8 +220,8 @@ func TestQuirk40_ReportBeforeThePrompt(t *testing.T) {
 // Texts in a subagent's answer are no words of droid's.
 func TestQuirk40_AnswerThatLooksLikeALaunch(t *testing.T) {
 	k := startsTask(t, childOne)
-	k.push(result("t", "session_id: "+childOne+"\n"+launched+childOne)).says("subagent 11111111 stops", `tool t ended "session_id: `+childOne+`\n`+`Task launched in background.\ntask_id: `+childOne+`"`)
+	k.push(result("t", "session_id: "+childOne+"\n"+launchedPrefix+childOne)).says("subagent 11111111 stops", `tool t ended "session_id: `+childOne+`\n`+`Task launched in background.\ntask_id: `+childOne+`"`)
 	k = startsTask(t, childOne).push(inBackground("t", childTwo))
 	k.says("subagent 11111111 stops", `tool t ended "Task launched in background.\ntask_id: `+childTwo+`\nsession_id: `+childTwo+`"`)
-	require.False(t, startsTask(t, "../x").n.Works("../x"))
+	require.False(t, startsTask(t, "../x").n.SubagentRunning("../x"))
 }

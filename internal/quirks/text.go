@@ -11,12 +11,12 @@ import (
 
 // message is an assistant message and what was sent of it.
 type message struct {
-	id      string
-	attempt int  // of the model; the second one has the ID "<id>~2"
-	done    bool // the snapshot has arrived or the turn was cancelled: the rest is repetition
-	mixed   bool // blocks were interleaved
-	blocks  []*block
-	said    [2]said // text and thinking in the order in which they were sent
+	id       string
+	attempt  int  // of the model; the second one has the ID "<id>~2"
+	done     bool // the snapshot has arrived or the turn was cancelled: the rest is repetition
+	mixed    bool // blocks were interleaved
+	blocks   []*block
+	sentText [2]sentText // text and thinking in the order in which they were sent
 }
 
 // block is the sent text of one content block: a contiguous part of said, unless blocks were interleaved.
@@ -35,19 +35,19 @@ func (m *message) publicID() string {
 	return fmt.Sprintf("%s~%d", m.id, m.attempt)
 }
 
-// unkeep drops the message's text and from now on keeps only the size and a hash of each block. A model that was asked to stop may write a
+// dropText drops the message's text and from now on keeps only the size and a hash of each block. A model that was asked to stop may write a
 // lot before it does.
-func (m *message) unkeep() {
+func (m *message) dropText() {
 	for _, b := range m.blocks {
 		if b.sum == nil {
 			b.sum = new(maphash.Hash)
-			m.said[kindOf(b.thought)].each(b.start, b.size, func(piece string) {
+			m.sentText[kindOf(b.thought)].each(b.start, b.size, func(piece string) {
 				_, _ = b.sum.WriteString(piece) // never fails
 			})
 		}
 	}
-	m.said[kindOf(false)].drop()
-	m.said[kindOf(true)].drop()
+	m.sentText[kindOf(false)].drop()
+	m.sentText[kindOf(true)].drop()
 }
 
 // isText reports whether text, which is as long as block b, is what was sent of b.
@@ -55,11 +55,11 @@ func (m *message) isText(b *block, text string) bool {
 	if b.sum != nil {
 		return maphash.String(b.sum.Seed(), text) == b.sum.Sum64()
 	}
-	return m.said[kindOf(b.thought)].has(b.start, text)
+	return m.sentText[kindOf(b.thought)].has(b.start, text)
 }
 
-// forget drops what was sent.
-func (m *message) forget() { m.blocks, m.mixed, m.said = nil, false, [2]said{} }
+// reset drops what was sent.
+func (m *message) reset() { m.blocks, m.mixed, m.sentText = nil, false, [2]sentText{} }
 
 // block returns the block of a delta, usually the last one.
 func (m *message) block(index int, thought bool) *block {
@@ -72,7 +72,7 @@ func (m *message) block(index int, thought bool) *block {
 	if len(m.blocks) > 0 && m.blocks[len(m.blocks)-1].index > index {
 		m.mixed = true
 	}
-	b := &block{index: index, thought: thought, start: m.said[kindOf(thought)].size}
+	b := &block{index: index, thought: thought, start: m.sentText[kindOf(thought)].size}
 	m.blocks = append(m.blocks, b)
 	return b
 }
@@ -113,13 +113,13 @@ func (n *Normalizer) textDelta(d stream.TextDelta) {
 	}
 	b := m.block(d.BlockIndex, d.Thinking)
 	if n.turn != nil && n.turn.interrupted {
-		m.unkeep()
+		m.dropText()
 	}
 	if b.sum != nil {
 		_, _ = b.sum.WriteString(d.Text) // never fails
 	}
 	b.size += len(d.Text)
-	m.said[kindOf(d.Thinking)].add(d.Text)
+	m.sentText[kindOf(d.Thinking)].add(d.Text)
 	n.emit(Text{MessageID: m.publicID(), Thought: d.Thinking, Text: d.Text})
 }
 
@@ -129,7 +129,7 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 	if m.done {
 		return
 	}
-	held := n.turn != nil && n.turn.idle && !n.turn.beside && !n.completes
+	held := n.turn != nil && n.turn.idle && !n.turn.concurrentIdle && !n.completes
 	if !held {
 		n.busy()
 	}
@@ -137,7 +137,7 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 		return // it belonged to the turn that just ended
 	}
 	if msg.Visibility != stream.VisibilityLLMOnly {
-		n.fillIn(m, msg.Content)
+		n.sendMissing(m, msg.Content)
 	}
 	n.messageDone(m)
 	if t := n.turn; t != nil {
@@ -148,11 +148,11 @@ func (n *Normalizer) assistantMessage(msg stream.Message) {
 	n.messageArrived()
 }
 
-// fillIn emits what the snapshot has and the deltas had not, and the tool calls.
-func (n *Normalizer) fillIn(m *message, content []stream.ContentBlock) {
+// sendMissing emits what the snapshot has and the deltas had not, and the tool calls.
+func (n *Normalizer) sendMissing(m *message, content []stream.ContentBlock) {
 	rest, ok := m.missing(content)
 	if !ok {
-		rest, ok = m.missing(m.asSaid(content))
+		rest, ok = m.missing(m.asSent(content))
 	}
 	if !ok && !n.restarted(m, content) {
 		n.retract(m)

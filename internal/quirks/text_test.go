@@ -137,11 +137,11 @@ func TestTextOfADoneMessageIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := started(t, v099).push(delta("a", "hi"))
-			require.True(t, k.n.messages["a"].said[kindOf(false)].has(0, "hi"))
+			require.True(t, k.n.messages["a"].sentText[kindOf(false)].has(0, "hi"))
 			end(k)
 			require.True(t, k.n.messages["a"].done)
 			require.Empty(t, k.n.messages["a"].blocks)
-			require.Zero(t, k.n.messages["a"].said[kindOf(false)].size)
+			require.Zero(t, k.n.messages["a"].sentText[kindOf(false)].size)
 		})
 	}
 }
@@ -160,7 +160,7 @@ func TestTextAfterAnInterruptIsNotKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := started(t, v099).push(delta("a", "hi")).interrupt().push(delta("a", " "), delta("a", "there"))
-			said := &k.n.messages["a"].said[kindOf(false)]
+			said := &k.n.messages["a"].sentText[kindOf(false)]
 			require.Empty(t, said.pieces)
 			require.Zero(t, said.tail.Len())
 			k.says(`text a "hi"`, `text a " "`, `text a "there"`)

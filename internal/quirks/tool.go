@@ -12,16 +12,16 @@ import (
 
 // openCall is a tool call, open or ended. Its ID is unique; the model's raw ID need not be.
 type openCall struct {
-	id, name  string
-	first     json.RawMessage // input in ToolStarted, while the call is open
-	latest    json.RawMessage // newest input seen, while the call is open
-	ran       digest          // of the newest input, once it has ended
-	elsewhere json.RawMessage // replacement for it by our own hook, see own_hooks.go
-	told      bool            // the complete input is known and emitted
-	acted     bool            // droid has started it; it is not just being written
-	running   bool
-	ended     bool
-	epoch     int // number of the model call during which it ended
+	id, name        string
+	first           json.RawMessage // input in ToolStarted, while the call is open
+	latest          json.RawMessage // newest input seen, while the call is open
+	ran             digest          // of the newest input, once it has ended
+	redirectedInput json.RawMessage // replacement for it by our own hook, see own_hooks.go
+	inputReported   bool            // the complete input is known and emitted
+	started         bool            // droid has started it; it is not just being written
+	running         bool
+	ended           bool
+	epoch           int // number of the model call during which it ended
 }
 
 // tools are the calls of a session.
@@ -72,8 +72,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	}
 }
 
-// once returns the known input if it equals in, so that a file is in memory only once.
-func (c *openCall) once(in json.RawMessage) json.RawMessage {
+// shared returns the known input if it equals in, so that a file is in memory only once.
+func (c *openCall) shared(in json.RawMessage) json.RawMessage {
 	if bytes.Equal(c.latest, in) {
 		return c.latest
 	}
@@ -104,8 +104,8 @@ func (n *Normalizer) openCall(raw, name string) *openCall {
 	return c
 }
 
-// Open reports whether the call with this ID has started and not ended.
-func (n *Normalizer) Open(id string) bool {
+// CallOpen reports whether the call with this ID has started and not ended.
+func (n *Normalizer) CallOpen(id string) bool {
 	return slices.ContainsFunc(n.tools.open, func(c *openCall) bool { return c.id == id })
 }
 
@@ -115,13 +115,13 @@ func (n *Normalizer) touch(c *openCall) bool {
 	return !c.ended
 }
 
-// tellInput emits the complete input of c, once, if it differs from that in ToolStarted.
-func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
-	if c.told {
+// reportInput emits the complete input of c, once, if it differs from that in ToolStarted.
+func (n *Normalizer) reportInput(c *openCall, in json.RawMessage) {
+	if c.inputReported {
 		return
 	}
-	c.told = true
-	in = c.once(in)
+	c.inputReported = true
+	in = c.shared(in)
 	c.latest = in
 	if !sameJSON(c.first, in) {
 		n.emit(ToolInput{ID: c.id, Name: c.name, Input: in})
@@ -130,8 +130,8 @@ func (n *Normalizer) tellInput(c *openCall, in json.RawMessage) {
 
 // run emits that c executes, once.
 func (n *Normalizer) run(c *openCall) {
-	c.acted = true
-	n.tellInput(c, c.latest)
+	c.started = true
+	n.reportInput(c, c.latest)
 	if !c.running {
 		c.running = true
 		n.emit(ToolRunning{ID: c.id})
@@ -142,10 +142,10 @@ func (n *Normalizer) run(c *openCall) {
 func (n *Normalizer) endCall(c *openCall, end ToolEnded) {
 	c.ended = true
 	c.epoch = n.tools.epoch
-	c.ran, c.first, c.latest, c.elsewhere = digestOf(c.latest), nil, nil, nil // calls are kept, but their inputs may be large
+	c.ran, c.first, c.latest, c.redirectedInput = digestOf(c.latest), nil, nil, nil // calls are kept, but their inputs may be large
 	end.ID, end.Name = c.id, c.name
 	end.MayNeedLogin = blamesDaemon(end)
-	end.Background = n.taskEnds(c, end)
+	end.Background = n.taskEnded(c, end)
 	n.tools.open = slices.DeleteFunc(n.tools.open, func(o *openCall) bool { return o == c })
 	n.emit(end)
 }
@@ -160,7 +160,7 @@ func (n *Normalizer) endTools() {
 // abandonCalls ends the calls that a failed model call had begun to write.
 func (n *Normalizer) abandonCalls() {
 	for _, c := range slices.Clone(n.tools.open) {
-		if !c.acted {
+		if !c.started {
 			n.endCall(c, ToolEnded{IsError: true, Unfinished: true})
 		}
 	}
@@ -170,11 +170,11 @@ func (n *Normalizer) abandonCalls() {
 func (n *Normalizer) toolSnapshot(b stream.ContentBlock) {
 	u := stream.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
 	if c := n.claim(u, true); c != nil {
-		c.acted = true
+		c.started = true
 		if u.Name != "" {
 			c.name = u.Name // of two calls with one ID droid keeps the second
 		}
-		n.tellInput(c, input(u.Input))
+		n.reportInput(c, input(u.Input))
 	}
 }
 
@@ -183,7 +183,7 @@ func (n *Normalizer) toolPhase(ev stream.ToolPhaseChanged) {
 	if c == nil || !n.touch(c) {
 		return
 	}
-	c.acted = true
+	c.started = true
 	if ev.Phase == "executing" {
 		n.run(c)
 	}

@@ -9,15 +9,15 @@ import (
 
 // turn is a prompt being processed by droid.
 type turn struct {
-	requestID string
-	text      string   // of the prompt, until droid has echoed it
-	messageID string   // of the user message, once droid has echoed it
-	folded    []string // other prompts that droid added to this turn
-	queued    bool     // begun while another turn ran, so droid may have queued it
-	behindOwn bool     // droid was working on a turn that it had started by itself, see Begin
-	echoed    bool     // TurnStarted was emitted
-	stirred   bool     // droid has worked on it, so subsequent events belong to it
-	traces    traces   // of droid's turns that are reported as this one
+	requestID       string
+	text            string   // of the prompt, until droid has echoed it
+	messageID       string   // of the user message, once droid has echoed it
+	merged          []string // other prompts that droid added to this turn
+	queued          bool     // begun while another turn ran, so droid may have queued it
+	behindDroidTurn bool     // droid was working on a turn that it had started by itself, see Begin
+	echoed          bool     // TurnStarted was emitted
+	active          bool     // droid has worked on it, so subsequent events belong to it
+	traceIDs        traceIDs // of droid's turns that are reported as this one
 
 	interrupted bool // interrupt_session was sent
 	stopped     bool // droid reported the interrupt
@@ -28,10 +28,10 @@ type turn struct {
 	failure   *Failure // last error
 	recovered bool     // droid continued after it
 
-	completed *stream.TurnCompleted
-	idle      bool      // idle has arrived but is held back
-	beside    bool      // that idle seems to belong to another turn
-	hold      time.Time // when the turn ends unless another event comes; zero: never
+	completed      *stream.TurnCompleted
+	idle           bool      // idle has arrived but is held back
+	concurrentIdle bool      // that idle seems to belong to another turn
+	deadline       time.Time // when the turn ends unless another event comes; zero: never
 }
 
 // ending is what is needed of an ended turn for late events.
@@ -47,10 +47,10 @@ func (n *Normalizer) Begin(now time.Time, requestID, text string) []Event {
 	t := &turn{requestID: requestID, text: text}
 	if n.turn == nil {
 		n.turn = t
-		t.behindOwn = n.Working() // caused by a message to the model only, such as a late subagent report
+		t.behindDroidTurn = n.Working() // caused by a message to the model only, such as a late subagent report
 	} else {
 		t.queued = true
-		n.waiting = append(n.waiting, t)
+		n.waitingTurns = append(n.waitingTurns, t)
 	}
 	return n.take()
 }
@@ -61,11 +61,11 @@ func (n *Normalizer) Abort(now time.Time, requestID string) []Event {
 	n.now = now
 	switch t := n.waitingTurn(requestID); {
 	case t != nil:
-		n.over[requestID] = struct{}{}
-		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+		n.endedPrompts[requestID] = struct{}{}
+		n.waitingTurns = slices.DeleteFunc(n.waitingTurns, func(w *turn) bool { return w == t })
 	case n.turn != nil && n.turn.requestID == requestID:
-		n.over[requestID] = struct{}{}
-		n.withdrawAsks(ask.ofTurn)
+		n.endedPrompts[requestID] = struct{}{}
+		n.withdrawRequests(pendingRequest.endsWithTurn)
 		n.endTools()
 		n.next()
 	}
@@ -77,7 +77,7 @@ func (n *Normalizer) Interrupted(now time.Time) []Event {
 	n.now = now
 	if t := n.turn; t != nil {
 		t.interrupted = true
-		if t.idle && !t.beside {
+		if t.idle && !t.concurrentIdle {
 			n.finish()
 		}
 	}
@@ -86,10 +86,10 @@ func (n *Normalizer) Interrupted(now time.Time) []Event {
 
 // Deadline returns when Tick must be called next, if at all.
 func (n *Normalizer) Deadline() (time.Time, bool) {
-	if n.turn == nil || n.turn.hold.IsZero() {
+	if n.turn == nil || n.turn.deadline.IsZero() {
 		return time.Time{}, false
 	}
-	return n.turn.hold, true
+	return n.turn.deadline, true
 }
 
 // Tick ends a turn whose end was held back until now.
@@ -117,7 +117,7 @@ func (n *Normalizer) Exited(now time.Time) []Event {
 		}
 		n.finishAs(t.fail(stream.ReasonProcessExit))
 	}
-	n.withdrawAsks(ask.ofTurn)
+	n.withdrawRequests(pendingRequest.endsWithTurn)
 	n.endTools()
 	return n.take()
 }
@@ -132,10 +132,10 @@ func (n *Normalizer) busy() {
 	if t == nil {
 		return
 	}
-	t.stirred = true
+	t.active = true
 	t.complete = false
-	t.idle, t.beside = false, false
-	t.hold = time.Time{}
+	t.idle, t.concurrentIdle = false, false
+	t.deadline = time.Time{}
 }
 
 // start makes t the running turn and emits TurnStarted.
@@ -144,7 +144,7 @@ func (n *Normalizer) start(t *turn, messageID string) {
 	t.messageID = messageID
 	t.echoed = true
 	t.text = ""
-	t.stirred = true
+	t.active = true
 	n.emit(TurnStarted{RequestID: t.requestID, MessageID: messageID})
 }
 
@@ -154,18 +154,18 @@ func (n *Normalizer) finish() { n.finishAs(n.ending(n.turn)) }
 // finishAs ends the running turn with everything open in it, and continues with the next waiting prompt.
 func (n *Normalizer) finishAs(end TurnEnded) {
 	t := n.turn
-	n.withdrawAsks(ask.ofTurn)
+	n.withdrawRequests(pendingRequest.endsWithTurn)
 	n.endTools()
 	if t.completed != nil {
 		end.Used = t.completed.TokenUsage
 	}
-	for _, id := range append([]string{t.requestID}, t.folded...) {
+	for _, id := range append([]string{t.requestID}, t.merged...) {
 		end.RequestID = id
-		n.over[id] = struct{}{}
+		n.endedPrompts[id] = struct{}{}
 		n.emit(end)
 		end.Used = stream.TokenUsage{} // counted
 	}
-	n.last = ending{messageID: t.messageID, cancelled: end.Outcome == Cancelled}
+	n.lastTurn = ending{messageID: t.messageID, cancelled: end.Outcome == Cancelled}
 	if end.Outcome == Cancelled {
 		n.closeMessages()
 	}
@@ -175,8 +175,8 @@ func (n *Normalizer) finishAs(end TurnEnded) {
 
 func (n *Normalizer) next() {
 	n.turn = nil
-	if len(n.waiting) > 0 {
-		n.turn, n.waiting = n.waiting[0], n.waiting[1:]
+	if len(n.waitingTurns) > 0 {
+		n.turn, n.waitingTurns = n.waitingTurns[0], n.waitingTurns[1:]
 	}
 }
 
@@ -185,10 +185,10 @@ func (n *Normalizer) drop(t *turn, end TurnEnded) {
 	if t == n.turn {
 		n.next()
 	} else {
-		n.waiting = slices.DeleteFunc(n.waiting, func(w *turn) bool { return w == t })
+		n.waitingTurns = slices.DeleteFunc(n.waitingTurns, func(w *turn) bool { return w == t })
 	}
 	end.RequestID = t.requestID
-	n.over[t.requestID] = struct{}{}
+	n.endedPrompts[t.requestID] = struct{}{}
 	n.emit(end)
 }
 
@@ -201,7 +201,7 @@ func (n *Normalizer) unechoed(requestID string) *turn {
 }
 
 func (n *Normalizer) waitingTurn(requestID string) *turn {
-	for _, t := range n.waiting {
+	for _, t := range n.waitingTurns {
 		if !t.echoed && t.requestID == requestID {
 			return t
 		}

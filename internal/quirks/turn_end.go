@@ -29,30 +29,30 @@ func (n *Normalizer) turnCompleted(ev stream.TurnCompleted) {
 	if t == nil || ev.Reason == stream.ReasonSpecHandoff {
 		return
 	}
-	if ev.TurnID == "" && !t.stirred || ev.TurnID != "" && ev.TurnID == n.last.messageID {
+	if ev.TurnID == "" && !t.active || ev.TurnID != "" && ev.TurnID == n.lastTurn.messageID {
 		return // of an ended turn
 	}
-	own := t.behindOwn || strings.HasPrefix(ev.TurnID, reportsTask)
+	own := t.behindDroidTurn || strings.HasPrefix(ev.TurnID, reportIDPrefix)
 	if own && !t.echoed && !t.interrupted && ev.TurnID != "" {
-		t.stirred, t.behindOwn = false, false // of droid's own turn, like the following idle
+		t.active, t.behindDroidTurn = false, false // of droid's own turn, like the following idle
 		return
 	}
-	t.stirred = true
+	t.active = true
 	t.completed = &ev
 	if t.idle {
 		n.finish()
 		return
 	}
-	t.hold = n.now.Add(idleAfterCompleted)
+	t.deadline = n.now.Add(idleAfterCompleted)
 }
 
 // idled handles an idle. One that precedes any work on the running turn belongs to an earlier one.
 func (n *Normalizer) idled(trace string) {
 	t := n.turn
 	switch {
-	case t == nil || !t.stirred:
+	case t == nil || !t.active:
 		n.live = nil // of droid's own turn, which has ended
-	case n.besides(t, trace): // see two_turns_at_once.go
+	case n.isConcurrentIdle(t, trace): // see two_turns_at_once.go
 	case t.completed != nil || t.interrupted:
 		n.finish()
 	case n.completes:
@@ -72,7 +72,7 @@ func (n *Normalizer) holdIdle(d time.Duration) {
 		return // a repeated idle does not delay the end
 	}
 	t.idle = true
-	t.hold = n.now.Add(d)
+	t.deadline = n.now.Add(d)
 }
 
 // ending returns how t ended, and emits an error that did not end it.

@@ -16,50 +16,50 @@ import (
 	"time"
 )
 
-// ownIdle is how long an idle waits for a sign that the running turn continues, if no echo had the idle's trace. No such idle ended a turn
-// in 53 processes of the e2e tests (0.99.0, 0.225.2).
-const ownIdle = 2 * time.Second
+// untracedIdleWait is how long an idle waits for a sign that the running turn continues, if no echo had the idle's trace. No such idle
+// ended a turn in 53 processes of the e2e tests (0.99.0, 0.225.2).
+const untracedIdleWait = 2 * time.Second
 
-// traces are the traces of droid's turns that are reported as one turn.
-type traces struct {
+// traceIDs are the traces of droid's turns that are reported as one turn.
+type traceIDs struct {
 	running []string // the turn's own comes first, if known
-	over    []string // those that had their idle
+	ended   []string // those that had their idle
 }
 
 // traced records the trace of the first state in a turn.
 func (n *Normalizer) traced(trace string) {
-	if t := n.turn; t != nil && trace != "" && len(t.traces.running)+len(t.traces.over) == 0 {
-		t.traces.running = []string{trace}
+	if t := n.turn; t != nil && trace != "" && len(t.traceIDs.running)+len(t.traceIDs.ended) == 0 {
+		t.traceIDs.running = []string{trace}
 	}
 }
 
 // echoedIn records the trace of a user message's echo in t. A new trace belongs to another turn of droid.
 func (t *turn) echoedIn(trace string) {
-	if trace == "" || slices.Contains(t.traces.running, trace) {
+	if trace == "" || slices.Contains(t.traceIDs.running, trace) {
 		return
 	}
 	if !t.echoed {
-		t.traces = traces{} // earlier states belonged to another turn
+		t.traceIDs = traceIDs{} // earlier states belonged to another turn
 	}
-	t.traces.running = append(t.traces.running, trace)
+	t.traceIDs.running = append(t.traceIDs.running, trace)
 }
 
-// besides records and reports whether an idle ends only one of the concurrent turns that t stands for, or none of them.
-func (n *Normalizer) besides(t *turn, trace string) bool {
-	running := t.traces.running
+// isConcurrentIdle records and reports whether an idle ends only one of the concurrent turns that t stands for, or none of them.
+func (n *Normalizer) isConcurrentIdle(t *turn, trace string) bool {
+	running := t.traceIDs.running
 	if n.completes || trace == "" || len(running) == 0 || len(running) == 1 && running[0] == trace {
 		return false
 	}
-	if slices.Contains(t.traces.over, trace) {
+	if slices.Contains(t.traceIDs.ended, trace) {
 		return true
 	}
-	n.emit(TurnBeside{RequestID: t.requestID})
+	n.emit(ConcurrentTurn{RequestID: t.requestID})
 	if i := slices.Index(running, trace); i >= 0 {
-		t.traces.over = append(t.traces.over, trace)
-		t.traces.running = slices.Delete(running, i, i+1)
+		t.traceIDs.ended = append(t.traceIDs.ended, trace)
+		t.traceIDs.running = slices.Delete(running, i, i+1)
 		return true
 	}
-	t.beside = true
-	n.holdIdle(ownIdle)
+	t.concurrentIdle = true
+	n.holdIdle(untracedIdleWait)
 	return true
 }

@@ -9,9 +9,9 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// AnnounceAfter bounds how long the announcement of a call waits for its input. droid names a call when the model starts to write it, and
+// announceAfter bounds how long the announcement of a call waits for its input. droid names a call when the model starts to write it, and
 // some clients keep the title of the announcement.
-const AnnounceAfter = 150 * time.Millisecond
+const announceAfter = 150 * time.Millisecond
 
 // unannounced is a call that has not been announced yet.
 type unannounced struct {
@@ -23,8 +23,8 @@ type unannounced struct {
 // postpone delays the announcement of a call. A client that keeps the first title gets it only with the input.
 func (v *View) postpone(now time.Time, ev quirks.ToolStarted) {
 	h := unannounced{id: ev.ID, name: ev.Name, input: ev.Input}
-	if !v.client.FirstTitle {
-		h.at = now.Add(AnnounceAfter)
+	if !v.client.KeepsFirstTitle {
+		h.at = now.Add(announceAfter)
 	}
 	v.unannounced = append(v.unannounced, h)
 }
@@ -44,9 +44,9 @@ func (v *View) announceFor(ev quirks.Event) bool {
 		v.announce(ev.ID)
 	case quirks.ToolEnded:
 		v.announce(ev.ID)
-	case quirks.QuestionAsked:
+	case quirks.QuestionRequested:
 		v.announce(ev.ToolID)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		for _, tool := range ev.Tools {
 			v.announce(tool.ToolUse.ID)
 		}

@@ -16,54 +16,56 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Left is a command that continues in the background after its call has ended, according to the result of the call.
-type Left struct {
-	Process int    // process ID, which is also its process group
-	Output  string // the file with its stdout and stderr
+// BackgroundCommand is a command that continues in the background after its call has ended, according to the result of the call.
+type BackgroundCommand struct {
+	PID    int    // process ID, which is also its process group
+	Output string // the file with its stdout and stderr
 }
 
 // ID identifies the command to clients.
-func (l Left) ID() string { return strings.TrimSuffix(filepath.Base(l.Output), filepath.Ext(l.Output)) }
+func (l BackgroundCommand) ID() string {
+	return strings.TrimSuffix(filepath.Base(l.Output), filepath.Ext(l.Output))
+}
 
-// leftForm matches that result (droid 0.99 to 0.225). It includes the model's command, which may contain the same words, so the last match
-// is droid's.
-var leftForm = sync.OnceValue(func() *regexp.Regexp {
+// backgroundResult matches that result (droid 0.99 to 0.225). It includes the model's command, which may contain the same words, so the
+// last match is droid's.
+var backgroundResult = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^Background process started \(PID: ([1-9]\d{0,9})\)\nCommand: .*\nOutput: ([^\n]+)\nStatus: Running in background\n\nNote: [^\n]*$`)
 })
 
-// LeftRunning parses the result of an Execute with fireAndForget. It returns false for a command that has already ended and for any other
-// form.
-func LeftRunning(content json.RawMessage) (left Left, ok bool) {
+// ParseBackgroundResult parses the result of an Execute with fireAndForget. It returns false for a command that has already ended and for
+// any other form.
+func ParseBackgroundResult(content json.RawMessage) (left BackgroundCommand, ok bool) {
 	if !bytes.Contains(content, []byte("Background process started")) { // cheap check first
 		return left, false
 	}
-	m := leftForm().FindStringSubmatch(ResultText(content))
+	m := backgroundResult().FindStringSubmatch(ResultText(content))
 	if m == nil {
 		return left, false
 	}
 	id, err := strconv.Atoi(m[1])
-	return Left{Process: id, Output: m[2]}, err == nil
+	return BackgroundCommand{PID: id, Output: m[2]}, err == nil
 }
 
-// LeavesRunning reports whether a call requests a command that continues in the background (fireAndForget).
-func LeavesRunning(tool string, input json.RawMessage) bool {
+// RunsInBackground reports whether a call requests a command that continues in the background (fireAndForget).
+func RunsInBackground(tool string, input json.RawMessage) bool {
 	return tool == "Execute" && string(inputFields(input)["fireAndForget"]) == "true"
 }
 
-// CommandOf returns the command of an Execute.
-func CommandOf(input json.RawMessage) string { return parseToolInput(input).Command }
+// ParseCommand returns the command of an Execute.
+func ParseCommand(input json.RawMessage) string { return parseToolInput(input).Command }
 
-// forgotten describes a command that will continue in the background.
-type forgotten struct {
-	forget  bool // it is to run in the background
-	line    string
-	summary string // written by the model
+// backgroundRun describes a command that will continue in the background.
+type backgroundRun struct {
+	inBackground bool // it is to run in the background
+	line         string
+	summary      string // written by the model
 }
 
 // describe implements toolView.
-func (c *command) describe(name string, input json.RawMessage, _ *protocol.ToolCall) {
-	if LeavesRunning(name, input) {
-		c.forgotten = forgotten{forget: true, line: CommandOf(input)}
+func (c *commandView) describe(name string, input json.RawMessage, _ *protocol.ToolCall) {
+	if RunsInBackground(name, input) {
+		c.backgroundRun = backgroundRun{inBackground: true, line: ParseCommand(input)}
 		_ = json.Unmarshal(inputFields(input)["summary"], &c.summary) // "" if not a string
 	}
 }
@@ -75,65 +77,65 @@ const (
 	mayStillRun    = "It ran in the background, and may still run: as process %d, with what it has started."
 )
 
-// StillRun sets the commands of the history to be shown next that may still be running after their droid exited.
-func (v *View) StillRun(outlived []Left) { v.outlived = outlived }
+// SetSurvivors sets the commands of the history to be shown next that may still be running after their droid exited.
+func (v *View) SetSurvivors(outlived []BackgroundCommand) { v.survivors = outlived }
 
-// left shows the end of a call whose command continues. droid (0.99 to 0.225) claims that the command outlives it, which is not so. In a
-// history it is therefore shown as ended, unless it is known to run.
-func (c *command) left(left Left, update *protocol.ToolCall) {
-	before := c.v.left[left.Output]
+// showBackground shows the end of a call whose command continues. droid (0.99 to 0.225) claims that the command outlives it, which is not
+// so. In a history it is therefore shown as ended, unless it is known to run.
+func (c *commandView) showBackground(showBackground BackgroundCommand, update *protocol.ToolCall) {
+	before := c.v.background[showBackground.Output]
 	if c.v.past && before == nil {
 		note := endedWithDroid
-		if slices.Contains(c.v.outlived, left) {
-			note = fmt.Sprintf(mayStillRun, left.Process)
+		if slices.Contains(c.v.survivors, showBackground) {
+			note = fmt.Sprintf(mayStillRun, showBackground.PID)
 		}
-		c.shows(update, note)
-		c.tellLater(note)
+		c.setNote(update, note)
+		c.queueNotice(note)
 		if c.v.client.TerminalOutput {
 			update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 		}
 		return
 	}
-	if c.v.left == nil {
-		c.v.left = make(map[string]*command)
+	if c.v.background == nil {
+		c.v.background = make(map[string]*commandView)
 	}
-	c.v.left[left.Output] = c
+	c.v.background[showBackground.Output] = c
 	if before != nil {
 		c.output = before.output
 		if text := c.output.shown(); c.v.client.TerminalOutput && text != "" {
 			c.sendTerminal(text)
 		}
 	}
-	c.shows(update, runsOn)
+	c.setNote(update, runsOn)
 	if !c.v.past {
-		c.tellLater(runsOn)
+		c.queueNotice(runsOn)
 	}
 	if c.v.client.AsyncTasks {
 		update.Meta = &protocol.ToolMeta{JetBrains: protocol.Backgrounded()}
-		c.v.send(protocol.AsyncTask{SessionUpdate: "async_task_spawned", AsyncTaskID: left.ID(), Name: protocol.Line(shorten(FirstLine(c.line), maxTitle)),
+		c.v.send(protocol.AsyncTask{SessionUpdate: "async_task_spawned", AsyncTaskID: showBackground.ID(), Name: protocol.Line(shorten(FirstLine(c.line), maxTitle)),
 			TaskType: "shell", Description: protocol.Line(shorten(c.summary, maxTitle)), ShowInTranscript: new(bool), CanStop: new(true),
-			OutputFilePath: left.Output, ToolCallID: c.id})
+			OutputFilePath: showBackground.Output, ToolCallID: c.id})
 	}
 }
 
-// tellLater queues the note like View.tellLater, for clients without results.
-func (c *command) tellLater(note string) {
-	if c.v.client.NoResults && !c.v.client.TerminalOutput {
-		c.v.unseen = append(c.v.unseen, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(note, "It"))
+// queueNotice queues the note like View.queueEditNotice, for clients without results.
+func (c *commandView) queueNotice(note string) {
+	if c.v.client.HidesResults && !c.v.client.TerminalOutput {
+		c.v.pendingNotices = append(c.v.pendingNotices, "The command "+markdown.Code(shorten(visible.Line(FirstLine(c.line)), maxTitle))+strings.TrimPrefix(note, "It"))
 	}
 }
 
-// shows puts the note below the terminal, or alone.
-func (c *command) shows(update *protocol.ToolCall, note string) {
+// setNote puts the note below the terminal, or alone.
+func (c *commandView) setNote(update *protocol.ToolCall, note string) {
 	update.Content = textContent(note)
 	if c.v.client.TerminalOutput {
 		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, update.Content...)
 	}
 }
 
-// LeftWrote shows new output of a background command in the terminal of its call.
-func (v *View) LeftWrote(left Left, piece string) []Output {
-	c := v.left[left.Output]
+// BackgroundOutput shows new output of a background command in the terminal of its call.
+func (v *View) BackgroundOutput(left BackgroundCommand, piece string) []Output {
+	c := v.background[left.Output]
 	if c == nil || piece == "" {
 		return nil
 	}
@@ -151,20 +153,20 @@ func (v *View) LeftWrote(left Left, piece string) []Output {
 	return v.take()
 }
 
-// LeftEnded shows that a background command has ended, as the sentence how says; droid does not know its exit code. stopped means that it
-// was stopped on request. output is the end of its output, for clients that show tasks but not their output.
-func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
-	c := v.left[left.Output]
+// BackgroundEnded shows that a background command has ended, as the sentence how says; droid does not know its exit code. stopped means
+// that it was stopped on request. output is the end of its output, for clients that show tasks but not their output.
+func (v *View) BackgroundEnded(left BackgroundCommand, how, output string, stopped bool) []Output {
+	c := v.background[left.Output]
 	if c == nil {
 		return nil
 	}
-	delete(v.left, left.Output)
+	delete(v.background, left.Output)
 	update := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id}
 	below := how
 	if v.client.AsyncTasks && !v.client.TerminalOutput {
 		below += lastWords(output)
 	}
-	c.shows(&update, below)
+	c.setNote(&update, below)
 	if v.client.TerminalOutput {
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id}}
 	}
@@ -179,10 +181,10 @@ func (v *View) LeftEnded(left Left, how, output string, stopped bool) []Output {
 	return v.take()
 }
 
-// LeftMessage returns a message about the end of a background command, to be sent before LeftEnded; "" for clients with terminals and for
-// those that show it in tasks and below the call. output is the end of its output.
-func (v *View) LeftMessage(left Left, line, output string) string {
-	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.NoResults && v.left[left.Output] != nil {
+// BackgroundEndMessage returns a message about the end of a background command, to be sent before BackgroundEnded; "" for clients with
+// terminals and for those that show it in tasks and below the call. output is the end of its output.
+func (v *View) BackgroundEndMessage(left BackgroundCommand, line, output string) string {
+	if v.client.TerminalOutput || v.client.AsyncTasks && !v.client.HidesResults && v.background[left.Output] != nil {
 		return ""
 	}
 	return "A command that droid ran in the background has ended: " + markdown.Code(shorten(visible.Line(FirstLine(line)), maxTitle)) + lastWords(output)

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// leftText is what droid says of a command in the background (0.215, 0.225).
+// leftText is droid's result for a command in the background (0.215, 0.225).
 func leftText(command string) string {
 	return "Background process started (PID: 554)\nCommand: " + command + "\nOutput: /tmp/droid-bg-17.out\nStatus: Running in background\n\n" +
 		"Note: Process will continue after CLI exits. Use 'ps' or 'kill' commands to manage."
@@ -23,12 +23,12 @@ func quoted(text string) json.RawMessage {
 }
 
 // The command stands in the result, and may look like the rest of it.
-func TestLeftRunning(t *testing.T) {
+func TestParseBackgroundResult(t *testing.T) {
 	lie := "x\nOutput: /etc/passwd\nStatus: Running in background\n\nNote: n"
 	for _, text := range []string{leftText("serve"), leftText(lie), leftText("")} {
-		left, ok := LeftRunning(quoted(text))
+		left, ok := ParseBackgroundResult(quoted(text))
 		require.True(t, ok, text)
-		require.Equal(t, Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, left)
+		require.Equal(t, BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}, left)
 		require.Equal(t, "droid-bg-17", left.ID())
 	}
 	for _, text := range []string{
@@ -36,7 +36,7 @@ func TestLeftRunning(t *testing.T) {
 		strings.Replace(leftText("x"), "554", "99999999999", 1), "It said: " + leftText("x"), leftText("x") + "\nand more",
 		strings.Replace(leftText("x"), "Running in background", "Completed successfully", 1),
 	} {
-		_, ok := LeftRunning(quoted(text))
+		_, ok := ParseBackgroundResult(quoted(text))
 		require.False(t, ok, text)
 	}
 }
@@ -50,7 +50,7 @@ func leaves(id string) []quirks.Event {
 	}
 }
 
-// shownOf is what was shown, as JSON.
+// shownOf returns what was shown, as JSON.
 func shownOf(out []Output) string {
 	data, _ := json.Marshal(out)
 	return string(data)
@@ -59,7 +59,7 @@ func shownOf(out []Output) string {
 // A command in the background is shown below its call as it goes on and ends; droid's word that it outlives droid is
 // not passed on.
 func TestCommandInTheBackground(t *testing.T) {
-	left := Left{Process: 554, Output: "/tmp/droid-bg-17.out"}
+	left := BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}
 	for name, tc := range map[string]struct {
 		client             protocol.ClientCapabilities
 		call, wrote, ended string
@@ -78,7 +78,7 @@ func TestCommandInTheBackground(t *testing.T) {
 			d := newHarness(tc.client)
 			var out []Output
 			for _, ev := range leaves("a") {
-				out = append(out, d.Event(Moment{Now: d.now, Room: true}, ev, nil)...)
+				out = append(out, d.Event(Moment{Now: d.now, HasRoom: true}, ev, nil)...)
 			}
 			shown := shownOf(out)
 			require.Contains(t, shown, tc.call)
@@ -89,16 +89,16 @@ func TestCommandInTheBackground(t *testing.T) {
 				`"description":"Serve it","showInTranscript":false,"canStop":true,"outputFilePath":"/tmp/droid-bg-17.out","toolCallId":"a"}`), shown)
 			require.False(t, d.Busy())
 
-			require.Contains(t, shownOf(d.LeftWrote(left, "one\ntwo\n")), tc.wrote)
-			require.Empty(t, d.LeftWrote(Left{Output: "/tmp/droid-bg-1.out"}, "one"))
-			require.Equal(t, name == "others", d.LeftMessage(left, "serve", "one\ntwo\n") != "")
-			ended := shownOf(d.LeftEnded(left, "It has ended.", "one\ntwo\n", false))
+			require.Contains(t, shownOf(d.BackgroundOutput(left, "one\ntwo\n")), tc.wrote)
+			require.Empty(t, d.BackgroundOutput(BackgroundCommand{Output: "/tmp/droid-bg-1.out"}, "one"))
+			require.Equal(t, name == "others", d.BackgroundEndMessage(left, "serve", "one\ntwo\n") != "")
+			ended := shownOf(d.BackgroundEnded(left, "It has ended.", "one\ntwo\n", false))
 			require.Contains(t, ended, tc.ended)
 			require.Equal(t, name == "Air", strings.Contains(ended, `The end of its output:\n`+"```console"+`\none\ntwo\n`), ended)
 			require.NotContains(t, ended, `exit_code":0`)
-			require.Empty(t, d.LeftWrote(left, "late"))
-			require.Empty(t, d.LeftEnded(left, "It has ended.", "", false), "once")
-			require.Equal(t, tc.client.TerminalOutput, d.LeftMessage(left, "serve", "one\ntwo\n") == "", "it is told where no call shows it")
+			require.Empty(t, d.BackgroundOutput(left, "late"))
+			require.Empty(t, d.BackgroundEnded(left, "It has ended.", "", false), "once")
+			require.Equal(t, tc.client.TerminalOutput, d.BackgroundEndMessage(left, "serve", "one\ntwo\n") == "", "it is told where no call shows it")
 		})
 	}
 }
@@ -110,8 +110,8 @@ func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 		client protocol.ClientCapabilities
 		tells  bool
 	}{
-		"shows nothing": {protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{NoResults: true}}, true},
-		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientTraits: protocol.ClientTraits{NoResults: true}}, false},
+		"shows nothing": {protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{HidesResults: true}}, true},
+		"terminals":     {protocol.ClientCapabilities{TerminalOutput: true, ClientProfile: protocol.ClientProfile{HidesResults: true}}, false},
 		"others":        {protocol.ClientCapabilities{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestCommandInTheBackgroundIsToldOf(t *testing.T) {
 // In a history, too: there the model says that it runs, and it has ended.
 func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
 	for name, tells := range map[string]bool{"vscode-acp-client": true, "CodeCompanion.nvim": true, "agent-shell": false, "zed": false} {
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		var out []Output
 		for _, ev := range append(leaves("a"), quirks.Text{MessageID: "m", Text: "It runs."}) {
 			out = append(out, d.History(d.moment(), ev)...)
@@ -139,16 +139,16 @@ func TestCommandThatEndedWithDroidIsToldOf(t *testing.T) {
 	}
 }
 
-// A client that forgets a call when its turn is over is told again which one it is that something became of. One that
-// shows nothing of the content is told nothing: it would show one more call, without a title.
+// For a client that forgets a call when its turn is over, a later update repeats which call it is. One that
+// shows nothing of the content gets no update: it would show one more call, without a title.
 func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 	for name, tc := range map[string]struct {
-		client        protocol.ClientTraits
+		client        protocol.ClientProfile
 		command, task string
 	}{
-		"others":        {protocol.ClientTraits{}, "tool_call_update a = ", "tool_call_update t = "},
-		"forgets":       {protocol.ClientTraits{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
-		"shows nothing": {protocol.ClientTraits{NoResults: true}, "", ""},
+		"others":        {protocol.ClientProfile{}, "tool_call_update a = ", "tool_call_update t = "},
+		"forgets":       {protocol.ClientProfile{ForgetsCalls: true}, "tool_call_update a completed serve = ", "tool_call_update t completed Task look = "},
+		"shows nothing": {protocol.ClientProfile{HidesResults: true}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := func(begin, text string) []string {
@@ -157,15 +157,15 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 				}
 				return []string{begin + text}
 			}
-			d := newHarness(protocol.ClientCapabilities{ClientTraits: tc.client})
+			d := newHarness(protocol.ClientCapabilities{ClientProfile: tc.client})
 			d.event(leaves("a")...)
-			d.Prompted()
-			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.LeftEnded(Left{Process: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", "", true)))
+			d.PromptShown()
+			require.Equal(t, lines(tc.command, "You have stopped it."), short(d.BackgroundEnded(BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}, "You have stopped it.", "", true)))
 			end := ended("t", "Task", "")
 			end.Background = true
 			d.event(started("t", "Task", `{"description":"look"}`), ran("t"), end)
 			require.NotContains(t, strings.Join(d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I look."}}}), ""), "Task look", "it knows the call before the next prompt")
-			d.Prompted()
+			d.PromptShown()
 			require.Equal(t, lines(tc.task, "- I look.\n- I read.\n|The subagent works in the background."), d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I read."}}}))
 			require.Equal(t, lines(tc.task, "- I look.\n- I read.\n|found it"), d.event(quirks.SubagentEnded{ID: "s", ToolID: "t", Reason: "completed", Answer: "found it"}))
 		})
@@ -175,12 +175,12 @@ func TestEndsOfCallsThatAClientForgets(t *testing.T) {
 // In a history such a command has ended with droid, unless it is known to run: then what it wrote stands there, and the
 // call is the one that is shown from then on.
 func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
-	left := Left{Process: 554, Output: "/tmp/droid-bg-17.out"}
+	left := BackgroundCommand{PID: 554, Output: "/tmp/droid-bg-17.out"}
 	d := newHarness(protocol.ClientCapabilities{TerminalOutput: true, AsyncTasks: true})
 	load := func(id string) string {
 		var out []Output
 		for _, ev := range leaves(id) {
-			out = append(out, d.History(Moment{Now: d.now, Room: true}, ev)...)
+			out = append(out, d.History(Moment{Now: d.now, HasRoom: true}, ev)...)
 		}
 		return shownOf(out)
 	}
@@ -189,23 +189,23 @@ func TestCommandInTheBackgroundOfAHistory(t *testing.T) {
 	require.Contains(t, gone, "terminal_exit")
 	require.NotContains(t, gone, "async_task")
 	require.NotContains(t, gone, "CLI exits")
-	d.StillRun([]Left{{Process: 555, Output: "/tmp/droid-bg-18.out"}, left})
+	d.SetSurvivors([]BackgroundCommand{{PID: 555, Output: "/tmp/droid-bg-18.out"}, left})
 	stays := load("a2")
 	require.Contains(t, stays, "It ran in the background, and may still run: as process 554,")
 	require.NotContains(t, stays, endedWithDroid)
-	d.StillRun(nil)
+	d.SetSurvivors(nil)
 	require.Contains(t, load("a3"), endedWithDroid)
 
 	for _, ev := range leaves("b") {
-		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
+		d.Event(Moment{Now: d.now, HasRoom: true}, ev, nil)
 	}
-	d.LeftWrote(left, "one\n")
+	d.BackgroundOutput(left, "one\n")
 	runs := load("c")
 	require.Contains(t, runs, runsOn)
 	require.Contains(t, runs, `"terminal_output":{"terminal_id":"c","data":"one\n"}`)
 	require.Contains(t, runs, "async_task_spawned")
 	require.NotContains(t, runs, "terminal_exit")
-	require.Contains(t, shownOf(d.LeftWrote(left, "two\n")), `"terminal_output":{"terminal_id":"c","data":"two\n"}`)
+	require.Contains(t, shownOf(d.BackgroundOutput(left, "two\n")), `"terminal_output":{"terminal_id":"c","data":"two\n"}`)
 }
 
 // Any other result of such a call is a command's: one that has ended at once, and one that failed.
@@ -215,7 +215,7 @@ func TestCommandThatEndedAtOnce(t *testing.T) {
 	end := events[2].(quirks.ToolEnded)
 	end.IsError = true
 	for _, ev := range []quirks.Event{events[0], events[1], end} {
-		d.Event(Moment{Now: d.now, Room: true}, ev, nil)
+		d.Event(Moment{Now: d.now, HasRoom: true}, ev, nil)
 	}
-	require.Empty(t, d.LeftEnded(Left{Output: "/tmp/droid-bg-17.out"}, "", "", false))
+	require.Empty(t, d.BackgroundEnded(BackgroundCommand{Output: "/tmp/droid-bg-17.out"}, "", "", false))
 }

@@ -12,7 +12,7 @@ import (
 
 // showBatch shows one permission request for several tools (quirk 18). ACP's request has a single call, so it gets an entry of its own;
 // otherwise the other tools would appear in the entry of one of them. after ends that entry and restores the diffs of the calls.
-func (v *View) showBatch(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
+func (v *View) showBatch(ev quirks.PermissionRequested) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	var titles, named []string
 	shown = protocol.ToolCall{ToolCallID: "ask-" + ev.RequestID, Kind: acp.ToolKindOther, Status: protocol.StatusPending} // neither a command nor an edit itself
 	var own []protocol.ToolCall

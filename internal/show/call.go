@@ -36,10 +36,10 @@ type toolView interface {
 	due() (time.Time, bool)
 	flush(m Moment)
 	// planned returns the file changes that the call is about to make.
-	planned() []change
+	planned() []fileChange
 	// asked receives the details of a permission request and the changes shown for it. It reports whether the call's entry keeps showing
 	// these after a request for several calls.
-	asked(tool stream.PermissionToolUse, changes []change) (keep bool)
+	asked(tool stream.PermissionToolUse, changes []fileChange) (keep bool)
 }
 
 // shownCall is the default toolView.
@@ -54,15 +54,15 @@ type shownCall struct {
 
 var _ toolView = (*shownCall)(nil)
 
-func (c *shownCall) base() *shownCall                                     { return c }
-func (c *shownCall) hidden() bool                                         { return false }
-func (c *shownCall) describe(string, json.RawMessage, *protocol.ToolCall) {}
-func (c *shownCall) announced(*protocol.ToolCall)                         {}
-func (c *shownCall) running(*protocol.ToolCall)                           {}
-func (c *shownCall) due() (at time.Time, ok bool)                         { return time.Time{}, false }
-func (c *shownCall) flush(Moment)                                         {}
-func (c *shownCall) planned() []change                                    { return nil }
-func (c *shownCall) asked(stream.PermissionToolUse, []change) (keep bool) { return false }
+func (c *shownCall) base() *shownCall                                         { return c }
+func (c *shownCall) hidden() bool                                             { return false }
+func (c *shownCall) describe(string, json.RawMessage, *protocol.ToolCall)     {}
+func (c *shownCall) announced(*protocol.ToolCall)                             {}
+func (c *shownCall) running(*protocol.ToolCall)                               {}
+func (c *shownCall) due() (at time.Time, ok bool)                             { return time.Time{}, false }
+func (c *shownCall) flush(Moment)                                             {}
+func (c *shownCall) planned() []fileChange                                    { return nil }
+func (c *shownCall) asked(stream.PermissionToolUse, []fileChange) (keep bool) { return false }
 
 func (c *shownCall) progress(_ Moment, u stream.ProgressUpdate) {
 	text := cmp.Or(u.Text, u.Error)
@@ -82,7 +82,7 @@ func (c *shownCall) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 func (c *shownCall) sendMore(update protocol.ToolCall) {
 	if c.status == protocol.StatusCompleted || c.status == protocol.StatusFailed {
 		switch {
-		case c.v.client.NoResults && update.Meta == nil:
+		case c.v.client.HidesResults && update.Meta == nil:
 			return // it would show a call without a title
 		case c.v.client.ForgetsCalls && c.prompt != c.v.prompts:
 			update.Title, update.Kind, update.Status = c.title, c.kind, c.status
@@ -194,8 +194,8 @@ func (v *View) describe(view toolView, name string, input json.RawMessage) proto
 
 // titled returns a call with its title escaped if this client renders it as Markdown. Zed does not render the titles of commands, and
 // escapes those of edits itself.
-func titled(call protocol.ToolCall, client protocol.ClientTraits) protocol.ToolCall {
-	if client.MarkdownTitles && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
+func titled(call protocol.ToolCall, client protocol.ClientProfile) protocol.ToolCall {
+	if client.RendersTitleMarkdown && call.Kind != acp.ToolKindExecute && call.Kind != acp.ToolKindEdit {
 		call.Title = protocol.Line(markdown.Escaped(visible.Line(string(call.Title))))
 	}
 	return call

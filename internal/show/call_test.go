@@ -59,10 +59,10 @@ func TestAnnouncements(t *testing.T) {
 		"the model talks": quirks.Text{MessageID: "a", Text: "x"},
 		"the turn ends":   quirks.TurnEnded{},
 		"a prompt":        quirks.UserText{MessageID: "u", Text: "x"},
-		"a question":      quirks.QuestionAsked{ToolID: "t"},
-		"a permission":    quirks.PermissionAsked{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
+		"a question":      quirks.QuestionRequested{ToolID: "t"},
+		"a permission":    quirks.PermissionRequested{Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t"}}}},
 	} {
-		for _, client := range []protocol.ClientCapabilities{{}, {ClientTraits: protocol.ClientTraits{FirstTitle: true}}} {
+		for _, client := range []protocol.ClientCapabilities{{}, {ClientProfile: protocol.ClientProfile{KeepsFirstTitle: true}}} {
 			d := newHarness(client)
 			require.Empty(t, d.event(started("t", "LS", `{"path":"b"}`)))
 			require.Equal(t, "tool_call t pending LS b", d.event(next)[0], name)
@@ -70,7 +70,7 @@ func TestAnnouncements(t *testing.T) {
 		}
 	}
 	for name, next := range map[string]quirks.Event{
-		"another call runs": ran("u"), "settings": quirks.SettingsChanged{}, "another permission": quirks.PermissionAsked{}, "retries": quirks.AskWithdrawn{},
+		"another call runs": ran("u"), "settings": quirks.SettingsChanged{}, "another permission": quirks.PermissionRequested{}, "retries": quirks.RequestWithdrawn{},
 	} {
 		d := newHarness(protocol.ClientCapabilities{})
 		d.event(started("t", "LS", `{}`))
@@ -88,8 +88,8 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	d.event(started("u", "LS", `{}`))
 	at, waits := d.Due()
 	require.True(t, waits)
-	require.Equal(t, d.now.Add(AnnounceAfter-time.Millisecond), at, "the first")
-	require.Empty(t, d.pass(AnnounceAfter-2*time.Millisecond))
+	require.Equal(t, d.now.Add(announceAfter-time.Millisecond), at, "the first")
+	require.Empty(t, d.pass(announceAfter-2*time.Millisecond))
 	require.Equal(t, []string{"tool_call t pending LS"}, d.pass(time.Millisecond))
 	require.Equal(t, []string{"tool_call u pending LS"}, d.pass(time.Millisecond))
 	require.Equal(t, []string{"tool_call_update t LS b"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"b"}`)}))
@@ -98,7 +98,7 @@ func TestAnnouncedAfterAMoment(t *testing.T) {
 	d.event(started("v", "LS", `{}`))
 	require.Equal(t, []string{"tool_call_update t LS c"}, d.event(quirks.ToolInput{ID: "t", Name: "LS", Input: json.RawMessage(`{"path":"c"}`)}), "another one is held")
 
-	d = newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{FirstTitle: true}})
+	d = newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{KeepsFirstTitle: true}})
 	d.event(started("t", "LS", `{}`))
 	_, waits = d.Due()
 	require.False(t, waits, "a title that never changes is waited for")
@@ -137,7 +137,7 @@ func TestTaskSteps(t *testing.T) {
 	require.Equal(t, []string{"tool_call_update t failed"}, d.event(quirks.ToolEnded{ID: "t", IsError: true, Unfinished: true}), "the steps stay")
 }
 
-// A client that takes an update without a status for the end of its call is told with each how the call stands.
+// A client that takes an update without a status for the end of its call gets the status with each update.
 func TestUpdatesOfCallsThatWouldEndThem(t *testing.T) {
 	for name, each := range map[string]bool{"vscode-acp-client": true, "agent-shell": false, "zed": false} {
 		status := func(s string) string {
@@ -146,7 +146,7 @@ func TestUpdatesOfCallsThatWouldEndThem(t *testing.T) {
 			}
 			return ""
 		}
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		d.event(started("t", "Task", `{"description":"look"}`), ran("t"))
 		require.Equal(t, []string{"tool_call_update t" + status("in_progress") + " = - I look.\n"},
 			d.event(quirks.SubagentSteps{ID: "s", ToolID: "t", Steps: []quirks.Step{{Text: "I look."}}}), name)
@@ -246,10 +246,10 @@ func TestCommandOfTheUser(t *testing.T) {
 			require.True(t, strings.HasPrefix(short(begun)[0], "tool_call new-1 pending make"))
 			require.True(t, strings.HasPrefix(short(begun)[1], "tool_call_update new-1 in_progress"))
 			require.True(t, d.Busy())
-			require.Empty(t, u.Wrote(d.moment(), ""))
+			require.Empty(t, u.Output(d.moment(), ""))
 			if tc.written != nil {
-				require.Equal(t, tc.written, short(u.Wrote(d.moment(), "out")))
-				require.Equal(t, "out", u.Written())
+				require.Equal(t, tc.written, short(u.Output(d.moment(), "out")))
+				require.Equal(t, "out", u.AllOutput())
 			}
 			out := u.Ended(tc.code, tc.note)
 			require.Equal(t, tc.ended, short(out))
@@ -260,7 +260,7 @@ func TestCommandOfTheUser(t *testing.T) {
 				require.Contains(t, string(out[0].(protocol.ToolCall).RawOutput), tc.note)
 			}
 			require.False(t, d.Busy())
-			require.Empty(t, u.Wrote(d.moment(), "late"))
+			require.Empty(t, u.Output(d.moment(), "late"))
 		})
 	}
 }

@@ -15,22 +15,22 @@ import (
 // times per second.
 const OutputEvery = 100 * time.Millisecond
 
-// command is the view of an Execute call.
-type command struct {
+// commandView is the view of an Execute call.
+type commandView struct {
 	*shownCall
-	forgotten // if it continues in the background
-	output    output
-	sent      time.Time // last time the output was sent
-	dirty     bool      // there is unsent output
+	backgroundRun // if it continues in the background
+	output        commandOutput
+	lastSent      time.Time // last time the output was sent
+	dirty         bool      // there is unsent output
 }
 
-func newCommand(c *shownCall) toolView { return &command{shownCall: c} }
+func newCommand(c *shownCall) toolView { return &commandView{shownCall: c} }
 
 // commandTitle returns the whole command.
 func commandTitle(in toolInput) string { return in.Command }
 
 // announced adds a terminal to the announcement.
-func (c *command) announced(shown *protocol.ToolCall) {
+func (c *commandView) announced(shown *protocol.ToolCall) {
 	if !c.v.client.TerminalOutput {
 		return
 	}
@@ -39,14 +39,14 @@ func (c *command) announced(shown *protocol.ToolCall) {
 }
 
 // running replaces the content of the permission request by the terminal.
-func (c *command) running(update *protocol.ToolCall) {
+func (c *commandView) running(update *protocol.ToolCall) {
 	if c.v.client.TerminalOutput {
 		update.Content = []protocol.ToolContent{protocol.TerminalContent(c.id)}
 	}
 }
 
 // progress shows new output.
-func (c *command) progress(m Moment, u stream.ProgressUpdate) {
+func (c *commandView) progress(m Moment, u stream.ProgressUpdate) {
 	last := c.output.last
 	piece := c.output.push(u)
 	switch {
@@ -62,7 +62,7 @@ func (c *command) progress(m Moment, u stream.ProgressUpdate) {
 }
 
 // wrote shows output that continues what was shown.
-func (c *command) wrote(m Moment, piece string) {
+func (c *commandView) wrote(m Moment, piece string) {
 	if c.v.client.TerminalOutput {
 		c.sendTerminal(piece)
 		return
@@ -73,38 +73,38 @@ func (c *command) wrote(m Moment, piece string) {
 }
 
 // sendTerminal appends output to the call's terminal.
-func (c *command) sendTerminal(data string) {
+func (c *commandView) sendTerminal(data string) {
 	c.v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: c.id,
 		Meta: &protocol.ToolMeta{TerminalOutput: &protocol.TerminalOutput{TerminalID: c.id, Data: data}}})
 }
 
-func (c *command) due() (time.Time, bool) { return c.sent.Add(OutputEvery), c.dirty }
+func (c *commandView) due() (time.Time, bool) { return c.lastSent.Add(OutputEvery), c.dirty }
 
 // flush resends changed output at most every OutputEvery, and only if the client has room; otherwise it is sent later in one piece.
-func (c *command) flush(m Moment) {
-	if !c.dirty || m.Now.Before(c.sent.Add(OutputEvery)) {
+func (c *commandView) flush(m Moment) {
+	if !c.dirty || m.Now.Before(c.lastSent.Add(OutputEvery)) {
 		return
 	}
-	c.sent = m.Now
-	if m.Room {
+	c.lastSent = m.Now
+	if m.HasRoom {
 		c.repeat()
 	}
 }
 
-func (c *command) repeat() {
+func (c *commandView) repeat() {
 	c.dirty = false
 	c.sendContent(protocol.TextContent(markdown.Fenced("console", c.output.shown())))
 }
 
 // ended completes the update with the output, without repeating it.
-func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	if c.forget && !ev.IsError {
-		if left, ok := LeftRunning(ev.Content); ok {
-			c.left(left, update)
+func (c *commandView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	if c.inBackground && !ev.IsError {
+		if left, ok := ParseBackgroundResult(ev.Content); ok {
+			c.showBackground(left, update)
 			return
 		}
 	}
-	result := EndOfCommand(ev.Content)
+	result := ParseCommandResult(ev.Content)
 	if result.TimedOut {
 		update.Status = protocol.StatusFailed
 	}
@@ -132,7 +132,7 @@ func (c *command) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 }
 
 // terminalEnded completes the terminal from the result. If output in between was never reported, the result replaces the terminal.
-func (c *command) terminalEnded(result CommandEnd, update *protocol.ToolCall) {
+func (c *commandView) terminalEnded(result CommandResult, update *protocol.ToolCall) {
 	id := c.id
 	update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: id, ExitCode: result.Exit}}
 	rest, ok := "", true

@@ -17,9 +17,9 @@ const (
 	gapMark = "\n[…]\n"
 )
 
-// output assembles a running command's output from droid's reports: since 0.215 its last 8 kB (fullOutput), earlier only its last two
+// commandOutput assembles a running command's output from droid's reports: since 0.215 its last 8 kB (fullOutput), earlier only its last two
 // lines.
-type output struct {
+type commandOutput struct {
 	text string // contiguous except for gapMark
 	cut  bool   // the beginning was dropped
 	gap  bool   // text contains gapMark
@@ -27,7 +27,7 @@ type output struct {
 }
 
 // push processes a report and returns what it adds to text.
-func (o *output) push(u stream.ProgressUpdate) string {
+func (o *commandOutput) push(u stream.ProgressUpdate) string {
 	piece := ""
 	if u.FullOutput != "" {
 		piece = o.window(u.FullOutput)
@@ -39,7 +39,7 @@ func (o *output) push(u stream.ProgressUpdate) string {
 }
 
 // add appends to text.
-func (o *output) add(piece string) {
+func (o *commandOutput) add(piece string) {
 	o.text += piece
 	if over := len(o.text) - maxOutput; over > 0 {
 		if end := strings.IndexByte(o.text[over:], '\n'); end >= 0 {
@@ -50,7 +50,7 @@ func (o *output) add(piece string) {
 }
 
 // window processes the last part of the output.
-func (o *output) window(end string) string {
+func (o *commandOutput) window(end string) string {
 	if !o.cut && strings.HasPrefix(end, o.text) {
 		return end[len(o.text):]
 	}
@@ -63,7 +63,7 @@ func (o *output) window(end string) string {
 
 // lines processes the last two lines of the output; with a single line, the first is empty. They continue text if they overlap with its
 // last line. Otherwise output in between was not reported, and they are kept separately.
-func (o *output) lines(text string) string {
+func (o *commandOutput) lines(text string) string {
 	before, last, two := strings.Cut(text, "\n")
 	if !two {
 		before, last = "", text
@@ -94,7 +94,7 @@ func (o *output) lines(text string) string {
 }
 
 // shown returns the output for clients that replace it each time.
-func (o *output) shown() string {
+func (o *commandOutput) shown() string {
 	text := o.text
 	if o.cut {
 		text = strings.TrimPrefix(gapMark, "\n") + text
@@ -106,7 +106,7 @@ func (o *output) shown() string {
 }
 
 // rest returns what the whole output from the result adds to text, or false if text is not a prefix of it.
-func (o *output) rest(whole string) (string, bool) {
+func (o *commandOutput) rest(whole string) (string, bool) {
 	trimmed := strings.TrimRight(whole, "\n")
 	switch {
 	case o.text == "":
@@ -118,7 +118,7 @@ func (o *output) rest(whole string) (string, bool) {
 	case !o.cut && strings.HasPrefix(o.text, trimmed):
 		return "", true // it wrote more after droid took its result
 	}
-	mark := leftOut().FindStringIndex(whole)
+	mark := outputGap().FindStringIndex(whole)
 	if mark == nil {
 		return "", false
 	}
@@ -133,8 +133,8 @@ func (o *output) rest(whole string) (string, bool) {
 	return tail[n:], n > 0
 }
 
-// leftOut matches the place where droid shortened a long output (0.99 to 0.225).
-var leftOut = sync.OnceValue(func() *regexp.Regexp {
+// outputGap matches the place where droid shortened a long output (0.99 to 0.225).
+var outputGap = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\n\[\.\.\. (truncated \d+ bytes|\d+ lines skipped)[^\n]*\]\n`)
 })
 

@@ -56,7 +56,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 		{"a result that droid shortened", reports(many, 3000), shortened},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var o output
+			var o commandOutput
 			shown := ""
 			for _, u := range tc.pushed {
 				shown += o.push(u)
@@ -70,7 +70,7 @@ func TestOutputGrowsToTheResult(t *testing.T) {
 			require.Equal(t, tc.result, shown+rest)
 		})
 	}
-	var o output
+	var o commandOutput
 	o.push(stream.ProgressUpdate{FullOutput: "one\n\n"})
 	rest, ok := o.rest("one\n")
 	require.True(t, ok, "it ended while droid took its result")
@@ -85,7 +85,7 @@ func TestOutputWithAGap(t *testing.T) {
 		"repeated line": {{Text: "\nok"}, {Text: "ok\nok"}, {Text: "ok\nlast"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var o output
+			var o commandOutput
 			for _, u := range pushed {
 				o.push(u)
 			}
@@ -94,7 +94,7 @@ func TestOutputWithAGap(t *testing.T) {
 			require.Empty(t, rest)
 		})
 	}
-	var o output
+	var o commandOutput
 	o.push(stream.ProgressUpdate{Text: "a\nb"})
 	require.Equal(t, "[…]\na\nb", o.shown())
 	rest, ok := o.rest("x\na\nb\n")
@@ -103,7 +103,7 @@ func TestOutputWithAGap(t *testing.T) {
 }
 
 func TestOutputIsBounded(t *testing.T) {
-	var o output
+	var o commandOutput
 	line := strings.Repeat("é", 500) + "\n"
 	for i := range 400 {
 		o.push(stream.ProgressUpdate{FullOutput: strings.Repeat(line, i+1)[max(0, (i+1)*len(line)-8000):]})
@@ -117,21 +117,21 @@ func TestParseCommandResult(t *testing.T) {
 	zero, three := 0, 3
 	for _, tc := range []struct {
 		text string
-		want CommandEnd
+		want CommandResult
 	}{
-		{"line1\nline2\n\n\n[Process exited with code 0]", CommandEnd{Output: "line1\nline2\n", Exit: &zero}},
-		{"Command completed successfully\n\n[Process exited with code 0]", CommandEnd{Note: "Command completed successfully", Exit: &zero}},
-		{"Error: Command failed (exit code: 3)\nout\nerr\n\n\n[Process exited with code 3]", CommandEnd{Output: "out\nerr\n", Exit: &three}},
+		{"line1\nline2\n\n\n[Process exited with code 0]", CommandResult{Output: "line1\nline2\n", Exit: &zero}},
+		{"Command completed successfully\n\n[Process exited with code 0]", CommandResult{Note: "Command completed successfully", Exit: &zero}},
+		{"Error: Command failed (exit code: 3)\nout\nerr\n\n\n[Process exited with code 3]", CommandResult{Output: "out\nerr\n", Exit: &three}},
 		{"Command timed out after 3 seconds. Consider more.\n\nPartial output before timeout:\nbegin",
-			CommandEnd{Output: "begin", Note: "Command timed out after 3 seconds. Consider more.", TimedOut: true}},
-		{"Command timed out after 3 seconds.", CommandEnd{Note: "Command timed out after 3 seconds.", TimedOut: true}},
-		{"Command timed out after lunch\n\n\n[Process exited with code 0]", CommandEnd{Output: "Command timed out after lunch\n", Exit: &zero}},
-		{"Error: Tool execution cancelled by user", CommandEnd{Note: "Error: Tool execution cancelled by user"}},
+			CommandResult{Output: "begin", Note: "Command timed out after 3 seconds. Consider more.", TimedOut: true}},
+		{"Command timed out after 3 seconds.", CommandResult{Note: "Command timed out after 3 seconds.", TimedOut: true}},
+		{"Command timed out after lunch\n\n\n[Process exited with code 0]", CommandResult{Output: "Command timed out after lunch\n", Exit: &zero}},
+		{"Error: Tool execution cancelled by user", CommandResult{Note: "Error: Tool execution cancelled by user"}},
 		{"1\n[... 9 lines skipped ...]\n11\n\nFull command output saved to: /tmp/x (1.2MB)\n\n[Process exited with code 0]",
-			CommandEnd{Output: "1\n[... 9 lines skipped ...]\n11\n", Note: "Full command output saved to: /tmp/x (1.2MB)", Exit: &zero}},
-		{"[Process exited with code 0]", CommandEnd{Exit: &zero}},
-		{"it said [Process exited with code 7]", CommandEnd{Output: "it said [Process exited with code 7]"}},
-		{"", CommandEnd{}},
+			CommandResult{Output: "1\n[... 9 lines skipped ...]\n11\n", Note: "Full command output saved to: /tmp/x (1.2MB)", Exit: &zero}},
+		{"[Process exited with code 0]", CommandResult{Exit: &zero}},
+		{"it said [Process exited with code 7]", CommandResult{Output: "it said [Process exited with code 7]"}},
+		{"", CommandResult{}},
 	} {
 		require.Equal(t, tc.want, parseCommandResult(tc.text), tc.text)
 	}
@@ -142,7 +142,7 @@ func FuzzOutput(f *testing.F) {
 	f.Add("", "\nx", "x\n\n[Process exited with code 1]")
 	f.Fuzz(func(t *testing.T, first, second, result string) {
 		for _, full := range []bool{true, false} {
-			var o output
+			var o commandOutput
 			shown := ""
 			for _, text := range []string{first, second} {
 				u := stream.ProgressUpdate{Text: text}
@@ -152,7 +152,7 @@ func FuzzOutput(f *testing.F) {
 				shown += o.push(u)
 			}
 			rest, ok := o.rest(result)
-			if ok && !strings.HasPrefix(shown, strings.TrimRight(result, "\n")) && leftOut().FindString(result) == "" {
+			if ok && !strings.HasPrefix(shown, strings.TrimRight(result, "\n")) && outputGap().FindString(result) == "" {
 				require.Equal(t, result, shown+rest)
 			}
 			_ = parseCommandResult(result)
@@ -162,7 +162,7 @@ func FuzzOutput(f *testing.F) {
 
 // No more is kept than that, to the byte.
 func TestOutputKeptIsBounded(t *testing.T) {
-	var o output
+	var o commandOutput
 	o.add(strings.Repeat("x", maxOutput))
 	require.False(t, o.cut)
 	require.Len(t, o.text, maxOutput)
@@ -193,13 +193,13 @@ func TestOverlap(t *testing.T) {
 
 // Last lines of which it is not known what lies before them give way to newer ones.
 func TestLastLinesAreTheNewest(t *testing.T) {
-	var o output
+	var o commandOutput
 	require.Empty(t, o.push(stream.ProgressUpdate{Text: "a\nb"}))
 	require.Empty(t, o.push(stream.ProgressUpdate{Text: "c\nd"}))
 	require.Equal(t, "[…]\nc\nd", o.shown())
 }
 
-// An exit code stands on a line of its own; anything else is what the command wrote.
+// An exit code is on a separate line; anything else is output of the command.
 func TestExitCodeIsALine(t *testing.T) {
 	require.Nil(t, parseCommandResult("x[Process exited with code 1]").Exit)
 	require.Nil(t, parseCommandResult("[Process exited with code x]").Exit)

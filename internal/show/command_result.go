@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// CommandEnd is the outcome of an Execute.
-type CommandEnd struct {
+// CommandResult is the outcome of an Execute.
+type CommandResult struct {
 	Output   string
 	Note     string // droid's remark
 	Exit     *int   // nil if the command did not exit by itself
 	TimedOut bool   // droid does not mark this as an error (0.99 to 0.225)
 }
 
-// EndOfCommand parses the result of an Execute.
-func EndOfCommand(content json.RawMessage) CommandEnd { return parseCommandResult(ResultText(content)) }
+// ParseCommandResult parses the result of an Execute.
+func ParseCommandResult(content json.RawMessage) CommandResult {
+	return parseCommandResult(ResultText(content))
+}
 
 // Texts of droid in the result of an Execute (0.99 to 0.225).
 const (
@@ -28,8 +30,8 @@ const (
 )
 
 // parseCommandResult parses the text of the result.
-func parseCommandResult(text string) CommandEnd {
-	var r CommandEnd
+func parseCommandResult(text string) CommandResult {
+	var r CommandResult
 	text, r.Exit = cutExitCode(text)
 	switch {
 	case r.Exit != nil:

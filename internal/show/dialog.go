@@ -11,10 +11,10 @@ import (
 type Dialog interface {
 	// Next returns the next question; false when the dialog is over.
 	Next() (Step, bool)
-	// Chose receives the ID of the option chosen in a Choice, "" for none. It reports whether that option exists.
-	Chose(optionID string) (offered bool)
-	// Filled receives the result of a Form: nil if it could not be shown.
-	Filled(result *protocol.ElicitationResult)
+	// OptionChosen receives the ID of the option chosen in a Choice, "" for none. It reports whether that option exists.
+	OptionChosen(optionID string) (offered bool)
+	// FormFilled receives the result of a Form: nil if it could not be shown.
+	FormFilled(result *protocol.ElicitationResult)
 }
 
 // Step is one question to the user: a Choice or a Form. The caller sets the session ID.
@@ -23,15 +23,15 @@ type Step struct {
 	Form   *protocol.ElicitationParams
 }
 
-// choice is a set of options. Clients may know them by other IDs.
-type choice struct {
+// optionChoice is a set of options. Clients may know them by other IDs.
+type optionChoice struct {
 	options []protocol.PermissionOption
 	shown   []protocol.PermissionOption
 }
 
 // newChoice creates a choice. names reports whether the client shows the names of options.
-func newChoice(options []protocol.PermissionOption, names bool) choice {
-	c := choice{options, options}
+func newChoice(options []protocol.PermissionOption, names bool) optionChoice {
+	c := optionChoice{options, options}
 	if !names {
 		c.shown = namedByKind(options)
 	}
@@ -39,7 +39,7 @@ func newChoice(options []protocol.PermissionOption, names bool) choice {
 }
 
 // picked returns our ID for the option that the client knows by optionID, or "".
-func (c choice) picked(optionID string) string {
+func (c optionChoice) picked(optionID string) string {
 	for i, o := range c.shown {
 		if o.OptionID == optionID {
 			return c.options[i].OptionID

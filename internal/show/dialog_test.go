@@ -15,8 +15,8 @@ import (
 
 // named is a client that shows what options are called, formed one that has forms too.
 var (
-	named  = protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}}
-	formed = protocol.ClientCapabilities{Forms: true, ClientTraits: named.ClientTraits}
+	named  = protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}}
+	formed = protocol.ClientCapabilities{Forms: true, ClientProfile: named.ClientProfile}
 )
 
 // answering leads a dialog with these answers: an option of a choice, or the JSON of a
@@ -31,7 +31,7 @@ func answering(t *testing.T, d Dialog, answers ...string) (asked []string) {
 			asked = append(asked, "form")
 			var result *protocol.ElicitationResult
 			require.NoError(t, json.Unmarshal([]byte(answer), &result))
-			d.Filled(result)
+			d.FormFilled(result)
 			continue
 		}
 		ids := ""
@@ -39,15 +39,15 @@ func answering(t *testing.T, d Dialog, answers ...string) (asked []string) {
 			ids += o.OptionID + " "
 		}
 		asked = append(asked, ids[:max(0, len(ids)-1)])
-		d.Chose(answer)
+		d.OptionChosen(answer)
 	}
 	require.Empty(t, answers, "not asked: %v", asked)
 	return asked
 }
 
 // planAsked asks about a plan that may be edited.
-func planAsked() quirks.PermissionAsked {
-	return quirks.PermissionAsked{RequestID: "r",
+func planAsked() quirks.PermissionRequested {
+	return quirks.PermissionRequested{RequestID: "r",
 		Tools: []stream.PermissionToolUse{{ToolUse: stream.ToolUse{ID: "t", Name: "ExitSpecMode"}, Confirmation: confirmSpec,
 			Details: stream.PermissionDetails{Plan: "# Do  it\n"}}},
 		Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Go"}, {Value: stream.OptionCancel, Label: "No"}}}
@@ -80,7 +80,7 @@ func TestPlanDialog(t *testing.T) {
 			[]string{choice, "form", choice, "form", choice, "form", choice, "form", choice, "form"}, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true})
+			p := newHarness(formed).Permission(planAsked(), nil, PermissionContext{EditedPlan: true})
 			require.False(t, p.Refused)
 			require.Equal(t, refused, p.Decision(), "before it was asked")
 			require.Equal(t, tc.asked, answering(t, p, tc.answers...))
@@ -91,27 +91,33 @@ func TestPlanDialog(t *testing.T) {
 
 // A plan may be edited only where everything is there for it.
 func TestPlanThatMayNotBeEdited(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionAsked, *protocol.ClientCapabilities, *Setting){
-		"the client has no forms":   func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.Forms = false },
-		"the client shows no names": func(_ *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) { c.OptionNames = false },
-		"droid does not take it":    func(_ *quirks.PermissionAsked, _ *protocol.ClientCapabilities, s *Setting) { s.EditedPlan = false },
-		"droid lets nothing go ahead": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+	for name, change := range map[string]func(*quirks.PermissionRequested, *protocol.ClientCapabilities, *PermissionContext){
+		"the client has no forms": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *PermissionContext) {
+			c.Forms = false
+		},
+		"the client shows no names": func(_ *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *PermissionContext) {
+			c.ShowsOptionNames = false
+		},
+		"droid does not take it": func(_ *quirks.PermissionRequested, _ *protocol.ClientCapabilities, s *PermissionContext) {
+			s.EditedPlan = false
+		},
+		"droid lets nothing go ahead": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *PermissionContext) {
 			ev.Options = ev.Options[1:]
 		},
-		"there is more to decide on": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"there is more to decide on": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *PermissionContext) {
 			ev.Tools = append(ev.Tools, ev.Tools[0])
 		},
-		"it has lines, and the client's fields have one": func(ev *quirks.PermissionAsked, c *protocol.ClientCapabilities, _ *Setting) {
-			ev.Tools[0].Details.Plan, c.OneLineFields = "# Do it\n\n1. now", true
+		"it has lines, and the client's fields have one": func(ev *quirks.PermissionRequested, c *protocol.ClientCapabilities, _ *PermissionContext) {
+			ev.Tools[0].Details.Plan, c.SingleLineFields = "# Do it\n\n1. now", true
 		},
-		"it is no plan": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"it is no plan": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *PermissionContext) {
 			ev.Tools[0].Confirmation = "exec"
 		},
-		"there is nothing to be edited": func(ev *quirks.PermissionAsked, _ *protocol.ClientCapabilities, _ *Setting) {
+		"there is nothing to be edited": func(ev *quirks.PermissionRequested, _ *protocol.ClientCapabilities, _ *PermissionContext) {
 			ev.Tools[0].Details.Plan = " "
 		},
 	} {
-		ev, client, set := planAsked(), formed, Setting{EditedPlan: true}
+		ev, client, set := planAsked(), formed, PermissionContext{EditedPlan: true}
 		change(&ev, &client, &set)
 		asked := answering(t, newHarness(client).Permission(ev, nil, set), "x")
 		require.NotContains(t, asked[0], EditOption, name)
@@ -136,13 +142,13 @@ func TestSeveralPlansDialog(t *testing.T) {
 	} {
 		ev := planAsked()
 		ev.Tools[0].Details.OptionNames = []string{"A", "B"}
-		p := newHarness(formed).Permission(ev, nil, Setting{EditedPlan: true})
+		p := newHarness(formed).Permission(ev, nil, PermissionContext{EditedPlan: true})
 		require.Equal(t, tc.asked, answering(t, p, tc.answers...), name)
 		require.Equal(t, tc.want, p.Decision(), name)
 	}
 	ev := planAsked()
 	ev.Tools[0].Details.OptionNames = []string{"A", "B"}
-	p := newHarness(protocol.ClientCapabilities{}).Permission(ev, nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{}).Permission(ev, nil, PermissionContext{})
 	require.True(t, p.Refused, "of several plans none is picked blindly")
 	require.NotEmpty(t, p.Before)
 }
@@ -150,43 +156,45 @@ func TestSeveralPlansDialog(t *testing.T) {
 // Answers that nobody asked for refuse, and what is over stays as it is decided.
 func TestAnswersOutOfTurnRefuse(t *testing.T) {
 	refused := Decision{Option: stream.OptionCancel}
-	permission := func() *Permission { return newHarness(formed).Permission(planAsked(), nil, Setting{EditedPlan: true}) }
+	permission := func() *Permission {
+		return newHarness(formed).Permission(planAsked(), nil, PermissionContext{EditedPlan: true})
+	}
 	p := permission()
-	require.False(t, p.Chose("proceed_once"), "nothing was shown")
+	require.False(t, p.OptionChosen("proceed_once"), "nothing was shown")
 	require.Equal(t, refused, p.Decision())
 	p = permission()
 	p.Next()
-	p.Filled(&protocol.ElicitationResult{Action: "accept", Content: map[string]json.RawMessage{planField: json.RawMessage(`"x"`)}})
+	p.FormFilled(&protocol.ElicitationResult{Action: "accept", Content: map[string]json.RawMessage{planField: json.RawMessage(`"x"`)}})
 	require.Equal(t, refused, p.Decision(), "a form that was not shown")
 	p = permission()
 	p.Next()
-	require.True(t, p.Chose(EditOption))
+	require.True(t, p.OptionChosen(EditOption))
 	p.Next()
-	p.Chose("proceed_once")
+	p.OptionChosen("proceed_once")
 	require.Equal(t, refused, p.Decision(), "a choice while the form is shown")
 	p = permission()
 	p.Next()
-	require.True(t, p.Chose("proceed_once"))
-	p.Chose("proceed_once")
+	require.True(t, p.OptionChosen("proceed_once"))
+	p.OptionChosen("proceed_once")
 	require.Equal(t, refused, p.Decision(), "answered twice")
 
-	q := newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q := newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	require.True(t, q.Answers().Cancelled, "not answered yet")
-	require.False(t, q.Chose("answer_0"), "nothing was shown")
+	require.False(t, q.OptionChosen("answer_0"), "nothing was shown")
 	require.True(t, q.Answers().Cancelled)
-	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
-	q.Filled(&protocol.ElicitationResult{Action: "accept"})
+	q.FormFilled(&protocol.ElicitationResult{Action: "accept"})
 	require.True(t, q.Answers().Cancelled, "a form that was not shown")
-	q = newHarness(formed).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(formed).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
-	q.Chose("answer_0")
+	q.OptionChosen("answer_0")
 	require.True(t, q.Answers().Cancelled, "a choice that was not shown")
-	q = newHarness(named).Questions(quirks.QuestionAsked{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
+	q = newHarness(named).Questions(quirks.QuestionRequested{Questions: []stream.Question{{Question: "Which?", Options: []string{"A"}}}})
 	q.Next()
-	require.True(t, q.Chose("answer_0"))
+	require.True(t, q.OptionChosen("answer_0"))
 	require.Equal(t, "A", q.Answers().Answers[0].Answer)
-	q.Chose("answer_0")
+	q.OptionChosen("answer_0")
 	require.True(t, q.Answers().Cancelled, "answered twice")
 }
 
@@ -205,16 +213,16 @@ func TestPlaceOfTheButtonToEdit(t *testing.T) {
 }
 
 func TestPermissionThatNobodyIsAsked(t *testing.T) {
-	for name, change := range map[string]func(*quirks.PermissionAsked){
-		"no tools":   func(ev *quirks.PermissionAsked) { ev.Tools = nil },
-		"no options": func(ev *quirks.PermissionAsked) { ev.Options = nil },
-		"no option that may be shown": func(ev *quirks.PermissionAsked) {
+	for name, change := range map[string]func(*quirks.PermissionRequested){
+		"no tools":   func(ev *quirks.PermissionRequested) { ev.Tools = nil },
+		"no options": func(ev *quirks.PermissionRequested) { ev.Options = nil },
+		"no option that may be shown": func(ev *quirks.PermissionRequested) {
 			ev.Options = []stream.PermissionOption{{Value: "proceed_new_session_high"}, {Value: stream.OptionEdit}}
 		},
 	} {
 		ev := planAsked()
 		change(&ev)
-		p := newHarness(formed).Permission(ev, nil, Setting{})
+		p := newHarness(formed).Permission(ev, nil, PermissionContext{})
 		require.True(t, p.Refused, name)
 		require.Empty(t, p.Before, name)
 		require.Equal(t, stream.OptionCancel, p.Decision().Option, name)
@@ -223,10 +231,10 @@ func TestPermissionThatNobodyIsAsked(t *testing.T) {
 
 // A client that acts on kinds gets them for ids, and its answer is droid's option again.
 func TestOptionsByKind(t *testing.T) {
-	p := newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, PermissionContext{})
 	require.Equal(t, []string{"allow_once reject_once"}, answering(t, p, "allow_once"))
 	require.Equal(t, Decision{Option: stream.OptionOnce}, p.Decision())
-	p = newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, Setting{})
+	p = newHarness(protocol.ClientCapabilities{}).Permission(planAsked(), nil, PermissionContext{})
 	answering(t, p, "proceed_once")
 	require.Equal(t, Decision{Option: stream.OptionCancel}, p.Decision(), "droid's id was not shown")
 
@@ -266,7 +274,7 @@ func TestQuestionDialog(t *testing.T) {
 		"done before it is shown":    {[]string{"done"}, []string{first}, cancelled},
 	} {
 		t.Run(title, func(t *testing.T) {
-			q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{color, parts, name}})
+			q := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{color, parts, name}})
 			require.False(t, q.Refused)
 			require.Equal(t, tc.asked, answering(t, q, tc.answers...))
 			require.Equal(t, tc.want, q.Answers())
@@ -287,49 +295,49 @@ func TestAnswersForPeople(t *testing.T) {
 		require.Contains(t, shown, "Red, (")
 		require.NotContains(t, shown, words)
 		require.NotContains(t, shown, "End your turn")
-		require.NotContains(t, Questionnaire(text)[0].Answer, words)
+		require.NotContains(t, ParseQuestionnaire(text)[0].Answer, words)
 	}
 }
 
 // What one question looks like, and what it says of those before.
 func TestQuestionSteps(t *testing.T) {
 	parts := stream.Question{Topic: "Parts", Question: "Which parts?", Options: []string{"A", "B"}, MultiSelect: true}
-	q := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts, parts}})
+	q := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{parts, parts}})
 	require.Empty(t, q.Before)
 	require.EqualValues(t, "2 questions: Which parts?; Which parts?", q.After[0].(protocol.ToolCall).Title)
 	step, _ := q.Next()
 	require.EqualValues(t, "(1 of 2) Parts", step.Choice.ToolCall.Title)
 	require.Equal(t, "t", step.Choice.ToolCall.ToolCallID)
 	require.Equal(t, "Which parts?|You may pick several, one after the other.", texts(step.Choice.ToolCall.Content))
-	q.Chose("answer_1")
+	q.OptionChosen("answer_1")
 	step, _ = q.Next()
 	require.Equal(t, "Which parts?|Picked so far: B", texts(step.Choice.ToolCall.Content))
-	q.Chose("answer_0")
+	q.OptionChosen("answer_0")
 	step, _ = q.Next()
 	require.EqualValues(t, "(2 of 2) Parts", step.Choice.ToolCall.Title)
 	require.Len(t, step.Choice.Options, 4, "picks of the question before do not count")
 
-	one := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
+	one := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Go?", Options: []string{"Yes"}}}})
 	require.EqualValues(t, "Go?", one.After[0].(protocol.ToolCall).Title, "afterwards the call has its question again")
 	step, _ = one.Next()
 	require.EqualValues(t, "Question", step.Choice.ToolCall.Title, "the question stands there once")
 	require.Equal(t, "Go?", texts(step.Choice.ToolCall.Content))
 	require.EqualValues(t, "Something else, in my next prompt", step.Choice.Options[1].Name)
 
-	titles := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true}})
-	alone := titles.Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{parts}})
+	titles := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true}})
+	alone := titles.Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{parts}})
 	step, _ = alone.Next()
 	require.EqualValues(t, "Which parts?", step.Choice.ToolCall.Title, "no more may be shown of the request")
 	require.Empty(t, alone.After)
 
-	free := newHarness(named).Questions(quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
+	free := newHarness(named).Questions(quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "What name?", MultiSelect: true}}})
 	step, _ = free.Next()
 	require.Equal(t, "What name?", texts(step.Choice.ToolCall.Content), "there is nothing to pick")
 	require.EqualValues(t, "Answer in my next prompt", step.Choice.Options[0].Name)
 }
 
 func TestQuestionsInOneForm(t *testing.T) {
-	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}, {Question: "Why?"}}}
+	ev := quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}, {Question: "Why?"}}}
 	for result, want := range map[string][]string{
 		`{"action":"accept","content":{"question_01":"B","question_02":"so"}}`: {"B", "so"},
 		`{"action":"accept"}`:   {noAnswer, noAnswer},
@@ -350,8 +358,8 @@ func TestQuestionsInOneForm(t *testing.T) {
 	}
 }
 
-// A client that can show no question is told them, and the model that nobody was asked.
-func TestQuestionsThatAreTold(t *testing.T) {
+// A client that can show no question gets them as a message, and the model learns that nobody was asked.
+func TestQuestionsAsMessage(t *testing.T) {
 	open, closed := stream.Question{Question: "Why?"}, stream.Question{Question: "Which?", Options: []string{"A"}}
 	const words = "Please answer in your next prompt."
 	for name, tc := range map[string]struct {
@@ -364,7 +372,7 @@ func TestQuestionsThatAreTold(t *testing.T) {
 		"names do not show": {protocol.ClientCapabilities{}, []stream.Question{closed, open}, true, "Which?\n- A\n\nWhy?\n\n" + words},
 		"names show":        {named, []stream.Question{open}, false, ""},
 	} {
-		q := newHarness(tc.client).Questions(quirks.QuestionAsked{Questions: tc.questions})
+		q := newHarness(tc.client).Questions(quirks.QuestionRequested{Questions: tc.questions})
 		require.Equal(t, tc.refused, q.Refused, name)
 		told := ""
 		for _, o := range q.Before {
@@ -378,20 +386,20 @@ func TestQuestionsThatAreTold(t *testing.T) {
 	}
 }
 
-// A form that the editor could not show is asked as choices, or told.
+// A form that the editor could not show is asked as choices, or sent as a message.
 func TestFormThatCouldNotBeShown(t *testing.T) {
-	ev := quirks.QuestionAsked{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
+	ev := quirks.QuestionRequested{ToolID: "t", Questions: []stream.Question{{Question: "Which?", Options: []string{"A", "B"}}}}
 	h := newHarness(formed)
 	q := h.Questions(ev)
 	require.Equal(t, []string{"form", "answer_0 answer_1 later decline"}, answering(t, q, "null", "answer_1"))
 	require.Equal(t, "B", q.Answers().Answers[0].Answer)
-	require.Empty(t, h.Unasked(q))
+	require.Empty(t, h.ShowUnasked(q))
 
 	h = newHarness(protocol.ClientCapabilities{Forms: true})
 	q = h.Questions(ev)
 	require.Equal(t, []string{"form"}, answering(t, q, "null"))
 	require.Equal(t, unaskedAnswer, q.Answers().Answers[0].Answer)
-	require.Contains(t, h.Unasked(q)[0].(Text).Text, "- B")
+	require.Contains(t, h.ShowUnasked(q)[0].(Text).Text, "- B")
 }
 
 // The input of a call that asks is in the form that clients draw as prose.

@@ -13,17 +13,17 @@ import (
 
 // changeList is a list of changes in which whole-file changes of the same file are merged.
 type changeList struct {
-	list []change
+	list []fileChange
 	at   map[string][]int // indexes by path
 }
 
-func listed(changes []change) *changeList {
+func listed(changes []fileChange) *changeList {
 	var l changeList
 	l.add(changes...)
 	return &l
 }
 
-func (l *changeList) add(more ...change) {
+func (l *changeList) add(more ...fileChange) {
 	if l.at == nil {
 		l.at = make(map[string][]int)
 	}
@@ -38,7 +38,7 @@ func (l *changeList) add(more ...change) {
 }
 
 // whole returns the change of a file both of whose texts are known, or nil.
-func (l *changeList) whole(path string) *change {
+func (l *changeList) whole(path string) *fileChange {
 	for _, i := range l.at[path] {
 		if !l.list[i].part {
 			return &l.list[i]
@@ -48,7 +48,7 @@ func (l *changeList) whole(path string) *change {
 }
 
 // of returns the changes of a file.
-func (l *changeList) of(path string) (changes []change) {
+func (l *changeList) of(path string) (changes []fileChange) {
 	for _, i := range l.at[path] {
 		changes = append(changes, l.list[i])
 	}
@@ -56,7 +56,7 @@ func (l *changeList) of(path string) (changes []change) {
 }
 
 // diffs converts changes to ACP content, as many as a person can review. The others are listed by name.
-func diffs(cwd string, changes []change) []protocol.ToolContent {
+func diffs(cwd string, changes []fileChange) []protocol.ToolContent {
 	var out []protocol.ToolContent
 	size := 0
 	for i, c := range changes {
@@ -70,9 +70,9 @@ func diffs(cwd string, changes []change) []protocol.ToolContent {
 }
 
 // size returns the length of both texts, in bytes.
-func (c change) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
+func (c fileChange) size() int { return len(orEmpty(c.old)) + len(orEmpty(c.new)) }
 
-func (c change) content(cwd string) []protocol.ToolContent {
+func (c fileChange) content(cwd string) []protocol.ToolContent {
 	name := verbatim(fileName(cwd, c.path))
 	switch {
 	case c.from != "":
@@ -143,12 +143,12 @@ func common(a, b []string) (head, tail int) {
 }
 
 // changeLocations returns the changed files with the first changed line, as many as are shown.
-func changeLocations(changes []change) []protocol.Location {
+func changeLocations(changes []fileChange) []protocol.Location {
 	all := changedFiles(changes)
 	return all[:min(len(all), maxChanges)]
 }
 
-func changedFiles(changes []change) (files []protocol.Location) {
+func changedFiles(changes []fileChange) (files []protocol.Location) {
 	seen := make(map[string]struct{}, len(changes))
 	for _, c := range changes {
 		if _, again := seen[c.path]; !again {
@@ -163,7 +163,7 @@ func changedFiles(changes []change) (files []protocol.Location) {
 func fileName(cwd, path string) string { return visible.Exact(paths.Relative(cwd, path)) }
 
 // fileNames lists the changed files in a sentence, only the first ones if there are many. named, if not nil, formats each.
-func fileNames(cwd string, changes []change, named func(path, name string) string) string {
+func fileNames(cwd string, changes []fileChange, named func(path, name string) string) string {
 	var names []string
 	for i, l := range changedFiles(changes) {
 		if i == maxNames {

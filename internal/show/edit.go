@@ -30,17 +30,17 @@ const (
 	maxBeginning = 16 << 10
 )
 
-// edit is the view of a call that changes files.
-type edit struct {
+// editView is the view of a call that changes files.
+type editView struct {
 	*shownCall
-	changes []change
+	changes []fileChange
 	files   Files // read when the call began, until its input is described
 }
 
-func newEdit(c *shownCall) toolView { return &edit{shownCall: c, files: c.v.files} }
+func newEdit(c *shownCall) toolView { return &editView{shownCall: c, files: c.v.files} }
 
 // describe records what the call is about to change, and adds the files that the title does not name.
-func (e *edit) describe(name string, input json.RawMessage, shown *protocol.ToolCall) {
+func (e *editView) describe(name string, input json.RawMessage, shown *protocol.ToolCall) {
 	if e.v.files == nil {
 		e.v.files = e.files
 		defer func() { e.v.files = nil }()
@@ -55,20 +55,20 @@ func (e *edit) describe(name string, input json.RawMessage, shown *protocol.Tool
 	shown.Locations = changeLocations(e.changes)
 }
 
-func (e *edit) planned() []change { return e.changes }
+func (e *editView) planned() []fileChange { return e.changes }
 
 // asked uses droid's description of the changes, which may be more accurate; see askedChanges.
-func (e *edit) asked(_ stream.PermissionToolUse, changes []change) (keep bool) {
+func (e *editView) asked(_ stream.PermissionToolUse, changes []fileChange) (keep bool) {
 	e.changes = changes
 	return true
 }
 
 // ended shows what an edit has changed, or would have changed.
-func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+func (e *editView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		return
 	}
-	var without []change
+	var without []fileChange
 	if update.Status == protocol.StatusCompleted {
 		e.changes, without = e.v.done(e.changes, ev.Content)
 	}
@@ -84,7 +84,7 @@ func (e *edit) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 		case ev.IsError && noReason().MatchString(ResultText(ev.Content)):
 			e.v.unexplained = append(e.v.unexplained, failed)
 		case ev.IsError && !strings.HasPrefix(ResultText(ev.Content), "Error: Tool execution cancelled"):
-			e.v.tellLater(failed, ResultText(ev.Content))
+			e.v.queueEditNotice(failed, ResultText(ev.Content))
 		}
 		update.Content = append(update.Content, ResultContent(ev.Content)...)
 	}
@@ -97,38 +97,38 @@ type FailedEdit struct {
 	files   string                 // their names, on one line
 }
 
-// tellLater queues a notice why an edit failed, for clients that do not show results. It is sent after the current message.
-func (v *View) tellLater(e FailedEdit, why string) {
-	if v.client.NoResults && e.files != "" {
-		v.unseen = append(v.unseen, "The edit of "+markdown.Code(visible.Line(e.files))+" failed: "+strings.TrimPrefix(why, "Error: "))
+// queueEditNotice queues a notice why an edit failed, for clients that do not show results. It is sent after the current message.
+func (v *View) queueEditNotice(e FailedEdit, why string) {
+	if v.client.HidesResults && e.files != "" {
+		v.pendingNotices = append(v.pendingNotices, "The edit of "+markdown.Code(visible.Line(e.files))+" failed: "+strings.TrimPrefix(why, "Error: "))
 	}
 }
 
-// tellUnseen sends queued notices if the event ends the model's message.
-func (v *View) tellUnseen(ev quirks.Event) {
+// flushBefore sends queued notices if the event ends the model's message.
+func (v *View) flushBefore(ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
-		if ev.MessageID == v.border.message.messageID {
+		if ev.MessageID == v.separator.message.messageID {
 			return
 		}
 	case quirks.ToolStarted, quirks.TurnEnded:
 	default:
 		return
 	}
-	v.endWords()
+	v.flushNotices()
 }
 
-func (v *View) endWords() {
-	v.amid = false
-	for _, text := range v.unseen {
-		v.tell(text)
+func (v *View) flushNotices() {
+	v.midMessage = false
+	for _, text := range v.pendingNotices {
+		v.notice(text)
 	}
-	v.unseen = nil
+	v.pendingNotices = nil
 }
 
-// EndWords sends queued notices when no text of the model will follow.
-func (v *View) EndWords() []Output {
-	v.endWords()
+// FlushNotices sends queued notices when no text of the model will follow.
+func (v *View) FlushNotices() []Output {
+	v.flushNotices()
 	return v.take()
 }
 
@@ -136,9 +136,9 @@ func (v *View) EndWords() []Output {
 // have ended.
 var noReason = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Error: )?Failed to [a-z ]{1,40}\.?$`) })
 
-// Unexplained returns, once each, the failed edits whose reason is in droid's store by the time of this event: the model continues, or the
+// TakeUnexplained returns, once each, the failed edits whose reason is in droid's store by the time of this event: the model continues, or the
 // turn has ended.
-func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
+func (v *View) TakeUnexplained(ev quirks.Event) (failed []FailedEdit) {
 	switch ev.(type) {
 	case quirks.Text, quirks.ToolStarted, quirks.TurnEnded:
 		failed, v.unexplained = v.unexplained, nil
@@ -146,17 +146,17 @@ func (v *View) Unexplained(ev quirks.Event) (failed []FailedEdit) {
 	return failed
 }
 
-// Explain shows why an edit failed.
-func (v *View) Explain(e FailedEdit, why string) []Output {
-	v.tellLater(e, why)
-	if !v.client.NoResults { // it would show a call without a title
+// ExplainFailure shows why an edit failed.
+func (v *View) ExplainFailure(e FailedEdit, why string) []Output {
+	v.queueEditNotice(e, why)
+	if !v.client.HidesResults { // it would show a call without a title
 		v.send(protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: e.ID, Status: protocol.StatusFailed, Content: append(e.content, protocol.TextContent(why))})
 	}
 	return v.take()
 }
 
-// change is what a call does to one file. old and new are the texts of the whole file or, if unknown, of the changed lines.
-type change struct {
+// fileChange is what a call does to one file. old and new are the texts of the whole file or, if unknown, of the changed lines.
+type fileChange struct {
 	path     string  // absolute
 	old, new *string // nil: no such file
 	part     bool    // only lines, not the whole file
@@ -167,19 +167,19 @@ type change struct {
 }
 
 // whole returns a change both of whose texts are known.
-func whole(path string, oldText, newText *string) change {
-	return change{path: path, old: oldText, new: newText, line: firstDifference(orEmpty(oldText), orEmpty(newText))}
+func whole(path string, oldText, newText *string) fileChange {
+	return fileChange{path: path, old: oldText, new: newText, line: firstDifference(orEmpty(oldText), orEmpty(newText))}
 }
 
 // over returns a change of a whole file; known reports whether its old text is known.
-func over(path string, oldText *string, known bool, newText *string) change {
+func over(path string, oldText *string, known bool, newText *string) fileChange {
 	c := whole(path, oldText, newText)
 	c.overUnknown = !known
 	return c
 }
 
 // to returns the change with another new text.
-func (c change) to(newText *string) change {
+func (c fileChange) to(newText *string) fileChange {
 	c.new, c.line = newText, firstDifference(orEmpty(c.old), orEmpty(newText))
 	return c
 }

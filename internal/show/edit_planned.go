@@ -16,7 +16,7 @@ type replacement struct {
 }
 
 // plannedChanges returns the changes that the input of a call requests, based on the files before the call where known.
-func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
+func (v *View) plannedChanges(name string, raw json.RawMessage) []fileChange {
 	var in struct {
 		FilePath string        `json:"file_path"`
 		Content  *string       `json:"content"`
@@ -34,7 +34,7 @@ func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	case in.FilePath == "":
 	case name == "Create" && in.Content != nil:
 		old, known := v.readText(path)
-		return []change{over(path, old, known, in.Content)}
+		return []fileChange{over(path, old, known, in.Content)}
 	case name == "Edit" && (in.OldStr != "" || in.NewStr != ""):
 		return v.replacements(path, []replacement{in.replacement})
 	case name == "MultiEdit":
@@ -43,15 +43,15 @@ func (v *View) plannedChanges(name string, raw json.RawMessage) []change {
 	return nil
 }
 
-func (v *View) replacements(path string, list []replacement) []change {
+func (v *View) replacements(path string, list []replacement) []fileChange {
 	if old, known := v.readText(path); known && old != nil {
 		if text, ok := replacedIn(*old, list); ok {
-			return []change{whole(path, old, &text)}
+			return []fileChange{whole(path, old, &text)}
 		}
 	}
-	var out []change
+	var out []fileChange
 	for _, r := range list {
-		out = append(out, change{path: path, old: &r.OldStr, new: &r.NewStr, part: true})
+		out = append(out, fileChange{path: path, old: &r.OldStr, new: &r.NewStr, part: true})
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func replacedIn(text string, list []replacement) (string, bool) {
 }
 
 // patchChanges returns the changes of an ApplyPatch, whose parts build on each other.
-func (v *View) patchChanges(text string) []change {
+func (v *View) patchChanges(text string) []fileChange {
 	files, err := patch.Parse(text)
 	if err != nil {
 		return nil
@@ -106,21 +106,21 @@ func (v *View) patchChanges(text string) []change {
 }
 
 // updated returns the changes of a file that a patch updates, and of the file that it is renamed to, which is replaced.
-func (v *View) updated(path string, old *string, known bool, f patch.File, replaced change) []change {
+func (v *View) updated(path string, old *string, known bool, f patch.File, replaced fileChange) []fileChange {
 	if known && old != nil {
 		if text, err := f.Apply(*old); err == nil {
 			if f.MoveTo == "" {
-				return []change{whole(path, old, &text)}
+				return []fileChange{whole(path, old, &text)}
 			}
-			return []change{whole(path, old, nil), replaced.to(&text)}
+			return []fileChange{whole(path, old, nil), replaced.to(&text)}
 		}
 	}
-	var out []change
+	var out []fileChange
 	for _, h := range f.Hunks {
-		out = append(out, change{path: path, old: new(strings.Join(h.Old, "\n")), new: new(strings.Join(h.New, "\n")), part: true})
+		out = append(out, fileChange{path: path, old: new(strings.Join(h.Old, "\n")), new: new(strings.Join(h.New, "\n")), part: true})
 	}
 	if f.MoveTo != "" {
-		out = append(out, change{path: replaced.path, from: path, part: true})
+		out = append(out, fileChange{path: replaced.path, from: path, part: true})
 	}
 	return out
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // planned are the changes of an input whose files were read.
-func planned(s *harness, tool string, raw json.RawMessage) []change {
+func planned(s *harness, tool string, raw json.RawMessage) []fileChange {
 	s.read(EditedFiles(tool, raw, s.cwd)...)
 	return s.plannedChanges(tool, raw)
 }
@@ -36,24 +36,24 @@ func TestPlannedChanges(t *testing.T) {
 	for _, tc := range []struct {
 		name, tool string
 		input      map[string]any
-		want       []change
+		want       []fileChange
 	}{
-		{"a new file", "Create", map[string]any{"file_path": added, "content": "x\n"}, []change{{path: added, new: textOf("x\n"), line: 1}}},
+		{"a new file", "Create", map[string]any{"file_path": added, "content": "x\n"}, []fileChange{{path: added, new: textOf("x\n"), line: 1}}},
 		{"a file replaced", "Create", map[string]any{"file_path": path, "content": "one\n2\n"},
-			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n"), line: 2}}},
+			[]fileChange{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n"), line: 2}}},
 		{"the first of two", "Edit", map[string]any{"file_path": "a.txt", "old_str": "two", "new_str": "2"},
-			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}}},
+			[]fileChange{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}}},
 		{"all", "Edit", map[string]any{"file_path": path, "old_str": "two", "new_str": "2", "change_all": true},
-			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n2\n"), line: 2}}},
+			[]fileChange{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\n2\n"), line: 2}}},
 		{"what is not there", "Edit", map[string]any{"file_path": path, "old_str": "three", "new_str": "3"},
-			[]change{{path: path, old: textOf("three"), new: textOf("3"), part: true}}},
+			[]fileChange{{path: path, old: textOf("three"), new: textOf("3"), part: true}}},
 		{"several", "MultiEdit", map[string]any{"file_path": path, "changes": []any{
 			map[string]any{"old_str": "one", "new_str": "1"}, map[string]any{"old_str": "1\ntwo", "new_str": "1\n2"}}},
-			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("1\n2\ntwo\n"), line: 1}}},
+			[]fileChange{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("1\n2\ntwo\n"), line: 1}}},
 		{"a patch", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** Add File: b.txt\n+x\n*** End Patch"},
-			[]change{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}, {path: added, new: textOf("x"), line: 1}}},
+			[]fileChange{{path: path, old: textOf("one\ntwo\ntwo\n"), new: textOf("one\n2\ntwo\n"), line: 2}, {path: added, new: textOf("x"), line: 1}}},
 		{"a patch that does not fit", "ApplyPatch", map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n-four\n+4\n*** End Patch"},
-			[]change{{path: path, old: textOf("four"), new: textOf("4"), part: true}}},
+			[]fileChange{{path: path, old: textOf("four"), new: textOf("4"), part: true}}},
 		{"no input yet", "Edit", map[string]any{"file_path": path}, nil},
 		{"nonsense", "Create", map[string]any{"file_path": 7}, nil},
 	} {
@@ -62,7 +62,7 @@ func TestPlannedChanges(t *testing.T) {
 		})
 	}
 	s.files = nil
-	require.Equal(t, []change{{path: path, old: textOf("one"), new: textOf("1"), part: true}},
+	require.Equal(t, []fileChange{{path: path, old: textOf("one"), new: textOf("1"), part: true}},
 		s.plannedChanges("Edit", input(t, map[string]any{"file_path": path, "old_str": "one", "new_str": "1"})), "no file is read for the past")
 }
 
@@ -73,7 +73,7 @@ func TestReplacementsAreBounded(t *testing.T) {
 	for _, old := range []string{"", "x"} {
 		s.read(path)
 		list := []replacement{{OldStr: old, NewStr: long, ChangeAll: true}}
-		require.Equal(t, []change{{path: path, old: &old, new: &long, part: true}}, s.replacements(path, list))
+		require.Equal(t, []fileChange{{path: path, old: &old, new: &long, part: true}}, s.replacements(path, list))
 	}
 }
 
@@ -126,25 +126,25 @@ const oneLine = `{"file_path":"a.txt","diffLines":[{"type":"unchanged","content"
 // The diff of a finished edit is checked against the disk.
 func TestDoneIsCheckedAgainstTheDisk(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n2\n")
-	done := func(planned change, result string) []change {
+	done := func(planned fileChange, result string) []fileChange {
 		s.read(path)
-		made, without := s.done([]change{planned}, endedWith(t, result).Content)
+		made, without := s.done([]fileChange{planned}, endedWith(t, result).Content)
 		require.Empty(t, without)
 		return made
 	}
 	planned := whole(path, textOf("one\ntwo\n"), textOf("one\n2\n"))
-	require.Equal(t, []change{planned}, done(planned, oneLine))
+	require.Equal(t, []fileChange{planned}, done(planned, oneLine))
 
 	wrong := whole(path, textOf("zero\none\ntwo\n"), textOf("zero\none\n2\n"))
-	require.Equal(t, []change{{path: path, old: textOf("one\ntwo\n"), new: textOf("one\n2\n"), part: true, line: 2}},
+	require.Equal(t, []fileChange{{path: path, old: textOf("one\ntwo\n"), new: textOf("one\n2\n"), part: true, line: 2}},
 		done(wrong, oneLine), "droid's own lines, where the file is another")
 
 	formatted := whole(path, textOf("one\ntwo\n"), textOf("one\n 2\n"))
-	require.Equal(t, []change{planned}, done(formatted, "File created successfully"), "a hook has changed it again")
+	require.Equal(t, []fileChange{planned}, done(formatted, "File created successfully"), "a hook has changed it again")
 
-	part := change{path: path, old: textOf("two"), new: textOf("2"), part: true}
+	part := fileChange{path: path, old: textOf("two"), new: textOf("2"), part: true}
 	require.Equal(t, 2, done(part, oneLine)[0].line)
-	require.Equal(t, []change{part}, done(part, "done"))
+	require.Equal(t, []fileChange{part}, done(part, "done"))
 }
 
 func endedWith(t *testing.T, result string) quirks.ToolEnded {
@@ -182,7 +182,7 @@ func TestLargeChangesAreBounded(t *testing.T) {
 // droid 0.99 describes a patch of several files by its text alone.
 func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
-	planned := []change{whole(path, textOf("one\n"), textOf("1\n"))}
+	planned := []fileChange{whole(path, textOf("one\n"), textOf("1\n"))}
 	got := askedChanges(stream.PermissionToolUse{Confirmation: "apply_patch",
 		Details: stream.PermissionDetails{FilePath: "a.txt", OldContent: textOf(""), PatchContent: "*** Begin Patch"}}, planned, s.cwd)
 	require.Equal(t, planned, got)
@@ -195,7 +195,7 @@ func TestAskedChangesOfAPatchWithoutFiles(t *testing.T) {
 func TestAskedChangesOfAPatch(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	other := filepath.Join(s.cwd, "b.txt")
-	ask := func(patch string, d stream.PermissionDetails) []change {
+	ask := func(patch string, d stream.PermissionDetails) []fileChange {
 		changes := planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n" + patch + "\n*** End Patch"}))
 		return askedChanges(stream.PermissionToolUse{Confirmation: "apply_patch", Details: d}, changes, s.cwd)
 	}
@@ -203,44 +203,44 @@ func TestAskedChangesOfAPatch(t *testing.T) {
 	for _, tc := range []struct {
 		name, patch string
 		details     stream.PermissionDetails
-		want        []change
+		want        []fileChange
 	}{
 		{"0.99 describes a new file as an empty one", "*** Add File: b.txt\n+x",
-			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added}},
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []fileChange{added}},
 		{"0.99 describes the first of two files", "*** Add File: b.txt\n+x\n*** Update File: a.txt\n-one\n+1",
-			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []change{added, update}},
+			stream.PermissionDetails{FilePath: other, OldContent: textOf(""), NewContent: textOf("x")}, []fileChange{added, update}},
 		{"a file that is there is overwritten, 0.99", "*** Add File: a.txt\n+1",
-			stream.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []change{update}},
+			stream.PermissionDetails{FilePath: path, OldContent: textOf(""), NewContent: textOf("1\n")}, []fileChange{update}},
 		{"a file that is there is overwritten, 0.225", "*** Add File: a.txt\n+1",
-			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []change{update}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "create", OldContent: textOf(""), NewContent: textOf("1\n")}}}, []fileChange{update}},
 		{"a file gets another name, 0.225", "*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1",
 			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", MoveTo: other, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}},
-			[]change{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
+			[]fileChange{whole(path, textOf("one\n"), nil), whole(other, nil, textOf("1\n"))}},
 		{"a file goes, 0.225", "*** Delete File: a.txt",
-			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []change{whole(path, textOf("one\n"), nil)}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "delete", OldContent: textOf("one\n")}}}, []fileChange{whole(path, textOf("one\n"), nil)}},
 		{"lines that are not there, 0.225", "*** Update File: a.txt\n-nine\n+9",
-			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update"}}}, []change{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
+			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update"}}}, []fileChange{{path: path, old: textOf("nine"), new: textOf("9"), part: true}}},
 		{"a file changes twice, 0.225", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1",
 			stream.PermissionDetails{Files: []stream.PermissionFile{{FilePath: path, Operation: "update", OldContent: textOf("one\n"), NewContent: textOf("2\n")},
-				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []change{update}},
-		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", stream.PermissionDetails{FilePath: path}, []change{update}},
+				{FilePath: path, Operation: "update", OldContent: textOf("2\n"), NewContent: textOf("1\n")}}}, []fileChange{update}},
+		{"a file changes twice, 0.99", "*** Update File: a.txt\n-one\n+2\n*** Update File: a.txt\n-2\n+1", stream.PermissionDetails{FilePath: path}, []fileChange{update}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, ask(tc.patch, tc.details)) })
 	}
 	// A new file without a text is as it was planned, and not a file that goes.
-	require.Equal(t, []change{added}, askedChanges(stream.PermissionToolUse{Confirmation: "create", Details: stream.PermissionDetails{FilePath: other}}, []change{added}, s.cwd))
-	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+	require.Equal(t, []fileChange{added}, askedChanges(stream.PermissionToolUse{Confirmation: "create", Details: stream.PermissionDetails{FilePath: other}}, []fileChange{added}, s.cwd))
+	require.Equal(t, []fileChange{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
 		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n"), Content: textOf("other")}}, nil, s.cwd))
 	// What was unsaved in the editor was saved after droid asked (0.99).
 	saved := whole(path, textOf("zero\none\n"), textOf("zero\n1\n"))
-	require.Equal(t, []change{saved}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
-		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{saved}, s.cwd))
-	require.Equal(t, []change{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
-		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{whole(path, nil, textOf("1\n"))}, s.cwd))
+	require.Equal(t, []fileChange{saved}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []fileChange{saved}, s.cwd))
+	require.Equal(t, []fileChange{update}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: path, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []fileChange{whole(path, nil, textOf("1\n"))}, s.cwd))
 	// An Edit is of one file, whatever droid calls it.
 	link := filepath.Join(s.cwd, "link.txt")
-	require.Equal(t, []change{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
-		Details: stream.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []change{update}, s.cwd))
+	require.Equal(t, []fileChange{whole(link, textOf("one\n"), textOf("1\n"))}, askedChanges(stream.PermissionToolUse{Confirmation: "edit",
+		Details: stream.PermissionDetails{FilePath: link, OldContent: textOf("one\n"), NewContent: textOf("1\n")}}, []fileChange{update}, s.cwd))
 }
 
 // A patch that takes the place of another file shows that file's text.
@@ -248,7 +248,7 @@ func TestPlannedMoveOverAFile(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "one\n")
 	other := filepath.Join(s.cwd, "b.txt")
 	s.disk[other] = "old\n"
-	require.Equal(t, []change{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
+	require.Equal(t, []fileChange{whole(path, textOf("one\n"), nil), whole(other, textOf("old\n"), textOf("1\n"))},
 		planned(s, "ApplyPatch", input(t, map[string]any{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n-one\n+1\n*** End Patch"})))
 }
 
@@ -295,10 +295,10 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 		s.event(started("t", tc.tool, string(raw)), ran("t"))
 		tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "t", Name: tc.tool, Input: raw}, Confirmation: tc.details.Type, Details: tc.details}
 		ev := askedAbout(tool)
-		step, _ := s.Permission(ev, s.texts(s.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := s.Permission(ev, s.texts(s.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Next()
 		require.Equal(t, tc.want, texts(step.Choice.ToolCall.Content), "%s", raw)
 		delete(s.disk, moved)
-		out := s.Event(s.moment(), ended("t", tc.tool, "done"), s.texts(s.Needs(ended("t", tc.tool, "done"))...))
+		out := s.Event(s.moment(), ended("t", tc.tool, "done"), s.texts(s.NeededFiles(ended("t", tc.tool, "done"))...))
 		require.Equal(t, tc.want, texts(out[len(out)-1].(protocol.ToolCall).Content), "%s", raw)
 	}
 }
@@ -306,7 +306,7 @@ func TestPatchOfAFileThatCannotBeRead(t *testing.T) {
 // droid 0.99 adds the first of two files and calls that a success.
 func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	s, path := inDirectory(t, "a.txt", "x\n")
-	e := &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
+	e := &editView{shownCall: &shownCall{v: s.View}, changes: []fileChange{whole(path, nil, textOf("x")), whole(filepath.Join(s.cwd, "b.txt"), nil, textOf("y"))}}
 	update := protocol.ToolCall{Status: protocol.StatusCompleted}
 	s.read(path, filepath.Join(s.cwd, "b.txt"))
 	e.ended(endedWith(t, `{"success":true}`), &update)
@@ -314,7 +314,7 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	require.Equal(t, "x\n", *update.Content[0].NewText)
 	require.Len(t, update.Locations, 1)
 
-	for want, c := range map[string]change{
+	for want, c := range map[string]fileChange{
 		"Deletes `__a__`":                      whole("/w/__a__", nil, nil),
 		"Deletes `a\\u00a0b`":                  whole("/w/a\u00a0b", nil, nil),
 		"Renames `__a__` to b":                 {path: "/w/b", from: "/w/__a__", part: true},
@@ -323,19 +323,19 @@ func TestFilesThatDidNotChangeAreNamed(t *testing.T) {
 	} {
 		require.Equal(t, want, texts(c.content("/w")))
 	}
-	list := slices.Repeat([]change{{path: "/w/b", part: true}}, maxChanges)
+	list := slices.Repeat([]fileChange{{path: "/w/b", part: true}}, maxChanges)
 	require.Contains(t, texts(diffs("/w", append(list, whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)))), "|2 more changes are too many to be shown here: `__a__`, c")
-	require.Equal(t, "Not changed by droid: `__a__` (`no <b>`), c", notChanged("/w", []change{whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)},
+	require.Equal(t, "Not changed by droid: `__a__` (`no <b>`), c", notChanged("/w", []fileChange{whole("/w/__a__", nil, nil), whole("/w/c", nil, nil)},
 		endedWith(t, `{"files":[{"file_path":"__a__","error":"no <b>"}]}`).Content))
 
 	// 0.225 goes on with the other files, and calls that a success too.
-	e = &edit{shownCall: &shownCall{v: s.View}, changes: []change{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
+	e = &editView{shownCall: &shownCall{v: s.View}, changes: []fileChange{whole(path, nil, textOf("x")), {path: filepath.Join(s.cwd, "b.txt"), old: textOf("8"), new: textOf("9"), part: true}}}
 	update = protocol.ToolCall{Status: protocol.StatusCompleted}
 	e.ended(endedWith(t, `{"success":true,"files":[{"file_path":"a.txt"},{"file_path":"b.txt","error":"Invalid context"}]}`), &update)
 	require.Equal(t, "diff|Not changed by droid: b.txt (Invalid context)", texts(update.Content))
 }
 
-// A call that changes more than a person can look at is shown in part, told in
+// A call that changes more than a person can look at is shown in part, named in
 // full, and looked at in bounded time.
 func TestLargeCallsAreShownInPart(t *testing.T) {
 	s, _ := inDirectory(t, "a.txt", "")
@@ -358,19 +358,19 @@ func TestLargeCallsAreShownInPart(t *testing.T) {
 	require.Equal(t, "diff|big.txt is large (0.5 MB); only the lines that change are shown.", texts(got), "the lines of the patch")
 }
 
-// What droid tells of one file takes the place of what was planned for it, and comes
+// What droid reports of one file replaces what was planned for it, and comes
 // first where nothing was.
 func TestReplacedChanges(t *testing.T) {
 	one, two, told := whole("/a", nil, textOf("1")), whole("/b", nil, textOf("2")), whole("/a", nil, textOf("told"))
-	require.Equal(t, []change{told, two}, replaced([]change{one, two, one}, told))
-	require.Equal(t, []change{two, told}, replaced([]change{two, one}, told))
-	require.Equal(t, []change{told, two}, replaced([]change{two}, told))
+	require.Equal(t, []fileChange{told, two}, replaced([]fileChange{one, two, one}, told))
+	require.Equal(t, []fileChange{two, told}, replaced([]fileChange{two, one}, told))
+	require.Equal(t, []fileChange{told, two}, replaced([]fileChange{two}, told))
 }
 
 // Together the diffs of a call show so much text at most; both sides count.
 func TestShownTextIsBounded(t *testing.T) {
 	half := strings.Repeat("x", maxDiff/2)
-	var changes []change
+	var changes []fileChange
 	for i := range 2*maxShown/maxDiff + 1 {
 		changes = append(changes, whole(fmt.Sprintf("/w/%d", i), nil, &half))
 	}
@@ -384,8 +384,8 @@ func TestShownTextIsBounded(t *testing.T) {
 // The first change is shown, however large; what comes behind it may be too much.
 func TestFirstChangeIsShown(t *testing.T) {
 	huge, small := whole("/w/huge", textOf(strings.Repeat("x", maxShown+1)), nil), whole("/w/small", nil, textOf("x"))
-	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []change{huge})))
-	require.Equal(t, "diff|1 more changes are too many to be shown here: huge", texts(diffs("/w", []change{small, huge})))
+	require.Equal(t, "Deletes huge (4.2 MB)", texts(diffs("/w", []fileChange{huge})))
+	require.Equal(t, "diff|1 more changes are too many to be shown here: huge", texts(diffs("/w", []fileChange{small, huge})))
 }
 
 // What two texts have in common is cut off but for three lines on each side.

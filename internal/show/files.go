@@ -9,14 +9,14 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// Needs returns the absolute paths of the files whose texts are needed to show an event, for diffs.
-func (v *View) Needs(ev quirks.Event) (named []string) {
+// NeededFiles returns the absolute paths of the files whose texts are needed to show an event, for diffs.
+func (v *View) NeededFiles(ev quirks.Event) (named []string) {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
 		named = EditedFiles(ev.Name, ev.Input, v.cwd)
 	case quirks.ToolInput:
 		named = EditedFiles(ev.Name, ev.Input, v.cwd)
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		for _, tool := range ev.Tools {
 			named = append(named, EditedFiles(tool.ToolUse.Name, tool.ToolUse.Input, v.cwd)...)
 		}
@@ -59,9 +59,9 @@ func EditedFiles(name string, raw json.RawMessage, cwd string) (named []string) 
 	return named
 }
 
-// TextAfter returns a file as an edit leaves it, computed from the call's input and the files before the edit. It is not Known if these do
+// TextAfterEdit returns a file as an edit leaves it, computed from the call's input and the files before the edit. It is not Known if these do
 // not fit.
-func TextAfter(name string, input json.RawMessage, cwd, path string, before Files) File {
+func TextAfterEdit(name string, input json.RawMessage, cwd, path string, before Files) File {
 	v := View{cwd: cwd, files: make(Files)}
 	for at, f := range before {
 		if f.Text != nil { // droid edits \r\n as \n
@@ -76,8 +76,8 @@ func TextAfter(name string, input json.RawMessage, cwd, path string, before File
 	return File{Text: changes[0].new, Known: true}
 }
 
-// Same reports whether two files are known to have the same text, ignoring line endings.
-func (f File) Same(other File) bool {
+// SameText reports whether two files are known to have the same text, ignoring line endings.
+func (f File) SameText(other File) bool {
 	if !f.Known || !other.Known || f.Text == nil || other.Text == nil {
 		return f.Known && other.Known && f.Text == other.Text
 	}

@@ -11,10 +11,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// choiceField and wordsField return the field names of question i. A form shows its fields in the order of their names, or in any order, so
+// questionField and otherField return the field names of question i. A form shows its fields in the order of their names, or in any order, so
 // titles are numbered.
-func choiceField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
-func wordsField(i int) string  { return fmt.Sprintf("question_%02d_other", i+1) }
+func questionField(i int) string { return fmt.Sprintf("question_%02d", i+1) }
+func otherField(i int) string    { return fmt.Sprintf("question_%02d_other", i+1) }
 
 // questionForm returns one form for all questions. A question with options has a choice and a free-text field; one of them suffices.
 func questionForm(toolID string, questions []stream.Question) *protocol.ElicitationParams {
@@ -28,19 +28,19 @@ func questionForm(toolID string, questions []stream.Question) *protocol.Elicitat
 		}
 		field := protocol.FormField{Type: "string", Title: protocol.Line(title), Description: protocol.Text(question), Enum: protocol.Lines(q.Options)}
 		words := protocol.FormField{Type: "string", Title: protocol.Line(title + ": other"), Description: "Your answer in your own words, in place of the choice above",
-			Meta: protocol.OwnAnswerTo(choiceField(i))}
+			Meta: protocol.CustomAnswerFor(questionField(i))}
 		switch {
 		case len(q.Options) == 0:
 			field.MinLength = 1
-			p.Schema.Required = append(p.Schema.Required, choiceField(i))
+			p.Schema.Required = append(p.Schema.Required, questionField(i))
 		case q.MultiSelect:
 			field.Type, field.Enum, field.Items = "array", nil, &protocol.FormItems{Type: "string", Enum: protocol.Lines(q.Options)}
 			words.Description = "Your answer in your own words, besides the choices above"
-			p.Schema.Properties[wordsField(i)] = words
+			p.Schema.Properties[otherField(i)] = words
 		default:
-			p.Schema.Properties[wordsField(i)] = words
+			p.Schema.Properties[otherField(i)] = words
 		}
-		p.Schema.Properties[choiceField(i)] = field
+		p.Schema.Properties[questionField(i)] = field
 	}
 	return p
 }
@@ -62,8 +62,8 @@ const (
 		"and they may answer with their next one. Do not assume an answer; if you need one, say so and end your turn.)"
 )
 
-// withoutWordsForTheModel replaces these answers by text for users.
-func withoutWordsForTheModel(text string) string {
+// forUsers replaces these answers by text for users.
+func forUsers(text string) string {
 	for _, words := range [][2]string{
 		{declinedAnswer, "(not answered)"}, {noAnswer, "(left unanswered)"},
 		{laterAnswer, "(an answer of your own, in your next prompt)"}, {unaskedAnswer, "(nobody was asked; answer in your next prompt)"},
@@ -89,7 +89,7 @@ func answerTo(q stream.Question, text string) stream.Answer {
 func formAnswers(questions []stream.Question, filled map[string]json.RawMessage) stream.Answers {
 	var a stream.Answers
 	for i, q := range questions {
-		text, choice := formText(filled[wordsField(i)]), formText(filled[choiceField(i)], q.Options...)
+		text, choice := formText(filled[otherField(i)]), formText(filled[questionField(i)], q.Options...)
 		switch {
 		case text == "":
 			text = choice

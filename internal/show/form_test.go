@@ -13,10 +13,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// hostile is what must not come to the screen as it is.
+// hostile has characters that must not be displayed as they are.
 const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
-// TestPermissionTextIsSafe: it is also told outside of the request.
+// TestPermissionTextIsSafe: it is also shown outside of the request.
 func TestPermissionTextIsSafe(t *testing.T) {
 	text := permissionText(stream.PermissionToolUse{Confirmation: "exec",
 		Details: stream.PermissionDetails{FullCommand: hostile, ImpactLevel: "low", RiskLevelReason: hostile}}, false)
@@ -50,10 +50,10 @@ func TestQuestionForm(t *testing.T) {
 	require.Equal(t, &protocol.ElicitationParams{ToolCallID: "t", Mode: "form", Message: "Droid has 3 questions", Schema: protocol.FormSchema{Type: "object",
 		Required: []string{"question_02"}, Properties: map[string]protocol.FormField{
 			"question_01":       {Type: "string", Title: "1. Color", Description: "Which color?", Enum: []protocol.Line{"Red"}},
-			"question_01_other": {Type: "string", Title: "1. Color: other", Description: instead, Meta: protocol.OwnAnswerTo("question_01")},
+			"question_01_other": {Type: "string", Title: "1. Color: other", Description: instead, Meta: protocol.CustomAnswerFor("question_01")},
 			"question_02":       {Type: "string", Title: "2. Question", Description: "Why?", MinLength: 1},
 			"question_03":       {Type: "array", Title: "3. Parts", Description: "Which parts?", Items: &protocol.FormItems{Type: "string", Enum: []protocol.Line{"A", "B"}}},
-			"question_03_other": {Type: "string", Title: "3. Parts: other", Description: besides, Meta: protocol.OwnAnswerTo("question_03")},
+			"question_03_other": {Type: "string", Title: "3. Parts: other", Description: besides, Meta: protocol.CustomAnswerFor("question_03")},
 		}}}, questionForm("t", []stream.Question{
 		{Topic: "Color", Question: "Which color?", Options: []string{"Red"}},
 		{Question: "Why?"},

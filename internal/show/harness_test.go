@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// harness is a View with a disk of its own, for tests.
+// harness is a View with its own disk, for tests.
 type harness struct {
 	*View
 	disk map[string]string // the texts of files, by path
@@ -65,7 +65,7 @@ func (d *harness) texts(paths ...string) Files {
 }
 
 // Permission shows a request with what the adapter adds to files.
-func (d *harness) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+func (d *harness) Permission(ev quirks.PermissionRequested, files Files, set PermissionContext) *Permission {
 	set.Directories = append(set.Directories, d.cwd)
 	resolved := make(Files)
 	maps.Copy(resolved, files)
@@ -101,7 +101,7 @@ func texts(content []protocol.ToolContent) string {
 // short.
 func (d *harness) event(events ...quirks.Event) (shown []string) {
 	for _, ev := range events {
-		shown = append(shown, short(d.Event(d.moment(), ev, d.texts(d.Needs(ev)...)))...)
+		shown = append(shown, short(d.Event(d.moment(), ev, d.texts(d.NeededFiles(ev)...)))...)
 	}
 	return shown
 }
@@ -112,7 +112,7 @@ func (d *harness) pass(by time.Duration) []string {
 	return short(d.Tick(d.moment()))
 }
 
-func (d *harness) moment() Moment { return Moment{Now: d.now, Room: true} }
+func (d *harness) moment() Moment { return Moment{Now: d.now, HasRoom: true} }
 
 // short writes outputs for readers, a line each.
 func short(outputs []Output) (lines []string) {

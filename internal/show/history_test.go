@@ -10,7 +10,7 @@ import (
 
 // A prompt of the history is one text: what the user wrote, and what they attached
 // where they did not mention it.
-func TestUserWords(t *testing.T) {
+func TestUserPromptText(t *testing.T) {
 	files := func(names ...string) (all []quirks.UserFile) {
 		for _, name := range names {
 			all = append(all, quirks.UserFile{Name: name})
@@ -31,6 +31,6 @@ func TestUserWords(t *testing.T) {
 		{"(there is no such file) says ls", nil, "(there is no such file) says ls"},
 		{"ask @me (there is no such file)", nil, "ask @me (there is no such file)"},
 	} {
-		require.Equal(t, c.want, UserWords(quirks.UserText{Text: c.text, Files: c.files}, "/w"))
+		require.Equal(t, c.want, UserPromptText(quirks.UserText{Text: c.text, Files: c.files}, "/w"))
 	}
 }

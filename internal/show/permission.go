@@ -28,64 +28,64 @@ type Decision struct {
 	Words  string // the user's message to the model with a refusal, or ""
 }
 
-// Setting is the state of a session that a permission request depends on.
-type Setting struct {
+// PermissionContext is the state of a session that a permission request depends on.
+type PermissionContext struct {
 	Directories []string    // of the session: working and additional directories
 	Mode        stream.Mode // the current mode
 	EditedPlan  bool        // droid accepts an edited plan
 	Words       bool        // a message with a refusal can reach the model
 }
 
-// Permission prepares a permission request. files are the texts of the files returned by Needs, with the targets of RequestedPaths and
+// Permission prepares a permission request. files are the texts of the files returned by NeededFiles, with the targets of RequestedPaths and
 // set.Directories.
-func (v *View) Permission(ev quirks.PermissionAsked, files Files, set Setting) *Permission {
+func (v *View) Permission(ev quirks.PermissionRequested, files Files, set PermissionContext) *Permission {
 	v.files, v.directories = files, set.Directories
 	defer func() { v.files, v.directories = nil, nil }()
-	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientTraits, set.Mode)
+	options := permissionOptions(ev.Options, ev.Tools, v.client.ClientProfile, set.Mode)
 	if len(ev.Tools) == 0 || len(options) == 0 {
 		return &Permission{Refused: true}
 	}
-	if kind := wantsReader(ev.Tools); kind != "" && v.client.ByPolicy {
-		v.tell(fmt.Sprintf("droid asked for something that only a person can answer (%s), and this client answers by a rule, so it was refused. Ask for it in an editor.", Label(kind)))
+	if kind := needsReader(ev.Tools); kind != "" && v.client.AnswersByPolicy {
+		v.notice(fmt.Sprintf("droid asked for something that only a person can answer (%s), and this client answers by a rule, so it was refused. Ask for it in an editor.", Label(kind)))
 		return &Permission{Refused: true, Before: v.take()}
 	}
 	plans := planNames(ev.Tools)
-	if len(plans) > 0 && !v.client.OptionNames {
-		v.tellPlans(ev, plans)
+	if len(plans) > 0 && !v.client.ShowsOptionNames {
+		v.showPlans(ev, plans)
 		return &Permission{Refused: true, Before: v.take()}
 	}
 	shown, after := v.showOne(ev)
-	always := alwaysText(ev.Tools, options, v.client.ClientTraits, set.Mode)
-	if v.client.AtItsWord && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
+	always := alwaysText(ev.Tools, options, v.client.ClientProfile, set.Mode)
+	if v.client.AssumedCompliant && all(ev.Tools, confirmSpec) && offers(ev.Options, "proceed_auto_run_medium") {
 		always = "For a higher level than these set the mode once the plan is approved."
 	}
 	if !all(ev.Tools, "sandbox_violation") && !all(ev.Tools, confirmSpec) {
-		if _, again := v.noted[always]; again {
+		if _, again := v.shownOptionTexts[always]; again {
 			always = ""
 		}
-		v.noted[always] = struct{}{}
+		v.shownOptionTexts[always] = struct{}{}
 	}
-	shown = v.showBefore(ev, shown, paragraphs(whoAsks(ev), always))
+	shown = v.showBefore(ev, shown, paragraphs(subagentAsks(ev), always))
 	p := &Permission{Before: v.take()}
 	for _, update := range after {
 		v.send(update)
 	}
 	p.After = v.take()
-	p.permissionDialog = permissionDialog{names: v.client.ShowsNames(), shown: titled(shown, v.client.ClientTraits), options: options, plans: plans,
+	p.permissionDialog = permissionDialog{names: v.client.MayShowOptionNames(), shown: titled(shown, v.client.ClientProfile), options: options, plans: plans,
 		decision: Decision{Option: stream.OptionCancel}}
-	p.words = set.Words && v.client.Forms && v.client.ShowsNames() && offers(ev.Options, stream.OptionCancel)
-	if set.EditedPlan && v.client.Forms && v.client.OptionNames && len(plans) == 0 {
+	p.mayExplain = set.Words && v.client.Forms && v.client.MayShowOptionNames() && offers(ev.Options, stream.OptionCancel)
+	if set.EditedPlan && v.client.Forms && v.client.ShowsOptionNames && len(plans) == 0 {
 		p.plan = editablePlan(ev)
 	}
-	if v.client.OneLineFields && strings.Contains(p.plan, "\n") {
+	if v.client.SingleLineFields && strings.Contains(p.plan, "\n") {
 		p.plan = ""
 	}
 	return p
 }
 
-// wantsReader returns the confirmation type of a request that must be read before it is allowed, or "": a mission, which runs agents by
+// needsReader returns the confirmation type of a request that must be read before it is allowed, or "": a mission, which runs agents by
 // itself, or an unknown type.
-func wantsReader(tools []stream.PermissionToolUse) string {
+func needsReader(tools []stream.PermissionToolUse) string {
 	for _, t := range tools {
 		if strings.HasSuffix(t.Confirmation, "_mission") || strings.Contains(t.Confirmation, "_mission_") || !stream.KnowsConfirmation(t.Confirmation) {
 			return cmp.Or(t.Confirmation, "without a kind")
@@ -95,7 +95,7 @@ func wantsReader(tools []stream.PermissionToolUse) string {
 }
 
 // showOne shows the tool of a request, or all of them as one. after restores the title of the entry if the request changed it.
-func (v *View) showOne(ev quirks.PermissionAsked) (shown protocol.ToolCall, after []protocol.ToolCall) {
+func (v *View) showOne(ev quirks.PermissionRequested) (shown protocol.ToolCall, after []protocol.ToolCall) {
 	if len(ev.Tools) > 1 {
 		return v.showBatch(ev)
 	}
@@ -121,7 +121,7 @@ func (v *View) permissionCall(tool stream.PermissionToolUse, alone bool) (shown 
 	}
 	text := permissionText(tool, len(changes) > 0)
 	if alone && v.showsCommand(tool) {
-		text = strings.TrimSpace(besideCommand(tool))
+		text = strings.TrimSpace(commandNotes(tool))
 	}
 	if text != "" {
 		shown.Content = slices.Insert(shown.Content, 0, protocol.TextContent(text))
@@ -144,16 +144,16 @@ func planNames(tools []stream.PermissionToolUse) []string {
 	return nil
 }
 
-// tellPlans sends several plans as messages if the user could not tell the options apart.
-func (v *View) tellPlans(ev quirks.PermissionAsked, plans []string) {
+// showPlans sends several plans as messages if the user could not tell the options apart.
+func (v *View) showPlans(ev quirks.PermissionRequested, plans []string) {
 	for _, tool := range ev.Tools {
-		v.tell(permissionText(tool, true))
+		v.notice(permissionText(tool, true))
 	}
-	v.tell("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
+	v.notice("This editor is not known to show which plan an answer would pick, so none was approved. Say in your next prompt which one to carry out: " + strings.Join(plans, "; ") + ".")
 }
 
 // editablePlan returns the plan that the user may edit before approval, "" if the request is not for a single plan.
-func editablePlan(ev quirks.PermissionAsked) string {
+func editablePlan(ev quirks.PermissionRequested) string {
 	if len(ev.Tools) != 1 || ev.Tools[0].Confirmation != confirmSpec || !offers(ev.Options, stream.OptionOnce) {
 		return ""
 	}

@@ -31,13 +31,13 @@ type permissionDialog struct {
 	plans   []string // to choose from; empty if there is at most one
 	plan    string   // editable; "" for none
 
-	asking   choice // the current question
-	inForm   bool
-	forms    int  // number shown so far
-	words    bool // a message with the refusal is possible
-	inWords  bool // the form for it is open
-	decision Decision
-	over     bool
+	asking     optionChoice // the current question
+	inForm     bool
+	forms      int  // number shown so far
+	mayExplain bool // a message with the refusal is possible
+	explaining bool // the form for it is open
+	decision   Decision
+	over       bool
 }
 
 var _ Dialog = (*permissionDialog)(nil)
@@ -49,8 +49,8 @@ func (d *permissionDialog) Next() (Step, bool) {
 		return Step{}, false
 	case d.inForm:
 		return Step{Form: planForm(d.shown.ToolCallID, d.plan)}, true
-	case d.inWords:
-		return Step{Form: wordsForm(d.shown)}, true
+	case d.explaining:
+		return Step{Form: refusalForm(d.shown)}, true
 	}
 	options := d.options
 	switch {
@@ -59,8 +59,8 @@ func (d *permissionDialog) Next() (Step, bool) {
 	case d.plan != "":
 		options = withEdit(d.options)
 	}
-	if d.words {
-		options = withWords(options)
+	if d.mayExplain {
+		options = withRefuseOption(options)
 	}
 	d.asking = newChoice(options, d.names)
 	return Step{Choice: &protocol.PermissionParams{ToolCall: d.shown, Options: d.asking.shown}}, true
@@ -68,14 +68,14 @@ func (d *permissionDialog) Next() (Step, bool) {
 
 func (d *permissionDialog) choosesPlan() bool { return len(d.plans) > 0 && d.decision.Plan == "" }
 
-// Chose implements Dialog.
-func (d *permissionDialog) Chose(optionID string) (offered bool) {
+// OptionChosen implements Dialog.
+func (d *permissionDialog) OptionChosen(optionID string) (offered bool) {
 	option := d.asking.picked(optionID)
 	switch {
-	case d.over || d.inForm || d.inWords || option == "":
+	case d.over || d.inForm || d.explaining || option == "":
 		d.refuse()
-	case option == WordsOption:
-		d.inWords = true
+	case option == RefuseWithTextOption:
+		d.explaining = true
 	case d.choosesPlan():
 		d.pickPlan(option)
 	case option == EditOption:
@@ -97,11 +97,11 @@ func (d *permissionDialog) pickPlan(option string) {
 	d.refuse()
 }
 
-// Filled implements Dialog. A form without text leads back to the choice: closing it says nothing about the plan.
-func (d *permissionDialog) Filled(result *protocol.ElicitationResult) {
+// FormFilled implements Dialog. A form without text leads back to the choice: closing it says nothing about the plan.
+func (d *permissionDialog) FormFilled(result *protocol.ElicitationResult) {
 	if d.over || !d.inForm {
 		words := ""
-		if !d.over && d.inWords {
+		if !d.over && d.explaining {
 			words = filledIn(result, whyField)
 		}
 		d.refuse()
@@ -170,25 +170,25 @@ func planForm(toolID, plan string) *protocol.ElicitationParams {
 		}}}
 }
 
-// WordsOption is the ID of the option to refuse and open a form for a message to the model. It is this agent's: the text of droid's own
-// refusal does not reach the model (0.99 to 0.225).
-const WordsOption = "refuse_with_words"
+// RefuseWithTextOption is the ID of the option to refuse and open a form for a message to the model. It is this agent's: the text of
+// droid's own refusal does not reach the model (0.99 to 0.225).
+const RefuseWithTextOption = "refuse_with_words"
 
 // whyField is the field of that form.
 const whyField = "why"
 
-// withWords inserts that option after droid's refusal, as clients that choose by kind take the first of a kind.
-func withWords(options []protocol.PermissionOption) []protocol.PermissionOption {
+// withRefuseOption inserts that option after droid's refusal, as clients that choose by kind take the first of a kind.
+func withRefuseOption(options []protocol.PermissionOption) []protocol.PermissionOption {
 	at := slices.IndexFunc(options, func(o protocol.PermissionOption) bool { return o.OptionID == stream.OptionCancel })
 	if at < 0 {
 		return options
 	}
 	return slices.Insert(slices.Clone(options), at+1,
-		protocol.PermissionOption{OptionID: WordsOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce})
+		protocol.PermissionOption{OptionID: RefuseWithTextOption, Name: "No, and say why", Kind: acp.PermissionOptionKindRejectOnce})
 }
 
-// wordsForm returns the form for a message with the refusal.
-func wordsForm(refused protocol.ToolCall) *protocol.ElicitationParams {
+// refusalForm returns the form for a message with the refusal.
+func refusalForm(refused protocol.ToolCall) *protocol.ElicitationParams {
 	return &protocol.ElicitationParams{ToolCallID: refused.ToolCallID, Mode: "form", Message: protocol.Text("Refused: " + refused.Title),
 		Schema: protocol.FormSchema{Type: "object", Required: []string{whyField}, Properties: map[string]protocol.FormField{
 			whyField: {Type: "string", Title: "Why, or what to do instead", Description: "The model reads this right behind the refusal", MinLength: 1},

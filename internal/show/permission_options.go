@@ -15,98 +15,98 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// power is how much an option grants; larger values grant more.
-type power int
+// grant is how much an option grants; larger values grant more.
+type grant int
 
 const (
-	unknownPower power = iota
-	powerOnce          // this call
-	powerTool          // this tool, or this file, from now on
-	powerServer        // all tools of a server, or a directory
-	powerLow           // all that droid calls low risk, and so on
-	powerMedium
-	powerHigh
+	grantUnknown grant = iota
+	grantOnce          // this call
+	grantTool          // this tool, or this file, from now on
+	grantServer        // all tools of a server, or a directory
+	grantLow           // all that droid calls low risk, and so on
+	grantMedium
+	grantHigh
 )
 
-// riskPowers maps droid's levels of risk and autonomy to powers.
-var riskPowers = map[string]power{"low": powerLow, "medium": powerMedium, "high": powerHigh}
+// riskGrants maps droid's levels of risk and autonomy to grants.
+var riskGrants = map[string]grant{"low": grantLow, "medium": grantMedium, "high": grantHigh}
 
-// optionPower returns what an option grants in a request for these tools (0.99 to 0.225); the same option has different meanings in
+// grantOf returns what an option grants in a request for these tools (0.99 to 0.225); the same option has different meanings in
 // different kinds of requests. It is unknown for other kinds, and if droid's label names a different level than the request.
-func optionPower(o stream.PermissionOption, tools []stream.PermissionToolUse) power {
+func grantOf(o stream.PermissionOption, tools []stream.PermissionToolUse) grant {
 	if o.Value == stream.OptionOnce {
-		return powerOnce
+		return grantOnce
 	}
 	level := labelLevel(o.Label)
 	switch {
 	case all(tools, confirmSpec):
 		if of := strings.TrimPrefix(o.Value, "proceed_auto_run_"); level == "" || level == of {
-			return riskPowers[of]
+			return riskGrants[of]
 		}
 	case all(tools, "sandbox_violation"):
-		return map[string]power{"proceed_always_file": powerTool, "proceed_always": powerServer}[o.Value]
+		return map[string]grant{"proceed_always_file": grantTool, "proceed_always": grantServer}[o.Value]
 	case all(tools, "mcp_tool") && o.Value == "proceed_always_tools":
-		return powerTool
+		return grantTool
 	case all(tools, "mcp_tool") && o.Value == "proceed_always_server":
-		return powerServer
-	case o.Value == "proceed_always" && level == highestRisk(tools) && wantsReader(tools) == "":
-		return riskPowers[level]
+		return grantServer
+	case o.Value == "proceed_always" && level == highestRisk(tools) && needsReader(tools) == "":
+		return riskGrants[level]
 	}
-	return unknownPower
+	return grantUnknown
 }
 
 // offeredOption is an option of droid as sent to the client.
 type offeredOption struct {
 	protocol.PermissionOption
-	power power
+	grant grant
 }
 
 // permissionOptions returns droid's options for this client.
 //
 // They are ordered by what they grant, the least first, since a client may have a key for the first of a kind. A client that may not show
-// names gets only the least option of each kind, and none whose power is unknown or high: some of these clients answer later requests by
+// names gets only the least option of each kind, and none whose grant is unknown or high: some of these clients answer later requests by
 // the kind of an earlier answer, so that one key would eventually allow everything. Such options keep droid's labels, as one such client
 // sorts by them.
 //
 // Three kinds of options are omitted for all clients: for unknown confirmation types and missions, all but once and no; those that move the
 // conversation to another session, since the editor would keep a session that droid has left (quirk 22); and proceed_edit, which needs a
 // text (see editablePlan).
-func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientTraits, mode stream.Mode) []protocol.PermissionOption {
+func permissionOptions(offered []stream.PermissionOption, tools []stream.PermissionToolUse, client protocol.ClientProfile, mode stream.Mode) []protocol.PermissionOption {
 	var options []offeredOption
 	for _, o := range offered {
 		if strings.HasPrefix(o.Value, "proceed_new_session") || o.Value == stream.OptionEdit || o.Value == "" {
 			continue
 		}
-		p := optionPower(o, tools)
-		if p == unknownPower && o.Value != stream.OptionCancel && wantsReader(tools) != "" {
+		p := grantOf(o, tools)
+		if p == grantUnknown && o.Value != stream.OptionCancel && needsReader(tools) != "" {
 			continue // what it would grant, and for how long, is unknown
 		}
 		name := optionName(o, p, tools, mode)
-		if !client.ShowsNames() && o.Label != "" {
+		if !client.MayShowOptionNames() && o.Label != "" {
 			name = o.Label
 		}
 		options = append(options, offeredOption{protocol.PermissionOption{OptionID: o.Value, Name: protocol.Line(visible.Exact(name)), Kind: optionKind(o.Value)}, p})
 	}
-	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.place(), b.place()) })
+	slices.SortStableFunc(options, func(a, b offeredOption) int { return cmp.Compare(a.rank(), b.rank()) })
 	var out []protocol.PermissionOption
 	for _, o := range options {
 		taken := slices.ContainsFunc(out, func(other protocol.PermissionOption) bool { return other.Kind == o.Kind })
-		if client.OptionNames || !taken && (o.OptionID == stream.OptionCancel || o.power != unknownPower && o.power < powerHigh) {
+		if client.ShowsOptionNames || !taken && (o.OptionID == stream.OptionCancel || o.grant != grantUnknown && o.grant < grantHigh) {
 			out = append(out, o.PermissionOption)
 		}
 	}
 	return out
 }
 
-// place orders options: those that allow, by increasing power with unknown last, then the refusal.
-func (o offeredOption) place() int {
+// rank orders options: those that allow, by increasing grant with unknown last, then the refusal.
+func (o offeredOption) rank() int {
 	switch {
 	case o.OptionID == stream.OptionCancel:
-		return int(powerHigh) + 2
-	case o.power == unknownPower:
-		return int(powerHigh) + 1
+		return int(grantHigh) + 2
+	case o.grant == grantUnknown:
+		return int(grantHigh) + 1
 	}
-	return int(o.power)
+	return int(o.grant)
 }
 
 // optionKind returns the ACP kind of droid's option. Clients may act on the kind by themselves: one that rejects must not select what may
@@ -138,22 +138,22 @@ func labelLevel(label string) string {
 }
 
 // modeAfter returns the mode that an option sets, "" if none or unknown.
-func modeAfter(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
+func modeAfter(o stream.PermissionOption, p grant, tools []stream.PermissionToolUse, mode stream.Mode) stream.Mode {
 	isPlan := all(tools, confirmSpec)
 	if isPlan && o.Value == stream.OptionOnce {
 		return stream.ModeNormal
 	}
 	if isPlan || mode != stream.ModeSpec {
-		return map[power]stream.Mode{powerLow: stream.ModeAutoLow, powerMedium: stream.ModeAutoMedium, powerHigh: stream.ModeAutoHigh}[p]
+		return map[grant]stream.Mode{grantLow: stream.ModeAutoLow, grantMedium: stream.ModeAutoMedium, grantHigh: stream.ModeAutoHigh}[p]
 	}
 	return ""
 }
 
 // levelNames are the names of options that raise the autonomy level.
-var levelNames = map[power]string{
-	powerLow:    "Yes, always edits and reads",
-	powerMedium: "Yes, always if reversible",
-	powerHigh:   "Yes, always all commands",
+var levelNames = map[grant]string{
+	grantLow:    "Yes, always edits and reads",
+	grantMedium: "Yes, always if reversible",
+	grantHigh:   "Yes, always all commands",
 }
 
 const (
@@ -162,8 +162,8 @@ const (
 )
 
 // optionName returns the name of an option: it begins with Yes or No and ends with the mode that the option sets. Editors have one line of
-// about 40 characters for it. If the power is unknown, it is droid's label.
-func optionName(o stream.PermissionOption, p power, tools []stream.PermissionToolUse, mode stream.Mode) string {
+// about 40 characters for it. If the grant is unknown, it is droid's label.
+func optionName(o stream.PermissionOption, p grant, tools []stream.PermissionToolUse, mode stream.Mode) string {
 	sets := ""
 	if m := modeAfter(o, p, tools, mode); m != "" {
 		sets = ": " + m.Title()
@@ -177,11 +177,11 @@ func optionName(o stream.PermissionOption, p power, tools []stream.PermissionToo
 		return "No, keep planning"
 	case o.Value == stream.OptionCancel:
 		return startingWith("No", o.Label)
-	case p == powerLow && !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return !changesFiles(t) }):
+	case p == grantLow && !slices.ContainsFunc(tools, func(t stream.PermissionToolUse) bool { return !changesFiles(t) }):
 		return alwaysEdits + sets
 	case levelNames[p] != "":
 		return levelNames[p] + sets
-	case p != unknownPower:
+	case p != grantUnknown:
 		return startingWith("Yes", o.Label)
 	}
 	return o.Label

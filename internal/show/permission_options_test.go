@@ -24,7 +24,7 @@ func TestPermissionOptions(t *testing.T) {
 		{Label: "Tools", Value: "proceed_always_tools"},
 		{Label: "nothing", Value: ""},
 		{Label: "Yes", Value: "proceed_once"},
-	}, exec, protocol.ClientTraits{OptionNames: true}, stream.ModeNormal)
+	}, exec, protocol.ClientProfile{ShowsOptionNames: true}, stream.ModeNormal)
 	require.Equal(t, []protocol.PermissionOption{
 		{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce},
 		{OptionID: "proceed_always", Name: "Yes, always if reversible: Auto (Medium)", Kind: acp.PermissionOptionKindAllowAlways},
@@ -48,20 +48,20 @@ func TestOptionsWithoutNames(t *testing.T) {
 	}
 	once := protocol.PermissionOption{OptionID: "proceed_once", Name: "Yes", Kind: acp.PermissionOptionKindAllowOnce}
 	no := protocol.PermissionOption{OptionID: "cancel", Name: "No", Kind: acp.PermissionOptionKindRejectOnce}
-	nobody := protocol.ClientTraits{}
+	nobody := protocol.ClientProfile{}
 	require.Equal(t, []protocol.PermissionOption{once, no}, permissionOptions(offered("high"), tool("high"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always", Name: "Always allow medium impact commands", Kind: acp.PermissionOptionKindAllowAlways}, no},
 		permissionOptions(offered("medium"), tool("medium"), nobody, stream.ModeNormal))
 	require.Equal(t, []protocol.PermissionOption{once, {OptionID: "proceed_always_tools", Name: "Tools", Kind: acp.PermissionOptionKindAllowAlways}, no},
 		permissionOptions(offered("low", stream.PermissionOption{Value: "proceed_always_tools", Label: "Tools"}), tool("low"), nobody, stream.ModeNormal), "one of a kind")
-	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientTraits{AtItsWord: true}, stream.ModeNormal)
+	believed := permissionOptions(offered("medium"), tool("medium"), protocol.ClientProfile{AssumedCompliant: true}, stream.ModeNormal)
 	require.Len(t, believed, 3, "one of a kind")
 	require.EqualValues(t, "Yes, always if reversible: Auto (Medium)", believed[1].Name, "it is read")
 }
 
 // What an option gives away depends on what is asked; where it is not known, a
 // client that acts on kinds does not get it.
-func TestOptionPower(t *testing.T) {
+func TestGrantOf(t *testing.T) {
 	of := func(confirmation, impact string) stream.PermissionToolUse {
 		return stream.PermissionToolUse{Confirmation: confirmation, Details: stream.PermissionDetails{ImpactLevel: impact}}
 	}
@@ -69,30 +69,30 @@ func TestOptionPower(t *testing.T) {
 	for name, tc := range map[string]struct {
 		value, label string
 		tools        []stream.PermissionToolUse
-		want         power
+		want         grant
 	}{
-		"once":                        {"proceed_once", "Yes", []stream.PermissionToolUse{of("teleport", "")}, powerOnce},
-		"low":                         {"proceed_always", low, []stream.PermissionToolUse{of("edit", "")}, powerLow},
-		"batch":                       {"proceed_always", high, []stream.PermissionToolUse{of("edit", ""), of("exec", "high")}, powerHigh},
-		"label says more":             {"proceed_always", high, []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
-		"label says nothing":          {"proceed_always", "Always", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
-		"details say nothing":         {"proceed_always", low, []stream.PermissionToolUse{of("exec", "")}, unknownPower},
-		"another kind of request":     {"proceed_always", low, []stream.PermissionToolUse{of("teleport", "low")}, unknownPower},
-		"tools of no MCP server":      {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
-		"MCP tool":                    {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, powerTool},
-		"MCP server":                  {"proceed_always_server", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, powerServer},
-		"MCP tool in a mixed batch":   {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high"), of("exec", "low")}, unknownPower},
-		"file":                        {"proceed_always_file", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, powerTool},
-		"directory":                   {"proceed_always", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, powerServer},
-		"sandbox in a mixed batch":    {"proceed_always", low, []stream.PermissionToolUse{of("sandbox_violation", ""), of("edit", "")}, unknownPower},
-		"plan":                        {"proceed_auto_run_medium", "Go (Medium)", []stream.PermissionToolUse{of(confirmSpec, "")}, powerMedium},
-		"plan, label says more":       {"proceed_auto_run_low", "Go (High)", []stream.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
-		"plan, of the future":         {"proceed_auto_run_max", "Go", []stream.PermissionToolUse{of(confirmSpec, "")}, unknownPower},
-		"auto run of another request": {"proceed_auto_run_low", "Go (Low)", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
-		"false positive":              {"proceed_report_false_positive", "Report", []stream.PermissionToolUse{of("droid_shield_violation", "")}, unknownPower},
-		"refusal":                     {"cancel", "No", []stream.PermissionToolUse{of("exec", "low")}, unknownPower},
+		"once":                        {"proceed_once", "Yes", []stream.PermissionToolUse{of("teleport", "")}, grantOnce},
+		"low":                         {"proceed_always", low, []stream.PermissionToolUse{of("edit", "")}, grantLow},
+		"batch":                       {"proceed_always", high, []stream.PermissionToolUse{of("edit", ""), of("exec", "high")}, grantHigh},
+		"label says more":             {"proceed_always", high, []stream.PermissionToolUse{of("exec", "low")}, grantUnknown},
+		"label says nothing":          {"proceed_always", "Always", []stream.PermissionToolUse{of("exec", "low")}, grantUnknown},
+		"details say nothing":         {"proceed_always", low, []stream.PermissionToolUse{of("exec", "")}, grantUnknown},
+		"another kind of request":     {"proceed_always", low, []stream.PermissionToolUse{of("teleport", "low")}, grantUnknown},
+		"tools of no MCP server":      {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("exec", "low")}, grantUnknown},
+		"MCP tool":                    {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, grantTool},
+		"MCP server":                  {"proceed_always_server", "Always", []stream.PermissionToolUse{of("mcp_tool", "high")}, grantServer},
+		"MCP tool in a mixed batch":   {"proceed_always_tools", "Always", []stream.PermissionToolUse{of("mcp_tool", "high"), of("exec", "low")}, grantUnknown},
+		"file":                        {"proceed_always_file", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, grantTool},
+		"directory":                   {"proceed_always", "Always", []stream.PermissionToolUse{of("sandbox_violation", "")}, grantServer},
+		"sandbox in a mixed batch":    {"proceed_always", low, []stream.PermissionToolUse{of("sandbox_violation", ""), of("edit", "")}, grantUnknown},
+		"plan":                        {"proceed_auto_run_medium", "Go (Medium)", []stream.PermissionToolUse{of(confirmSpec, "")}, grantMedium},
+		"plan, label says more":       {"proceed_auto_run_low", "Go (High)", []stream.PermissionToolUse{of(confirmSpec, "")}, grantUnknown},
+		"plan, of the future":         {"proceed_auto_run_max", "Go", []stream.PermissionToolUse{of(confirmSpec, "")}, grantUnknown},
+		"auto run of another request": {"proceed_auto_run_low", "Go (Low)", []stream.PermissionToolUse{of("exec", "low")}, grantUnknown},
+		"false positive":              {"proceed_report_false_positive", "Report", []stream.PermissionToolUse{of("droid_shield_violation", "")}, grantUnknown},
+		"refusal":                     {"cancel", "No", []stream.PermissionToolUse{of("exec", "low")}, grantUnknown},
 	} {
-		require.Equal(t, tc.want, optionPower(stream.PermissionOption{Value: tc.value, Label: tc.label}, tc.tools), name)
+		require.Equal(t, tc.want, grantOf(stream.PermissionOption{Value: tc.value, Label: tc.label}, tc.tools), name)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestOptionNames(t *testing.T) {
 		{"proceed_always", "", "proceed_always", "", edit},
 	} {
 		o := stream.PermissionOption{Value: tc.value, Label: tc.label}
-		name := func(mode stream.Mode) string { return optionName(o, optionPower(o, tc.tools), tc.tools, mode) }
+		name := func(mode stream.Mode) string { return optionName(o, grantOf(o, tc.tools), tc.tools, mode) }
 		require.Equal(t, tc.want, name(stream.ModeNormal))
 		require.Equal(t, cmp.Or(tc.spec, tc.want), name(stream.ModeSpec), "a request other than a plan's leaves that mode")
 		if tc.want != tc.label {
@@ -145,8 +145,8 @@ func TestOptionNames(t *testing.T) {
 func TestUnknownKindsFailClosed(t *testing.T) {
 	for _, kind := range []string{"propose_mission", "start_mission_run", "recommend_mission", "exit_mission_planning", "teleport", ""} {
 		ev := askedAbout(stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "m", Name: "Mission"}, Confirmation: kind, Details: stream.PermissionDetails{ImpactLevel: "medium"}})
-		for name, client := range map[string]protocol.ClientTraits{"Zed": {OptionNames: true, RequestContent: true}, "unknown": {AtItsWord: true}, "nobody": {}} {
-			p := newHarness(protocol.ClientCapabilities{ClientTraits: client}).Permission(ev, nil, Setting{})
+		for name, client := range map[string]protocol.ClientProfile{"Zed": {ShowsOptionNames: true, ShowsRequestContent: true}, "unknown": {AssumedCompliant: true}, "nobody": {}} {
+			p := newHarness(protocol.ClientCapabilities{ClientProfile: client}).Permission(ev, nil, PermissionContext{})
 			require.False(t, p.Refused, "%s %s", kind, name)
 			require.Equal(t, stream.OptionCancel, p.decision.Option, "unless the user says otherwise")
 			var offered []string
@@ -155,10 +155,10 @@ func TestUnknownKindsFailClosed(t *testing.T) {
 			}
 			require.Equal(t, []string{stream.OptionOnce, stream.OptionCancel}, offered, "%s %s", kind, name)
 		}
-		p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(ev, nil, Setting{})
+		p := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{AnswersByPolicy: true, ShowsRequestContent: true}}).Permission(ev, nil, PermissionContext{})
 		require.True(t, p.Refused, kind)
 		require.Len(t, p.Before, 1, "and it is said why")
 	}
-	p := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ByPolicy: true, RequestContent: true}}).Permission(askedAbout(commandAsked()), nil, Setting{})
+	p := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{AnswersByPolicy: true, ShowsRequestContent: true}}).Permission(askedAbout(commandAsked()), nil, PermissionContext{})
 	require.False(t, p.Refused, "a rule may answer what is known")
 }

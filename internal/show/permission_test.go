@@ -15,8 +15,8 @@ import (
 
 // askedAbout is a request about these tools with the options of one that droid calls of
 // medium risk.
-func askedAbout(tools ...stream.PermissionToolUse) quirks.PermissionAsked {
-	return quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: []stream.PermissionOption{
+func askedAbout(tools ...stream.PermissionToolUse) quirks.PermissionRequested {
+	return quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: []stream.PermissionOption{
 		{Value: stream.OptionOnce, Label: "Yes"}, {Value: "proceed_always", Label: "Always allow medium impact commands"}, {Value: stream.OptionCancel, Label: "No"}}}
 }
 
@@ -31,7 +31,7 @@ func newFileAsked() stream.PermissionToolUse {
 		Details: stream.PermissionDetails{FilePath: "/workspace/n.txt", Content: &text}}
 }
 
-// always is what the option that lasts brings with it, where its name is not known to show.
+// always describes the effect of the lasting option for clients that may not show its name.
 const always = "“Always” also switches to Auto (Medium)."
 
 // What the user decides on is in the request; for clients that show no more of it than
@@ -40,9 +40,9 @@ func TestShownBeforeARequest(t *testing.T) {
 	const call, command = "tool_call_update c pending make", "```sh\nmake\n```\n\nRisk: medium"
 	const file, diff = "tool_call_update e pending Create n.txt = ", "**n.txt**\n\n```diff\n+x\n```"
 	const edited = "“Always allow medium impact commands” also switches to Auto (Low)."
-	traits := func(change func(*protocol.ClientTraits)) protocol.ClientCapabilities {
+	traits := func(change func(*protocol.ClientProfile)) protocol.ClientCapabilities {
 		var c protocol.ClientCapabilities
-		change(&c.ClientTraits)
+		change(&c.ClientProfile)
 		return c
 	}
 	for name, tc := range map[string]struct {
@@ -50,30 +50,30 @@ func TestShownBeforeARequest(t *testing.T) {
 		command []string
 		file    []string
 	}{
-		"all of the request": {traits(func(c *protocol.ClientTraits) { c.RequestContent = true }), nil, nil},
-		"diffs in the call alone": {traits(func(c *protocol.ClientTraits) { c.RequestContent, c.CallDiffs = true, true }), nil,
+		"all of the request": {traits(func(c *protocol.ClientProfile) { c.ShowsRequestContent = true }), nil, nil},
+		"diffs in the call alone": {traits(func(c *protocol.ClientProfile) { c.ShowsRequestContent, c.ShowsCallDiffs = true, true }), nil,
 			[]string{"tool_call_update e = diff"}},
-		"all of the call": {traits(func(c *protocol.ClientTraits) { c.CallContent = true }),
+		"all of the call": {traits(func(c *protocol.ClientProfile) { c.ShowsCallContent = true }),
 			[]string{call + " = " + always + "|" + command}, []string{file + "diff"}},
-		"all of the call but diffs": {traits(func(c *protocol.ClientTraits) { c.CallContent, c.NoDiffs = true, true }),
+		"all of the call but diffs": {traits(func(c *protocol.ClientProfile) { c.ShowsCallContent, c.HidesWaitingDiffs = true, true }),
 			[]string{call + " = " + always + "|" + command}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles": {traits(func(*protocol.ClientTraits) {}),
+		"titles": {traits(func(*protocol.ClientProfile) {}),
 			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles, and one diff": {traits(func(c *protocol.ClientTraits) { c.OneDiff = true }),
+		"titles, and one diff": {traits(func(c *protocol.ClientProfile) { c.ShowsLeadingDiff = true }),
 			[]string{call, "notice new-1: " + always + "\n\nRisk: medium"}, []string{file + "diff"}},
-		"titles, and no diffs": {traits(func(c *protocol.ClientTraits) { c.NoDiffs = true }),
+		"titles, and no diffs": {traits(func(c *protocol.ClientProfile) { c.HidesWaitingDiffs = true }),
 			[]string{call, "notice new-1: " + always + "\n\n" + command}, []string{file + "diff", "notice new-1: " + diff}},
-		"titles, and names": {traits(func(c *protocol.ClientTraits) { c.NoDiffs, c.OptionNames = true, true }),
+		"titles, and names": {traits(func(c *protocol.ClientProfile) { c.HidesWaitingDiffs, c.ShowsOptionNames = true, true }),
 			[]string{call, "notice new-1: " + command}, []string{file + "diff", "notice new-1: " + edited + "\n\n" + diff}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, Setting{Mode: stream.ModeNormal})
+			p := newHarness(tc.client).Permission(askedAbout(commandAsked()), nil, PermissionContext{Mode: stream.ModeNormal})
 			require.Equal(t, tc.command, short(p.Before))
 			require.Empty(t, p.After)
 			ev := askedAbout(newFileAsked())
 			d := newHarness(tc.client)
 			d.event(started("e", "Create", string(newFileAsked().ToolUse.Input)))
-			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before))
+			require.Equal(t, tc.file, short(d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Before))
 		})
 	}
 	many := ""
@@ -93,11 +93,11 @@ func TestShownBeforeARequest(t *testing.T) {
 			tool := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "e", Name: "ApplyPatch", Input: input(t, map[string]any{"input": patch})}, Confirmation: "apply_patch",
 				Details: stream.PermissionDetails{PatchContent: patch}}
 			for _, oneDiff := range []bool{false, true} {
-				d := newHarness(traits(func(c *protocol.ClientTraits) { c.OneDiff = oneDiff }))
+				d := newHarness(traits(func(c *protocol.ClientProfile) { c.ShowsLeadingDiff = oneDiff }))
 				d.disk["/workspace/a.bin"] = "\xff"
 				d.event(started("e", "ApplyPatch", string(tool.ToolUse.Input)))
 				ev := askedAbout(tool)
-				shown := short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before)
+				shown := short(d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Before)
 				require.Contains(t, shown[len(shown)-1], tc.want)
 			}
 		})
@@ -106,7 +106,7 @@ func TestShownBeforeARequest(t *testing.T) {
 
 // A client that shows all of a title need not be shown a command twice, but one that a line cannot show as it is.
 func TestCommandInTheTitle(t *testing.T) {
-	titles := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, CommandTitle: true}}
+	titles := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsWholeCommand: true}}
 	for command, want := range map[string]string{
 		"make all":        "Risk: medium",
 		"make &&\nrm x":   "```sh\nmake &&\nrm x\n```\n\nRisk: medium",
@@ -115,7 +115,7 @@ func TestCommandInTheTitle(t *testing.T) {
 	} {
 		asked := commandAsked()
 		asked.Details.FullCommand = command
-		step, _ := newHarness(titles).Permission(askedAbout(asked), nil, Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := newHarness(titles).Permission(askedAbout(asked), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 		require.Equal(t, want, texts(step.Choice.ToolCall.Content), command)
 		if want == "Risk: medium" {
 			require.Equal(t, protocol.Line(command), step.Choice.ToolCall.Title)
@@ -125,9 +125,9 @@ func TestCommandInTheTitle(t *testing.T) {
 
 // A client that shows the command of a call by itself need not be shown it twice.
 func TestCommandThatTheClientShows(t *testing.T) {
-	own := protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true, OwnCommand: true}}
+	own := protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, ShowsInputCommand: true}}
 	content := func(tool stream.PermissionToolUse) string {
-		step, _ := newHarness(own).Permission(askedAbout(tool), nil, Setting{Mode: stream.ModeNormal}).Next()
+		step, _ := newHarness(own).Permission(askedAbout(tool), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 		return texts(step.Choice.ToolCall.Content)
 	}
 	require.Equal(t, "Risk: medium", content(commandAsked()))
@@ -150,24 +150,24 @@ func TestCommandThatTheClientShows(t *testing.T) {
 	behind.ToolUse.Input = json.RawMessage(`{"command":"make","fireAndForget":true}`)
 	require.Equal(t, "It goes on in the background when the turn has ended.\n\nRisk: medium", content(behind))
 	require.Equal(t, []string{"tool_call_update c pending make", "notice new-1: " + always + "\n\nIt goes on in the background when the turn has ended.\n\nRisk: medium"},
-		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, Setting{Mode: stream.ModeNormal}).Before))
+		short(newHarness(protocol.ClientCapabilities{}).Permission(askedAbout(behind), nil, PermissionContext{Mode: stream.ModeNormal}).Before))
 	lines := commandAsked()
 	lines.Details.FullCommand, lines.ToolUse.Input = "echo\nrm x", json.RawMessage(`{"command":"echo\nrm x"}`)
 	require.Equal(t, "Risk: medium", content(lines))
-	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, Setting{Mode: stream.ModeNormal}).Next()
+	step, _ := newHarness(own).Permission(askedAbout(lines, commandAsked()), nil, PermissionContext{Mode: stream.ModeNormal}).Next()
 	require.Equal(t, "**echo …**|```sh\necho\nrm x\n```\n\nRisk: medium|**make**|```sh\nmake\n```\n\nRisk: medium", texts(step.Choice.ToolCall.Content),
 		"a request for several has no input")
 }
 
-// A request for several tools has an entry of its own. When it is answered, that ends,
+// A request for several tools has a separate entry. When it is answered, that ends,
 // and the edits show their own diffs.
 func TestRequestForSeveralTools(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("c", "Execute", `{"command":"make"}`), started("e", "Create", `{"file_path":"n.txt","content":"x\n"}`))
 	ev := askedAbout(commandAsked(), newFileAsked())
-	files := d.texts(d.Needs(ev)...)
+	files := d.texts(d.NeededFiles(ev)...)
 	require.Equal(t, []string{"tool_call c pending make", "tool_call e pending Create n.txt"}, short(d.Event(d.moment(), ev, files)))
-	p := d.Permission(ev, files, Setting{Mode: stream.ModeNormal})
+	p := d.Permission(ev, files, PermissionContext{Mode: stream.ModeNormal})
 	require.Equal(t, []string{"tool_call ask-r pending 2 actions: make; Create n.txt"}, short(p.Before))
 	step, _ := p.Next()
 	require.Equal(t, "ask-r", step.Choice.ToolCall.ToolCallID)
@@ -177,17 +177,17 @@ func TestRequestForSeveralTools(t *testing.T) {
 
 	one, two := newFileAsked(), newFileAsked()
 	one.ToolUse.Input, two.ToolUse.Input = json.RawMessage(`{"file_path":"pkg/__init__.py","content":"x\n"}`), json.RawMessage(`{"file_path":"b.py","content":"x\n"}`)
-	p = newHarness(named).Permission(askedAbout(one, two), nil, Setting{Mode: stream.ModeNormal})
+	p = newHarness(named).Permission(askedAbout(one, two), nil, PermissionContext{Mode: stream.ModeNormal})
 	step, _ = p.Next()
 	require.Regexp(t, `\*\*`+"`Create pkg/__init__.py`"+`\*\*\|.*\|\*\*Create b.py\*\*`, strings.ReplaceAll(texts(step.Choice.ToolCall.Content), "\n", ""))
 	require.Equal(t, "`Create pkg/__init__.py`\n\nCreate b.py", texts(p.After[0].(protocol.ToolCall).Content))
 }
 
-// What the sandbox holds back has a title of its own, while it is asked about.
+// What the sandbox blocks has a different title while the user is asked about it.
 func TestSandboxTitle(t *testing.T) {
 	tool := newFileAsked()
 	tool.Confirmation, tool.Details = "sandbox_violation", stream.PermissionDetails{Violating: "Create", Target: "/out/n.txt", Operation: "write"}
-	p := newHarness(named).Permission(askedAbout(tool), nil, Setting{})
+	p := newHarness(named).Permission(askedAbout(tool), nil, PermissionContext{})
 	step, _ := p.Next()
 	require.EqualValues(t, "Blocked by droid's sandbox (write to /out/n.txt): Create n.txt", step.Choice.ToolCall.Title)
 	require.Equal(t, []string{"tool_call_update e Create n.txt"}, short(p.After))
@@ -213,15 +213,15 @@ func TestLifeOfAnEdit(t *testing.T) {
 	d.disk["/workspace/a.txt"] = "one\ntwo\n"
 	input := `{"file_path":"a.txt","old_str":"two","new_str":"2"}`
 	begin := started("t", "Edit", input)
-	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(begin))
+	require.Equal(t, []string{"/workspace/a.txt"}, d.NeededFiles(begin))
 	require.Empty(t, d.event(begin))
 	d.disk["/workspace/a.txt"] = "two\n" // after it was read
 	out := d.Event(d.moment(), ran("t"), nil)
 	require.Equal(t, []protocol.Location{{Path: "/workspace/a.txt", Line: 2}}, out[0].(protocol.ToolCall).Locations, "as it was when the call began")
 	d.disk["/workspace/a.txt"] = "one\n2\n"
 	end := ended("t", "Edit", "done")
-	require.Equal(t, []string{"/workspace/a.txt"}, d.Needs(end))
-	out = d.Event(d.moment(), end, d.texts(d.Needs(end)...))
+	require.Equal(t, []string{"/workspace/a.txt"}, d.NeededFiles(end))
+	out = d.Event(d.moment(), end, d.texts(d.NeededFiles(end)...))
 	diff := out[0].(protocol.ToolCall).Content[0].Diff
 	require.Equal(t, "one\ntwo\n", *diff.OldText)
 	require.Equal(t, "one\n2\n", *diff.NewText)
@@ -229,15 +229,15 @@ func TestLifeOfAnEdit(t *testing.T) {
 	d.event(begin, ran("t"))
 	failed := ended("t", "Edit", "no")
 	failed.IsError = true
-	require.Empty(t, d.Needs(failed))
+	require.Empty(t, d.NeededFiles(failed))
 	require.Equal(t, []string{"tool_call_update t failed = diff|no"}, d.event(failed), "what it was to do, and why it did not")
 	d.event(begin, ran("t"))
 	unfinished := quirks.ToolEnded{ID: "t", Name: "Edit", IsError: true, Unfinished: true}
-	require.Empty(t, d.Needs(unfinished))
+	require.Empty(t, d.NeededFiles(unfinished))
 	require.Equal(t, []string{"tool_call_update t failed"}, d.event(unfinished))
 }
 
-func TestNeeds(t *testing.T) {
+func TestNeededFiles(t *testing.T) {
 	d := newHarness(named)
 	for name, tc := range map[string]struct {
 		ev   quirks.Event
@@ -255,10 +255,10 @@ func TestNeeds(t *testing.T) {
 		"what the model says":    {quirks.Text{}, nil},
 		"tools of an MCP server": {started("t", "x___Create", `{"file_path":"a.txt"}`), nil},
 	} {
-		require.Equal(t, tc.want, d.Needs(tc.ev), name)
+		require.Equal(t, tc.want, d.NeededFiles(tc.ev), name)
 	}
 	d.SetCWD("/other")
-	require.Equal(t, []string{"/other/a.txt"}, d.Needs(started("t", "Create", `{"file_path":"a.txt"}`)))
+	require.Equal(t, []string{"/other/a.txt"}, d.NeededFiles(started("t", "Create", `{"file_path":"a.txt"}`)))
 }
 
 // droid counts the lines of a file as its version does.
@@ -271,21 +271,21 @@ func TestLinesOfADroid(t *testing.T) {
 	}
 }
 
-// What droid says of a call when it asks is what the call shows in the end, where nothing
+// The call finally shows what droid says of it in the permission request, if nothing
 // better is known.
 func TestAskedIsWhatIsShownInTheEnd(t *testing.T) {
 	d := newHarness(named)
 	d.event(started("e", "Create", `{"file_path":"n.txt","content":"y\n"}`), ran("e"))
-	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), Setting{})
+	d.Permission(askedAbout(newFileAsked()), d.texts("/workspace/n.txt"), PermissionContext{})
 	out := d.Event(d.moment(), ended("e", "Create", "done"), nil)
 	require.Equal(t, "x\n", *out[0].(protocol.ToolCall).Content[0].NewText)
 
 	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
 	ev := planAsked()
-	d.Permission(ev, nil, Setting{})
+	d.Permission(ev, nil, PermissionContext{})
 	require.Equal(t, []string{"tool_call_update t completed = # Do  it\n|no"}, d.event(ended("t", "ExitSpecMode", "no")))
 	d.event(started("t", "ExitSpecMode", `{"plan":"# Model's"}`), ran("t"))
 	ev.Tools[0].Confirmation = "exec"
-	d.Permission(ev, nil, Setting{})
+	d.Permission(ev, nil, PermissionContext{})
 	require.Equal(t, []string{"tool_call_update t completed = # Model's|no"}, d.event(ended("t", "ExitSpecMode", "no")), "that was no plan")
 }

@@ -78,7 +78,7 @@ func askedPlan(tool stream.PermissionToolUse) string {
 	if strings.TrimSpace(tool.Details.Plan) != "" {
 		return tool.Details.Plan
 	}
-	return Plan(tool.ToolUse.Input)
+	return ParsePlan(tool.ToolUse.Input)
 }
 
 // planText returns the plan with the names of its options.
@@ -97,13 +97,13 @@ func commandText(tool stream.PermissionToolUse) string {
 	if tool.Details.FullCommand == "" {
 		return ""
 	}
-	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + besideCommand(tool)
+	return markdown.Fenced("sh", visible.Exact(tool.Details.FullCommand)) + commandNotes(tool)
 }
 
-// besideCommand returns what a request says about a command besides the command itself.
-func besideCommand(tool stream.PermissionToolUse) string {
+// commandNotes returns what a request says about a command besides the command itself.
+func commandNotes(tool stream.PermissionToolUse) string {
 	text := riskText(tool.Details)
-	if LeavesRunning(tool.ToolUse.Name, tool.ToolUse.Input) {
+	if RunsInBackground(tool.ToolUse.Name, tool.ToolUse.Input) {
 		text = "\n\nIt goes on in the background when the turn has ended." + text
 	}
 	return text
@@ -195,7 +195,7 @@ func rawText(raw json.RawMessage) string {
 
 // alwaysText describes effects of the options that outlast the call, unless their names do: a client without names has buttons "always" and
 // "once", and no label of droid says that the choice is saved to a file. It may be "".
-func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, client protocol.ClientTraits, mode stream.Mode) string {
+func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionOption, client protocol.ClientProfile, mode stream.Mode) string {
 	var lines []string
 	add := func(text string, values ...string) {
 		var labels []string
@@ -214,7 +214,7 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 		}
 	}
 	switch {
-	case client.ByPolicy: // nobody reads it
+	case client.AnswersByPolicy: // nobody reads it
 	case all(tools, "sandbox_violation"):
 		add(": kept in droid's settings.json, for all sessions.", "proceed_always", "proceed_always_file")
 	case all(tools, confirmSpec):
@@ -237,10 +237,10 @@ func alwaysText(tools []stream.PermissionToolUse, options []protocol.PermissionO
 }
 
 // optionShown returns what the user sees of an option: its name, or the client's word for its kind.
-func optionShown(o protocol.PermissionOption, client protocol.ClientTraits) string {
+func optionShown(o protocol.PermissionOption, client protocol.ClientProfile) string {
 	label, _, _ := strings.Cut(string(o.Name), " (")
 	switch {
-	case client.ShowsNames():
+	case client.MayShowOptionNames():
 	case o.Kind == acp.PermissionOptionKindAllowAlways:
 		label = "Always"
 	default:

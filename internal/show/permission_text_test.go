@@ -101,7 +101,7 @@ func TestAlwaysText(t *testing.T) {
 			"“Proceed” switches to Auto (Low)."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientTraits, tc.mode), named.ClientTraits, tc.mode))
+			require.Equal(t, tc.want, alwaysText(tc.tools, permissionOptions(tc.options, tc.tools, named.ClientProfile, tc.mode), named.ClientProfile, tc.mode))
 		})
 	}
 }
@@ -111,13 +111,13 @@ func TestAlwaysText(t *testing.T) {
 func TestAlwaysTextWithoutNames(t *testing.T) {
 	tools := []stream.PermissionToolUse{commandAsked()}
 	offered := askedAbout(tools...).Options
-	said := func(client protocol.ClientTraits, mode stream.Mode) string {
+	said := func(client protocol.ClientProfile, mode stream.Mode) string {
 		return alwaysText(tools, permissionOptions(offered, tools, client, mode), client, mode)
 	}
-	require.Equal(t, "“Always” also switches to Auto (Medium).", said(protocol.ClientTraits{}, stream.ModeNormal))
-	require.Equal(t, "“Always” lets reversible commands run unasked in this session.", said(protocol.ClientTraits{}, stream.ModeSpec))
-	require.Empty(t, said(protocol.ClientTraits{ByPolicy: true}, stream.ModeNormal))
-	require.Empty(t, said(named.ClientTraits, stream.ModeNormal), "the name says it")
+	require.Equal(t, "“Always” also switches to Auto (Medium).", said(protocol.ClientProfile{}, stream.ModeNormal))
+	require.Equal(t, "“Always” lets reversible commands run unasked in this session.", said(protocol.ClientProfile{}, stream.ModeSpec))
+	require.Empty(t, said(protocol.ClientProfile{AnswersByPolicy: true}, stream.ModeNormal))
+	require.Empty(t, said(named.ClientProfile, stream.ModeNormal), "the name says it")
 }
 
 // A patch may delete and move files, as droid alone describes it.
@@ -125,7 +125,7 @@ func TestAskedChangesNotPlanned(t *testing.T) {
 	got := askedChanges(asked(t, "ApplyPatch", `{}`, `{"type":"apply_patch","filePath":"/w/a","files":[
 		{"filePath":"/w/a","operation":"delete","oldContent":"x","newContent":""},
 		{"filePath":"/w/b","operation":"update","moveTo":"/w/c","oldContent":"x","newContent":"y"}]}`), nil, "/w")
-	require.Equal(t, []change{
+	require.Equal(t, []fileChange{
 		whole("/w/a", textOf("x"), nil),
 		whole("/w/b", textOf("x"), nil),
 		over("/w/c", nil, false, textOf("y")), // nobody has looked whether there is one

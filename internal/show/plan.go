@@ -13,22 +13,22 @@ import (
 // confirmSpec is the confirmation type of a plan to approve.
 const confirmSpec = "exit_spec_mode"
 
-// plan is the view of an ExitSpecMode call.
-type plan struct {
+// planView is the view of an ExitSpecMode call.
+type planView struct {
 	*shownCall
 	text   string // as proposed or edited
 	edited bool   // by the user, in this client
 }
 
-func newPlan(c *shownCall) toolView { return &plan{shownCall: c} }
+func newPlan(c *shownCall) toolView { return &planView{shownCall: c} }
 
 // planTitle returns the title of a plan to approve.
 func planTitle(in toolInput) string { return strings.TrimSuffix("Approve plan: "+in.Title, ": ") }
 
 // describe removes the plan from the raw input, which clients show verbatim: it is in the content.
-func (p *plan) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
+func (p *planView) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
 	if !p.edited {
-		p.text = Plan(input)
+		p.text = ParsePlan(input)
 	}
 	fields := protocol.Fields(input)
 	delete(fields, "plan")
@@ -37,7 +37,7 @@ func (p *plan) describe(_ string, input json.RawMessage, shown *protocol.ToolCal
 }
 
 // asked records the plan of the permission request.
-func (p *plan) asked(tool stream.PermissionToolUse, _ []change) (keep bool) {
+func (p *planView) asked(tool stream.PermissionToolUse, _ []fileChange) (keep bool) {
 	if tool.Confirmation == confirmSpec {
 		p.text = askedPlan(tool)
 	}
@@ -47,43 +47,43 @@ func (p *plan) asked(tool stream.PermissionToolUse, _ []change) (keep bool) {
 // PlanEdited replaces the model's plan by the user's edited one.
 func (v *View) PlanEdited(toolID, text string) []Output {
 	view := v.call(toolID)
-	if p, ok := view.(*plan); ok {
+	if p, ok := view.(*planView); ok {
 		p.text, p.edited = text, true
 	}
 	view.base().sendContent(protocol.TextContent(text))
 	return v.take()
 }
 
-// Plan returns the plan in the input of an ExitSpecMode, or "".
-func Plan(input json.RawMessage) string {
+// ParsePlan returns the plan in the input of an ExitSpecMode, or "".
+func ParsePlan(input json.RawMessage) string {
 	var plan string
 	_ = json.Unmarshal(protocol.Fields(input)["plan"], &plan) // the model may have sent anything
 	return plan
 }
 
-// PlanEnd is the outcome of a plan: droid returns an object once it is approved (0.99 to 0.225).
-type PlanEnd struct {
+// PlanResult is the outcome of a plan: droid returns an object once it is approved (0.99 to 0.225).
+type PlanResult struct {
 	Approved bool   `json:"approved"`
 	Edited   bool   `json:"isEdited"` // by the user; the approved text is in File
 	File     string `json:"filePath"` // where the plan was saved, or ""
 	Message  string `json:"message"`
 }
 
-// EndOfPlan parses the result of an ExitSpecMode.
-func EndOfPlan(content json.RawMessage) (end PlanEnd) {
+// ParsePlanResult parses the result of an ExitSpecMode.
+func ParsePlanResult(content json.RawMessage) (end PlanResult) {
 	if json.Unmarshal([]byte(ResultText(content)), &end) != nil {
-		return PlanEnd{} // a refusal in words
+		return PlanResult{} // a refusal in words
 	}
 	return end
 }
 
 // ended shows the plan and its outcome.
-func (p *plan) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+func (p *planView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	if ev.Unfinished {
 		update.Content = textContent(p.text)
 		return
 	}
-	result := EndOfPlan(ev.Content)
+	result := ParsePlanResult(ev.Content)
 	if !result.Approved || result.Message == "" {
 		update.Content = append(textContent(p.text), ResultContent(ev.Content)...)
 		return

@@ -12,20 +12,20 @@ import (
 
 func TestPlanEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
-		view plan
+		view planView
 		raw  string
 		want string
 	}{
-		"approved": {plan{text: "# A"}, `"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`, "# A|Go on.\nThe plan is saved in /p.md"},
-		"0.99 repeats the plan": {plan{text: "# A\n"}, `"{\"approved\":true,\"message\":\"Saved. # A Location: /p.md\",\"filePath\":\"/p.md\"}"`,
+		"approved": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Go on.\",\"filePath\":\"/p.md\"}"`, "# A|Go on.\nThe plan is saved in /p.md"},
+		"0.99 repeats the plan": {planView{text: "# A\n"}, `"{\"approved\":true,\"message\":\"Saved. # A Location: /p.md\",\"filePath\":\"/p.md\"}"`,
 			"Saved. # A Location: /p.md"},
-		"edited": {plan{text: "# B", edited: true}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
+		"edited": {planView{text: "# B", edited: true}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
 			"# B|Edited.\nThe plan is saved in /p.md"},
-		"edited long ago": {plan{text: "# A"}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
+		"edited long ago": {planView{text: "# A"}, `"{\"approved\":true,\"message\":\"Edited.\",\"filePath\":\"/p.md\",\"isEdited\":true}"`,
 			"You edited this plan before you approved it; what was approved is in the file named below. It was proposed as:|# A|Edited.\nThe plan is saved in /p.md"},
-		"of another form": {plan{text: "# A"}, `"{\"approved\":false,\"message\":\"Go on.\"}"`, "# A|" + `{"approved":false,"message":"Go on."}`},
-		"refused":         {plan{text: "# A"}, `"Error: not approved"`, "# A|Error: not approved"},
-		"without a plan":  {plan{}, `"Error: not approved"`, "Error: not approved"},
+		"of another form": {planView{text: "# A"}, `"{\"approved\":false,\"message\":\"Go on.\"}"`, "# A|" + `{"approved":false,"message":"Go on."}`},
+		"refused":         {planView{text: "# A"}, `"Error: not approved"`, "# A|Error: not approved"},
+		"without a plan":  {planView{}, `"Error: not approved"`, "Error: not approved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var update protocol.ToolCall
@@ -39,7 +39,7 @@ func TestPlanEnded(t *testing.T) {
 // An unfinished plan can still be read: the input of its call does not have it.
 func TestUnfinishedPlan(t *testing.T) {
 	var update protocol.ToolCall
-	(&plan{text: "# A"}).ended(quirks.ToolEnded{Unfinished: true}, &update)
+	(&planView{text: "# A"}).ended(quirks.ToolEnded{Unfinished: true}, &update)
 	require.Equal(t, "# A", texts(update.Content))
 }
 
@@ -48,8 +48,8 @@ func TestEditedPlanOutlivesTheInput(t *testing.T) {
 	v := New(Options{})
 	view := v.open("t", "ExitSpecMode")
 	v.describe(view, "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
-	require.Equal(t, "# A", view.(*plan).text)
+	require.Equal(t, "# A", view.(*planView).text)
 	v.PlanEdited("t", "# B")
 	v.describe(view, "ExitSpecMode", json.RawMessage(`{"plan":"# A"}`))
-	require.Equal(t, "# B", view.(*plan).text)
+	require.Equal(t, "# B", view.(*planView).text)
 }

@@ -9,13 +9,13 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// retries tracks the retries of one model call.
-type retries struct {
-	reason string
-	broke  bool      // the user was notified that an answer broke off and starts again
-	told   int       // the last attempt that was shown
-	toldAt time.Time // when; zero if none was
-	last   int
+// retryState tracks the retries of one model call.
+type retryState struct {
+	reason     string
+	brokeOff   bool      // the user was notified that an answer broke off and starts again
+	reported   int       // the last attempt that was shown
+	reportedAt time.Time // when; zero if none was
+	last       int
 }
 
 // retriesEach is how long after a failure the failure of another call is shown again.
@@ -28,20 +28,20 @@ var retryReasons = map[string]string{"rate_limited": "too many requests", "overl
 // notices gets those instead.
 func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	r := &v.retries
-	reason, text, title := ProviderWords(ev.Reason), "", ""
+	reason, text, title := ProviderMessage(ev.Reason), "", ""
 	if words := retryReasons[reason]; words != "" {
 		reason = words
 	}
 	if ev.Attempt <= r.last { // this is another call
 		v.retried()
-		if reason != r.reason || now.Sub(r.toldAt) >= retriesEach {
-			r.toldAt = time.Time{}
+		if reason != r.reason || now.Sub(r.reportedAt) >= retriesEach {
+			r.reportedAt = time.Time{}
 		}
 	}
 	switch {
-	case r.toldAt.IsZero() && r.broke:
-		r.told, r.toldAt = ev.Attempt, now
-	case r.toldAt.IsZero():
+	case r.reportedAt.IsZero() && r.brokeOff:
+		r.reported, r.reportedAt = ev.Attempt, now
+	case r.reportedAt.IsZero():
 		text = fmt.Sprintf("The model call failed (%s). Trying again…", reason)
 		title = "The model call failed. Trying again…"
 	case reason != r.reason:
@@ -52,10 +52,10 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 	if text == "" {
 		return
 	}
-	r.told, r.toldAt = ev.Attempt, now
+	r.reported, r.reportedAt = ev.Attempt, now
 	switch {
 	case !v.client.Notices:
-		v.tell(text)
+		v.notice(text)
 	case title != "":
 		v.send(protocol.NoticeUpdate{SessionUpdate: "notice", Severity: "warning", Title: protocol.Line(title), Description: protocol.Text(reason)})
 	}
@@ -63,16 +63,16 @@ func (v *View) retrying(now time.Time, ev quirks.Retrying) {
 
 // retried shows how many attempts were made, when the turn ends or another call is retried: an answer that has begun may break off, too.
 func (v *View) retried() {
-	if r := v.retries; r.last > r.told && !v.client.Notices {
-		v.tell(fmt.Sprintf("droid tried the model call again %d times.", r.last))
+	if r := v.retries; r.last > r.reported && !v.client.Notices {
+		v.notice(fmt.Sprintf("droid tried the model call again %d times.", r.last))
 	}
-	v.retries.told, v.retries.last = 1, 0 // do not show again that the next call fails in the same way
+	v.retries.reported, v.retries.last = 1, 0 // do not show again that the next call fails in the same way
 }
 
 // Reasons for a compaction, shown to the user.
 const (
-	WindowFull = "The context window is full: droid compacts the conversation."
-	UserAsked  = "droid compacts the conversation."
+	windowFull          = "The context window is full: droid compacts the conversation."
+	CompactionRequested = "droid compacts the conversation."
 )
 
 // CompactionEnd is the outcome of a compaction: a status of ACP's compaction_update.
@@ -92,8 +92,8 @@ var compactionEnds = map[CompactionEnd]string{
 	CompactionCancelled: "It was cancelled.",
 }
 
-// Became states how many messages a summary replaces.
-func Became(messages int) string {
+// SummaryNote states how many messages a summary replaces.
+func SummaryNote(messages int) string {
 	if messages == 1 {
 		return "1 message became a summary."
 	}
@@ -114,8 +114,8 @@ func (v *View) EndCompaction(end CompactionEnd) []Output {
 	return v.EndCompactionWith(end, CompactionFacts{})
 }
 
-// TakesSummary reports whether the client is sent the summary of a compaction.
-func (v *View) TakesSummary() bool { return v.client.Compaction }
+// WantsSummary reports whether the client is sent the summary of a compaction.
+func (v *View) WantsSummary() bool { return v.client.Compaction }
 
 // CompactionFacts are details of a finished compaction, for clients with compaction_update. Others are notified by whoever started it.
 type CompactionFacts struct {
@@ -145,7 +145,7 @@ func (v *View) beginCompaction(why string) {
 		v.send(protocol.CompactionUpdate{SessionUpdate: "compaction_update", CompactionID: v.compaction, Status: "in_progress"})
 		return
 	}
-	v.own(v.compaction, "", why, true)
+	v.agentMessage(v.compaction, "", why, true)
 }
 
 func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFacts) {
@@ -162,7 +162,7 @@ func (v *View) endCompaction(end CompactionEnd, text string, facts CompactionFac
 		v.send(update)
 		return
 	}
-	v.own(id, " ", text, true)
+	v.agentMessage(id, " ", text, true)
 }
 
 // EndTurn ends the progress shown for a turn. open is the outcome of a compaction that is still shown.
@@ -170,7 +170,7 @@ func (v *View) EndTurn(open CompactionEnd) []Output {
 	if open != CompactionCancelled {
 		v.retried()
 	}
-	v.retries = retries{}
+	v.retries = retryState{}
 	v.endCompaction(open, compactionEnds[open], CompactionFacts{})
 	return v.take()
 }

@@ -23,28 +23,28 @@ type Questions struct {
 
 // Questions prepares droid's questions: one form if the client supports forms, else one choice after the other. A client that may not show
 // option names would have them answered blindly: it gets the questions as a message, to be answered in the next prompt.
-func (v *View) Questions(ev quirks.QuestionAsked) *Questions {
+func (v *View) Questions(ev quirks.QuestionRequested) *Questions {
 	if len(ev.Questions) == 0 {
 		return &Questions{Refused: true}
 	}
-	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientTraits}}
+	q := &Questions{questionDialog: questionDialog{form: v.client.Forms, toolID: ev.ToolID, questions: ev.Questions, client: v.client.ClientProfile}}
 	title := protocol.ToolCall{SessionUpdate: "tool_call_update", ToolCallID: ev.ToolID, Title: protocol.Line(questionsTitle(questionTexts(ev.Questions)))}
 	switch {
 	case v.client.Forms:
 		v.send(title)
 		q.Before = v.take()
-	case !v.client.ShowsNames():
+	case !v.client.MayShowOptionNames():
 		q.unshown()
-		q.Before, q.Refused = v.Unasked(q), true
-	case len(ev.Questions) > 1 || v.client.RequestContent: // the call still has the title of its last request
+		q.Before, q.Refused = v.ShowUnasked(q), true
+	case len(ev.Questions) > 1 || v.client.ShowsRequestContent: // the call still has the title of its last request
 		v.send(title)
 		q.After = v.take()
 	}
 	return q
 }
 
-// Unasked shows the questions that could not be asked as a message.
-func (v *View) Unasked(q *Questions) []Output {
+// ShowUnasked shows the questions that could not be asked as a message.
+func (v *View) ShowUnasked(q *Questions) []Output {
 	if !q.unasked {
 		return nil
 	}
@@ -56,19 +56,19 @@ func (v *View) Unasked(q *Questions) []Output {
 		}
 		text += "\n"
 	}
-	v.tell(text + "Please answer in your next prompt.")
+	v.notice(text + "Please answer in your next prompt.")
 	return v.take()
 }
 
 func hasOptions(q stream.Question) bool { return len(q.Options) > 0 }
 
-// askUser is the view of an AskUser call.
-type askUser struct{ *shownCall }
+// askUserView is the view of an AskUser call.
+type askUserView struct{ *shownCall }
 
-func newAskUser(c *shownCall) toolView { return askUser{c} }
+func newAskUser(c *shownCall) toolView { return askUserView{c} }
 
 // describe converts the input to the form in which agent-shell recognizes questions of any agent, and displays them as prose.
-func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
+func (askUserView) describe(_ string, input json.RawMessage, shown *protocol.ToolCall) {
 	type option struct {
 		Label string `json:"label"`
 	}
@@ -78,7 +78,7 @@ func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCal
 		Options  []option `json:"options,omitempty"`
 	}
 	var questions []question
-	for _, q := range Questionnaire(parseToolInput(input).Questionnaire) {
+	for _, q := range ParseQuestionnaire(parseToolInput(input).Questionnaire) {
 		asked := question{Question: q.Question, Header: q.Topic}
 		for _, text := range q.Options {
 			asked.Options = append(asked.Options, option{text})
@@ -91,11 +91,11 @@ func (askUser) describe(_ string, input json.RawMessage, shown *protocol.ToolCal
 }
 
 // ended shows the answers, without the texts for the model.
-func (a askUser) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+func (a askUserView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	a.shownCall.ended(ev, update)
 	for i := range update.Content {
 		if c := update.Content[i].Content; c != nil && c.Text != nil {
-			update.Content[i] = protocol.TextContent(withoutWordsForTheModel(*c.Text))
+			update.Content[i] = protocol.TextContent(forUsers(*c.Text))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (a askUser) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 // askTitle returns the title of an AskUser call.
 func askTitle(in toolInput) string {
 	var texts []string
-	for _, q := range Questionnaire(in.Questionnaire) {
+	for _, q := range ParseQuestionnaire(in.Questionnaire) {
 		texts = append(texts, q.Question)
 	}
 	return questionsTitle(texts)

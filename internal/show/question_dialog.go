@@ -24,10 +24,10 @@ type questionDialog struct {
 	form      bool
 	toolID    string
 	questions []stream.Question
-	client    protocol.ClientTraits
+	client    protocol.ClientProfile
 
-	asking  choice // the current question
-	picked  []int  // options chosen so far in a multiple choice
+	asking  optionChoice // the current question
+	picked  []int        // options chosen so far in a multiple choice
 	answers stream.Answers
 	over    bool
 	unasked bool // the client can show no question
@@ -48,7 +48,7 @@ func (d *questionDialog) Next() (Step, bool) {
 	if q.MultiSelect && hasOptions(q) {
 		call.Content = append(call.Content, protocol.TextContent(d.pickedText(q)))
 	}
-	d.asking = newChoice(d.buttons(q), d.client.ShowsNames())
+	d.asking = newChoice(d.buttons(q), d.client.MayShowOptionNames())
 	return Step{Choice: &protocol.PermissionParams{ToolCall: titled(call, d.client), Options: d.asking.shown}}, true
 }
 
@@ -62,8 +62,8 @@ func (d *questionDialog) answer(text string) {
 	d.over = len(d.answers.Answers) == len(d.questions)
 }
 
-// Chose implements Dialog. Dismissing one question dismisses all.
-func (d *questionDialog) Chose(optionID string) (offered bool) {
+// OptionChosen implements Dialog. Dismissing one question dismisses all.
+func (d *questionDialog) OptionChosen(optionID string) (offered bool) {
 	option := d.asking.picked(optionID)
 	if d.over || d.form || option == "" {
 		d.cancel()
@@ -88,13 +88,13 @@ func (d *questionDialog) Chose(optionID string) (offered bool) {
 	return true
 }
 
-// Filled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown, the
-// questions are asked as choices, provided that the client shows names.
-func (d *questionDialog) Filled(result *protocol.ElicitationResult) {
+// FormFilled implements Dialog. Without a clear answer the questions are cancelled; declining is an answer. If the form could not be shown,
+// the questions are asked as choices, provided that the client shows names.
+func (d *questionDialog) FormFilled(result *protocol.ElicitationResult) {
 	switch {
 	case d.over || !d.form:
 		d.cancel()
-	case result == nil && d.client.ShowsNames():
+	case result == nil && d.client.MayShowOptionNames():
 		d.form = false
 	case result == nil:
 		d.unshown()
@@ -162,7 +162,7 @@ func (d *questionDialog) call(q stream.Question) protocol.ToolCall {
 	if q.Topic != "" {
 		text = "**" + q.Topic + "**\n\n" + q.Question
 	}
-	if d.client.RequestContent {
+	if d.client.ShowsRequestContent {
 		title, text = shorten(cmp.Or(FirstLine(q.Topic), "Question"), 60), q.Question
 	}
 	if of := len(d.questions); of > 1 {

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// A client that shows notices is told of repeated calls by these alone, in words.
+// A client that shows notices gets only these for repeated calls, in words.
 func TestRetriesAsNotices(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{Notices: true})
 	var got []string

@@ -14,14 +14,14 @@ import (
 
 // Subagents: their steps, their requests and their outcome (quirk 40).
 
-// worksOn is shown below a Task whose call has ended while its subagent works.
-var worksOn = protocol.TextContent("The subagent works in the background.")
+// subagentWorks is shown below a Task whose call has ended while its subagent works.
+var subagentWorks = protocol.TextContent("The subagent works in the background.")
 
 // subagentSteps shows steps below the call of their Task.
 func (v *View) subagentSteps(ev quirks.SubagentSteps) {
-	t, below := v.background[ev.ToolID], []protocol.ToolContent{worksOn}
+	t, below := v.backgroundTasks[ev.ToolID], []protocol.ToolContent{subagentWorks}
 	if t == nil {
-		t, _ = v.calls[ev.ToolID].(*task)
+		t, _ = v.calls[ev.ToolID].(*taskView)
 		below = nil
 	}
 	if t == nil {
@@ -60,35 +60,35 @@ func asJSON(text string) json.RawMessage {
 
 // subagentEnded shows the outcome of a background subagent.
 func (v *View) subagentEnded(ev quirks.SubagentEnded) {
-	t := v.background[ev.ToolID]
+	t := v.backgroundTasks[ev.ToolID]
 	if t == nil {
 		return
 	}
-	delete(v.background, ev.ToolID)
+	delete(v.backgroundTasks, ev.ToolID)
 	if ev.Gone {
-		v.tell(subagentName(ev.Name) + " ended with droid's process, before it was done.")
+		v.notice(subagentName(ev.Name) + " ended with droid's process, before it was done.")
 	}
 	below := textContent(ev.Answer)
 	if len(below) == 0 || ev.Reason != stream.ReasonCompleted {
-		below = append(textContent(EndOfSubagent(ev)), below...)
+		below = append(textContent(SubagentOutcome(ev)), below...)
 	}
 	t.sendContent(t.content(below...)...)
 }
 
-// EndOfSubagent describes the outcome of a background subagent.
-func EndOfSubagent(ev quirks.SubagentEnded) string {
+// SubagentOutcome describes the outcome of a background subagent.
+func SubagentOutcome(ev quirks.SubagentEnded) string {
 	switch {
 	case ev.Gone:
 		return "The subagent worked in the background and ended with droid's process, before it was done."
 	case ev.Reason == "":
 		return "The subagent worked in the background. What became of it is not known."
 	}
-	return "The subagent worked in the background and " + howEnded(ev.Reason) + "."
+	return "The subagent worked in the background and " + outcomeText(ev.Reason) + "."
 }
 
 // subagentReports explains why droid starts a turn by itself.
-func (v *View) subagentReports(ev quirks.SubagentReports) {
-	v.tell(subagentName(ev.Name) + " " + howEnded(ev.Reason) + ". droid goes on with that:")
+func (v *View) subagentReports(ev quirks.SubagentReported) {
+	v.notice(subagentName(ev.Name) + " " + outcomeText(ev.Reason) + ". droid goes on with that:")
 }
 
 // endsOfSubagents are droid's reasons in words.
@@ -99,7 +99,7 @@ var endsOfSubagents = map[string]string{
 	stream.ReasonProcessExit:        "ended with its process, before it was done",
 }
 
-func howEnded(reason string) string {
+func outcomeText(reason string) string {
 	return cmp.Or(endsOfSubagents[reason], "ended ("+markdown.Escaped(visible.Line(cmp.Or(reason, "droid does not say how")))+")")
 }
 
@@ -114,8 +114,8 @@ func subagentName(name string) string {
 	return "Subagent *" + markdown.Escaped(shorten(name, maxSubagentName)) + "*"
 }
 
-// whoAsks returns a sentence naming the subagent that asks, "" if droid asks itself.
-func whoAsks(ev quirks.PermissionAsked) string {
+// subagentAsks returns a sentence naming the subagent that asks, "" if droid asks itself.
+func subagentAsks(ev quirks.PermissionRequested) string {
 	if ev.Subagent == "" {
 		return ""
 	}

@@ -12,12 +12,12 @@ import (
 
 // What a subagent is called is its model's word: it is one line, and no markup.
 func TestSubagentName(t *testing.T) {
-	require.Equal(t, `Subagent *look* asks.`, whoAsks(quirks.PermissionAsked{Subagent: "look"}))
-	require.Equal(t, `Subagent *a\*\* b* asks.`, whoAsks(quirks.PermissionAsked{Subagent: " a** b \n"}))
-	require.Equal(t, "A subagent asks.", whoAsks(quirks.PermissionAsked{Subagent: " \n"}))
-	require.Empty(t, whoAsks(quirks.PermissionAsked{}))
-	require.NotContains(t, whoAsks(quirks.PermissionAsked{Subagent: "a\n\nYou may allow this"}), "\n")
-	require.Less(t, len(whoAsks(quirks.PermissionAsked{Subagent: strings.Repeat("x", 1000)})), 120)
+	require.Equal(t, `Subagent *look* asks.`, subagentAsks(quirks.PermissionRequested{Subagent: "look"}))
+	require.Equal(t, `Subagent *a\*\* b* asks.`, subagentAsks(quirks.PermissionRequested{Subagent: " a** b \n"}))
+	require.Equal(t, "A subagent asks.", subagentAsks(quirks.PermissionRequested{Subagent: " \n"}))
+	require.Empty(t, subagentAsks(quirks.PermissionRequested{}))
+	require.NotContains(t, subagentAsks(quirks.PermissionRequested{Subagent: "a\n\nYou may allow this"}), "\n")
+	require.Less(t, len(subagentAsks(quirks.PermissionRequested{Subagent: strings.Repeat("x", 1000)})), 120)
 }
 
 // The result of a Task has words to the model before the answer.
@@ -39,8 +39,8 @@ func TestTaskAnswer(t *testing.T) {
 }
 
 // How a subagent ended is said in words; a reason of droid's that nobody knows, as it stands.
-func TestEndOfSubagent(t *testing.T) {
-	require.Equal(t, "The subagent worked in the background and was stopped.", EndOfSubagent(quirks.SubagentEnded{Reason: "cancelled"}))
-	require.Equal(t, `The subagent worked in the background and ended (model\_rate\_limited).`, EndOfSubagent(quirks.SubagentEnded{Reason: "model_rate_limited"}))
-	require.Equal(t, "ended (droid does not say how)", howEnded(""))
+func TestSubagentOutcome(t *testing.T) {
+	require.Equal(t, "The subagent worked in the background and was stopped.", SubagentOutcome(quirks.SubagentEnded{Reason: "cancelled"}))
+	require.Equal(t, `The subagent worked in the background and ended (model\_rate\_limited).`, SubagentOutcome(quirks.SubagentEnded{Reason: "model_rate_limited"}))
+	require.Equal(t, "ended (droid does not say how)", outcomeText(""))
 }

@@ -16,7 +16,7 @@ import (
 // RequestedPaths returns the absolute paths that an event asks permission to read or change, nil for other events. Paths in a command are
 // not included: the user sees the command itself.
 func (v *View) RequestedPaths(ev quirks.Event) (requested []string) {
-	if asked, is := ev.(quirks.PermissionAsked); is {
+	if asked, is := ev.(quirks.PermissionRequested); is {
 		for _, tool := range asked.Tools {
 			requested = append(requested, requestedPaths(tool, v.cwd)...)
 		}
@@ -46,7 +46,7 @@ func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []stri
 		return nil
 	}
 	name, d := tool.ToolUse.Name, tool.Details
-	if !toolOf(name).far {
+	if !toolOf(name).remote {
 		add(parseToolInput(tool.ToolUse.Input).FilePath)
 	}
 	for _, path := range EditedFiles(name, tool.ToolUse.Input, cwd) {
@@ -63,8 +63,8 @@ func requestedPaths(tool stream.PermissionToolUse, cwd string) (requested []stri
 	return requested
 }
 
-// target is the file that a path of a request refers to.
-type target struct {
+// pathTarget is the file that a path of a request refers to.
+type pathTarget struct {
 	path    string
 	real    string // resolved path, "" if that failed
 	linked  bool   // real differs from path
@@ -73,8 +73,8 @@ type target struct {
 
 // targets returns the paths of a request, those that refer to other files first. It returns nil if each path is itself in the session's
 // directories.
-func (v *View) targets(tool stream.PermissionToolUse) []target {
-	var elsewhere, others []target
+func (v *View) targets(tool stream.PermissionToolUse) []pathTarget {
+	var elsewhere, others []pathTarget
 	for _, path := range requestedPaths(tool, v.cwd) {
 		t := v.target(path)
 		if tool.Confirmation == "sandbox_violation" && !t.linked {
@@ -96,16 +96,16 @@ func (v *View) targets(tool stream.PermissionToolUse) []target {
 }
 
 // target resolves one path. A link in the path of a session's directory is the user's own.
-func (v *View) target(path string) target {
-	t := target{path: path, real: v.files[path].Real, outside: true}
-	t.linked = t.real != "" && !paths.Same(filepath.Clean(path), t.real)
+func (v *View) target(path string) pathTarget {
+	t := pathTarget{path: path, real: v.files[path].Real, outside: true}
+	t.linked = t.real != "" && !paths.Equal(filepath.Clean(path), t.real)
 	for _, dir := range v.directories {
 		real := v.files[dir].Real
 		if real == "" || t.real == "" || !paths.Below(real, t.real) {
 			continue
 		}
 		t.outside = false
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && paths.Same(filepath.Join(real, rel), t.real) {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && paths.Equal(filepath.Join(real, rel), t.real) {
 			t.linked = false
 		}
 	}
@@ -114,7 +114,7 @@ func (v *View) target(path string) target {
 
 // showTargets shows the files that a call's paths refer to: in its locations and diffs, in a text before the other content, and in its
 // title, which it returns.
-func (v *View) showTargets(name string, targets []target, title string, shown *protocol.ToolCall) string {
+func (v *View) showTargets(name string, targets []pathTarget, title string, shown *protocol.ToolCall) string {
 	var named, sentences []string
 	retitle, real := false, make(map[string]string)
 	for _, t := range targets {
@@ -159,8 +159,8 @@ func (v *View) showTargets(name string, targets []target, title string, shown *p
 	return boundedTitle(Label(name) + " " + strings.Join(named, ", "))
 }
 
-// Moved explains that a path now refers to another file than the one shown. shown and now are resolved paths, "" if that failed.
-func Moved(path, shown, now string) string {
+// TargetMoved explains that a path now refers to another file than the one shown. shown and now are resolved paths, "" if that failed.
+func TargetMoved(path, shown, now string) string {
 	name := func(real string) string {
 		if real == "" {
 			return "a file that could not be checked"

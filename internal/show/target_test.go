@@ -77,11 +77,11 @@ func TestRequestNamesTheRealFile(t *testing.T) {
 		"a tool of an MCP server":     {toolAsked("x___Create", "mcp_tool", `{"path":"a"}`), map[string]string{"/workspace/a": "/b"}, nil, `x: Create a (path: "a")`, "x: Create\n\n```json\n{\n  \"path\": \"a\"\n}\n```", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newHarness(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{OptionNames: true, RequestContent: true}})
+			d := newHarness(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true}})
 			d.real = tc.real
 			d.event(started("e", tc.tool.ToolUse.Name, string(tc.tool.ToolUse.Input)))
-			ev := quirks.PermissionAsked{RequestID: "r", Tools: []stream.PermissionToolUse{tc.tool}, Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Yes"}, {Value: stream.OptionCancel, Label: "No"}}}
-			step, _ := d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal, Directories: tc.more}).Next()
+			ev := quirks.PermissionRequested{RequestID: "r", Tools: []stream.PermissionToolUse{tc.tool}, Options: []stream.PermissionOption{{Value: stream.OptionOnce, Label: "Yes"}, {Value: stream.OptionCancel, Label: "No"}}}
+			step, _ := d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal, Directories: tc.more}).Next()
 			call := step.Choice.ToolCall
 			require.EqualValues(t, tc.title, call.Title)
 			require.Equal(t, tc.content, texts(call.Content))
@@ -105,16 +105,16 @@ func TestRealFileIsShownBefore(t *testing.T) {
 	d.real = map[string]string{"/workspace/n.txt": "/home/u/.bashrc"}
 	d.event(started("e", "Create", string(newFileAsked().ToolUse.Input)))
 	ev := askedAbout(newFileAsked())
-	before := short(d.Permission(ev, d.texts(d.Needs(ev)...), Setting{Mode: stream.ModeNormal}).Before)
+	before := short(d.Permission(ev, d.texts(d.NeededFiles(ev)...), PermissionContext{Mode: stream.ModeNormal}).Before)
 	require.Equal(t, "tool_call_update e pending Create /home/u/.bashrc (linked from n.txt) = diff", before[0])
 	require.Contains(t, before[1], "`n.txt` leads through a symbolic link to `/home/u/.bashrc`, outside")
 	require.Contains(t, before[1], "**/home/u/.bashrc**\n\n```diff\n+x\n```")
-	p := d.Permission(askedAbout(commandAsked(), newFileAsked()), nil, Setting{Mode: stream.ModeNormal})
+	p := d.Permission(askedAbout(commandAsked(), newFileAsked()), nil, PermissionContext{Mode: stream.ModeNormal})
 	require.Contains(t, strings.Join(short(p.Before), ""), "2 actions: make; Create /home/u/.bashrc (linked from n.txt)")
 }
 
-func TestMoved(t *testing.T) {
+func TestTargetMoved(t *testing.T) {
 	require.Equal(t, "`/w/a` led to `/w/a` when the permission was asked for, and leads to `/home/u/.bashrc` now, so this was refused. If it is still wanted, droid has to ask again.",
-		Moved("/w/a", "/w/a", "/home/u/.bashrc"))
-	require.Contains(t, Moved("/w/a", "/w/a", ""), "leads to a file that could not be checked now")
+		TargetMoved("/w/a", "/w/a", "/home/u/.bashrc"))
+	require.Contains(t, TargetMoved("/w/a", "/w/a", ""), "leads to a file that could not be checked now")
 }

@@ -13,24 +13,24 @@ import (
 // maxTaskSteps is the number of a subagent's last steps that are shown.
 const maxTaskSteps = 30
 
-// task is the view of a Task: the steps of its subagent.
-type task struct {
+// taskView is the view of a Task: the steps of its subagent.
+type taskView struct {
 	*shownCall
 	steps   []string
 	skipped int
 }
 
-func newTask(c *shownCall) toolView { return &task{shownCall: c} }
+func newTask(c *shownCall) toolView { return &taskView{shownCall: c} }
 
 // progress shows a step of the subagent, from droid (0.99) or from its file (subagent.go).
-func (t *task) progress(_ Moment, u stream.ProgressUpdate) {
+func (t *taskView) progress(_ Moment, u stream.ProgressUpdate) {
 	if t.add(u) {
 		t.sendContent(protocol.TextContent(t.text()))
 	}
 }
 
 // add records a step; it returns false for a repeated one.
-func (t *task) add(u stream.ProgressUpdate) bool {
+func (t *taskView) add(u stream.ProgressUpdate) bool {
 	step := taskStep(u)
 	if step == "" || (len(t.steps) > 0 && t.steps[len(t.steps)-1] == step) {
 		return false
@@ -63,7 +63,7 @@ func taskStep(u stream.ProgressUpdate) string {
 	return FirstLine(u.Text)
 }
 
-func (t *task) text() string {
+func (t *taskView) text() string {
 	var b strings.Builder
 	if t.skipped > 0 {
 		fmt.Fprintf(&b, "- … %d steps before\n", t.skipped)
@@ -78,24 +78,24 @@ func (t *task) text() string {
 const needsLogin = "droid also says this when it is not logged in to Factory: its subagents need that login, also with a model of your own. "
 
 // ended shows the steps, then the answer. A background subagent continues.
-func (t *task) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+func (t *taskView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	switch {
 	case ev.Unfinished && t.v.past && !ev.Elsewhere:
 		update.Content = t.content(protocol.TextContent("What became of the subagent is not known."))
 	case ev.Unfinished:
 	case ev.Background:
-		t.v.background[t.id] = t
-		update.Content = t.content(worksOn)
+		t.v.backgroundTasks[t.id] = t
+		update.Content = t.content(subagentWorks)
 	default:
 		update.Content = t.content(answerOf(ev.Content)...)
 		if ev.MayNeedLogin {
-			update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.logIn))
+			update.Content = append(update.Content, protocol.TextContent(needsLogin+t.v.loginHint))
 		}
 	}
 }
 
 // content returns the steps followed by below.
-func (t *task) content(below ...protocol.ToolContent) (content []protocol.ToolContent) {
+func (t *taskView) content(below ...protocol.ToolContent) (content []protocol.ToolContent) {
 	if len(t.steps) > 0 {
 		content = append(content, protocol.TextContent(t.text()))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTaskStepsAreBounded(t *testing.T) {
-	var steps task
+	var steps taskView
 	for i := range 3 * maxTaskSteps {
 		details, err := json.Marshal(strings.Repeat("x", i))
 		require.NoError(t, err)
@@ -22,13 +22,13 @@ func TestTaskStepsAreBounded(t *testing.T) {
 	require.Len(t, steps.steps, maxTaskSteps)
 	require.True(t, strings.HasPrefix(steps.text(), "- … 60 steps before\n"), steps.text())
 	require.False(t, steps.add(stream.ProgressUpdate{Type: "status"}))
-	require.True(t, strings.HasPrefix((&task{steps: []string{"a"}, skipped: 1}).text(), "- … 1 steps before\n- a\n"))
-	require.Equal(t, "- a\n", (&task{steps: []string{"a"}}).text())
+	require.True(t, strings.HasPrefix((&taskView{steps: []string{"a"}, skipped: 1}).text(), "- … 1 steps before\n- a\n"))
+	require.Equal(t, "- a\n", (&taskView{steps: []string{"a"}}).text())
 }
 
-// Where droid's words do not say that a login is missing, ours stand beside them (quirk 36).
+// If droid's message does not say that a login is missing, ours is added (quirk 36).
 func TestTaskWithoutLogin(t *testing.T) {
-	task := newTask(&shownCall{v: New(Options{LogIn: "Log in."})})
+	task := newTask(&shownCall{v: New(Options{LoginHint: "Log in."})})
 	var update protocol.ToolCall
 	task.ended(quirks.ToolEnded{Content: json.RawMessage(`"Could not reach the daemon."`), IsError: true, MayNeedLogin: true}, &update)
 	require.Equal(t, []protocol.ToolContent{protocol.TextContent("Could not reach the daemon."),
@@ -41,10 +41,10 @@ func TestUnfinishedTask(t *testing.T) {
 		var update protocol.ToolCall
 		v := New(Options{})
 		v.past = past
-		(&task{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true}, &update)
+		(&taskView{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true}, &update)
 		require.Equal(t, textContent(says), update.Content)
 		update.Content = nil
-		(&task{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true, Elsewhere: true}, &update)
+		(&taskView{shownCall: &shownCall{v: v}}).ended(quirks.ToolEnded{Unfinished: true, Elsewhere: true}, &update)
 		require.Empty(t, update)
 	}
 }

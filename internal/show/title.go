@@ -118,7 +118,7 @@ func Label(name string) string {
 // toolLocations returns the file of a call as an absolute path, with the line at which it is read. linesFromOne is as in Options.
 func toolLocations(name string, in toolInput, cwd string, linesFromOne bool) []protocol.Location {
 	t := toolOf(name)
-	if in.FilePath == "" || t.far {
+	if in.FilePath == "" || t.remote {
 		return nil
 	}
 	l := protocol.Location{Path: paths.Absolute(cwd, in.FilePath)}

@@ -116,7 +116,7 @@ func TestMCPPermissionShowsItsInput(t *testing.T) {
 func TestTitlesAsMarkdown(t *testing.T) {
 	titles := func(markdown bool) (all []string) {
 		client := formed
-		client.MarkdownTitles, client.Forms = markdown, false
+		client.RendersTitleMarkdown, client.Forms = markdown, false
 		d := newHarness(client)
 		take := func(out []Output) {
 			for _, update := range out {
@@ -128,7 +128,7 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		ask := func(dialog Dialog) {
 			for step, more := dialog.Next(); more; step, more = dialog.Next() {
 				all = append(all, "asked "+string(step.Choice.ToolCall.Title))
-				dialog.Chose(step.Choice.Options[0].OptionID)
+				dialog.OptionChosen(step.Choice.Options[0].OptionID)
 			}
 		}
 		for i, call := range [][2]string{{"Read", `{"file_path":"src/__init__.py"}`}, {"Execute", `{"command":"ls *_a_*"}`}, {"Edit", `{"file_path":"a_b_c"}`}, {"AskUser", `{}`}} {
@@ -140,18 +140,18 @@ func TestTitlesAsMarkdown(t *testing.T) {
 		read := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "0", Name: "Read", Input: json.RawMessage(`{"file_path":"src/__init__.py"}`)}}
 		run := stream.PermissionToolUse{ToolUse: stream.ToolUse{ID: "1", Name: "Execute", Input: json.RawMessage(`{"command":"ls *_a_*"}`)}, Confirmation: "sandbox_violation"}
 		for _, tools := range [][]stream.PermissionToolUse{{read}, {run}, {read, run}} {
-			p := d.Permission(quirks.PermissionAsked{RequestID: "r", Tools: tools, Options: once}, nil, Setting{})
+			p := d.Permission(quirks.PermissionRequested{RequestID: "r", Tools: tools, Options: once}, nil, PermissionContext{})
 			take(p.Before)
 			ask(p)
 			take(p.After)
 		}
-		questions := d.Questions(quirks.QuestionAsked{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
+		questions := d.Questions(quirks.QuestionRequested{ToolID: "3", Questions: []stream.Question{{Topic: "a_b_", Question: "Why *now*?", Options: []string{"x"}}}})
 		ask(questions)
 		take(questions.After)
 		own := d.CompactQuestion(false)
 		take(own.Before)
 		ask(own)
-		take(own.After("It is *done*"))
+		take(own.End("It is *done*"))
 		return all
 	}
 	plain := titles(false)

@@ -11,23 +11,23 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// todo is the view of a TodoWrite call. The plan is shown instead of the call; droid asks no permission for it.
-type todo struct {
+// todoView is the view of a TodoWrite call. The plan is shown instead of the call; droid asks no permission for it.
+type todoView struct {
 	*shownCall
 	input json.RawMessage
 }
 
-func newTodo(c *shownCall) toolView { return &todo{shownCall: c} }
+func newTodo(c *shownCall) toolView { return &todoView{shownCall: c} }
 
-func (t *todo) hidden() bool { return true }
+func (t *todoView) hidden() bool { return true }
 
-func (t *todo) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) { t.input = input }
+func (t *todoView) describe(_ string, input json.RawMessage, _ *protocol.ToolCall) { t.input = input }
 
-func (t *todo) progress(Moment, stream.ProgressUpdate) {}
+func (t *todoView) progress(Moment, stream.ProgressUpdate) {}
 
 // ended shows the plan, or the call if it has none.
-func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
-	entries, ok := Tasks(t.input)
+func (t *todoView) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
+	entries, ok := ParseTasks(t.input)
 	switch {
 	case ev.Unfinished:
 	case update.Status == protocol.StatusCompleted && ok:
@@ -40,9 +40,9 @@ func (t *todo) ended(ev quirks.ToolEnded, update *protocol.ToolCall) {
 	}
 }
 
-// Tasks parses the list of a TodoWrite. droid tells the model to write lines ("1. [completed] a"), and also accepts an array of objects,
+// ParseTasks parses the list of a TodoWrite. droid tells the model to write lines ("1. [completed] a"), and also accepts an array of objects,
 // even as a string (0.99 to 0.225).
-func Tasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
+func ParseTasks(input json.RawMessage) ([]protocol.PlanEntry, bool) {
 	raw := protocol.Fields(input)["todos"]
 	var text string
 	if json.Unmarshal(raw, &text) != nil || string(raw) == "null" {

@@ -32,7 +32,7 @@ func TestPlanEntries(t *testing.T) {
 		{`{}`, nil},
 		{`"x"`, nil},
 	} {
-		got, ok := Tasks(json.RawMessage(tc.input))
+		got, ok := ParseTasks(json.RawMessage(tc.input))
 		require.Equal(t, tc.want, got, tc.input)
 		require.Equal(t, tc.want != nil, ok, tc.input)
 	}

@@ -6,18 +6,18 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// tool describes how the calls of one of droid's tools are shown. The zero value is the default.
-type tool struct {
-	kind  acp.ToolKind
-	title func(in toolInput) string   // nil or "" for the default title
-	view  func(c *shownCall) toolView // nil for shownCall
-	edits bool                        // changes files, which must be read for the diffs
-	lines bool                        // the input has the first line to read
-	far   bool                        // paths in the input need not refer to this machine
+// toolSpec describes how the calls of one of droid's tools are shown. The zero value is the default.
+type toolSpec struct {
+	kind   acp.ToolKind
+	title  func(in toolInput) string   // nil or "" for the default title
+	view   func(c *shownCall) toolView // nil for shownCall
+	edits  bool                        // changes files, which must be read for the diffs
+	lines  bool                        // the input has the first line to read
+	remote bool                        // paths in the input need not refer to this machine
 }
 
 // tools are droid's tools (0.99 to 0.225) by name. A new kind of view needs a file of its own and an entry here.
-var tools = map[string]tool{
+var tools = map[string]toolSpec{
 	"Read":         {kind: acp.ToolKindRead, lines: true},
 	"LS":           {kind: acp.ToolKindSearch},
 	"Glob":         {kind: acp.ToolKindSearch},
@@ -39,9 +39,9 @@ var tools = map[string]tool{
 
 // toolOf returns how a tool is shown: from the table, or the default for MCP tools, which droid names "server___tool", and for unknown
 // ones.
-func toolOf(name string) tool {
+func toolOf(name string) toolSpec {
 	if t, known := tools[name]; known {
 		return t
 	}
-	return tool{kind: acp.ToolKindOther, far: strings.Contains(name, "___")}
+	return toolSpec{kind: acp.ToolKindOther, remote: strings.Contains(name, "___")}
 }

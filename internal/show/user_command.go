@@ -12,7 +12,7 @@ import (
 
 // UserCommand is a shell command that the user runs, shown as a tool call.
 type UserCommand struct {
-	command *command
+	command *commandView
 	written strings.Builder
 }
 
@@ -21,7 +21,7 @@ func (v *View) UserCommand(m Moment, line string) (*UserCommand, []Output) {
 	id := v.newID()
 	input, _ := json.Marshal(map[string]string{"command": line}) // strings always encode
 	out := v.Event(m, quirks.ToolStarted{ID: id, Name: "Execute", Input: input}, nil)
-	u := &UserCommand{command: v.calls[id].(*command)}
+	u := &UserCommand{command: v.calls[id].(*commandView)}
 	return u, nameless(append(out, v.Event(m, quirks.ToolRunning{ID: id}, nil)...))
 }
 
@@ -36,8 +36,8 @@ func nameless(out []Output) []Output {
 	return out
 }
 
-// Wrote shows new output of the command.
-func (u *UserCommand) Wrote(m Moment, piece string) []Output {
+// Output shows new output of the command.
+func (u *UserCommand) Output(m Moment, piece string) []Output {
 	v := u.command.v
 	if piece == "" || v.calls[u.command.id] == nil {
 		return nil
@@ -47,8 +47,8 @@ func (u *UserCommand) Wrote(m Moment, piece string) []Output {
 	return v.take()
 }
 
-// Written returns all output passed to Wrote.
-func (u *UserCommand) Written() string { return u.written.String() }
+// AllOutput returns all output passed to Output.
+func (u *UserCommand) AllOutput() string { return u.written.String() }
 
 // Ended shows the end of the command: its exit code, or note if that is nil.
 func (u *UserCommand) Ended(exitCode *int, note string) []Output {
@@ -65,7 +65,7 @@ func (u *UserCommand) Ended(exitCode *int, note string) []Output {
 		ExitCode *int   `json:"exitCode"`
 		Note     string `json:"note,omitempty"`
 	}{exitCode, note})
-	switch text := u.Written(); {
+	switch text := u.AllOutput(); {
 	case c.v.client.TerminalOutput:
 		update.Meta = &protocol.ToolMeta{TerminalExit: &protocol.TerminalExit{TerminalID: c.id, ExitCode: exitCode}}
 		update.Content = append([]protocol.ToolContent{protocol.TerminalContent(c.id)}, textContent(note)...)

@@ -19,7 +19,7 @@ type Options struct {
 	Capabilities protocol.ClientCapabilities // of the editor
 	LinesFromOne bool                        // droid counts the lines of a file from 1 instead of 0
 	NewID        func() string               // returns unique message IDs
-	LogIn        string                      // explains how to log in
+	LoginHint    string                      // explains how to log in
 }
 
 // View is the state of one session as shown to its client. It is not safe for concurrent use. Times passed to its methods must not go
@@ -29,43 +29,43 @@ type View struct {
 	client       protocol.ClientCapabilities
 	linesFromOne bool
 	newID        func() string
-	logIn        string
+	loginHint    string
 
-	out         []Output                      // outputs of the current method
-	files       Files                         // texts read for the current event
-	directories []string                      // of the session, while a permission is shown
-	past        bool                          // showing history
-	calls       map[string]toolView           // open tool calls by ID
-	ids         map[string]struct{}           // of all tool calls so far
-	background  map[string]*task              // calls that have ended while their subagents work, by ID
-	noted       map[string]struct{}           // texts about lasting options already shown
-	outlived    []Left                        // commands of a history that may still run
-	left        map[string]*command           // background commands whose calls have ended, by output file
-	unexplained []FailedEdit                  // whose reason is not known yet
-	unseen      []string                      // notices to send after the current message
-	amid        bool                          // a message of the model may continue
-	unannounced []unannounced                 // not announced yet, in order
-	hooks       map[string]stream.HookStarted // running hooks by ID
-	prompts     int                           // number so far
-	border      border
-	retries     retries
-	compaction  string // ID of the running compaction, or ""
+	out              []Output                      // outputs of the current method
+	files            Files                         // texts read for the current event
+	directories      []string                      // of the session, while a permission is shown
+	past             bool                          // showing history
+	calls            map[string]toolView           // open tool calls by ID
+	ids              map[string]struct{}           // of all tool calls so far
+	backgroundTasks  map[string]*taskView          // calls that have ended while their subagents work, by ID
+	shownOptionTexts map[string]struct{}           // texts about lasting options already shown
+	survivors        []BackgroundCommand           // commands of a history that may still run
+	background       map[string]*commandView       // background commands whose calls have ended, by output file
+	unexplained      []FailedEdit                  // whose reason is not known yet
+	pendingNotices   []string                      // notices to send after the current message
+	midMessage       bool                          // a message of the model may continue
+	unannounced      []unannounced                 // not announced yet, in order
+	hooks            map[string]stream.HookStarted // running hooks by ID
+	prompts          int                           // number so far
+	separator        paragraphSeparator
+	retries          retryState
+	compaction       string // ID of the running compaction, or ""
 }
 
 // New returns the View of a session of which nothing has been shown.
 func New(o Options) *View {
 	return &View{
-		cwd:          o.CWD,
-		client:       o.Capabilities,
-		linesFromOne: o.LinesFromOne,
-		newID:        o.NewID,
-		border:       border{noUser: o.Capabilities.NoUserMessages},
-		logIn:        o.LogIn,
-		calls:        make(map[string]toolView),
-		ids:          make(map[string]struct{}),
-		background:   make(map[string]*task),
-		noted:        make(map[string]struct{}),
-		hooks:        make(map[string]stream.HookStarted),
+		cwd:              o.CWD,
+		client:           o.Capabilities,
+		linesFromOne:     o.LinesFromOne,
+		newID:            o.NewID,
+		separator:        paragraphSeparator{noUser: o.Capabilities.HidesUserMessages},
+		loginHint:        o.LoginHint,
+		calls:            make(map[string]toolView),
+		ids:              make(map[string]struct{}),
+		backgroundTasks:  make(map[string]*taskView),
+		shownOptionTexts: make(map[string]struct{}),
+		hooks:            make(map[string]stream.HookStarted),
 	}
 }
 
@@ -77,8 +77,8 @@ func (v *View) SetLinesFromOne(yes bool) { v.linesFromOne = yes }
 
 // Moment is when something is shown.
 type Moment struct {
-	Now  time.Time
-	Room bool // the client has read enough to be sent what could also be sent later
+	Now     time.Time
+	HasRoom bool // the client has read enough to be sent what could also be sent later
 }
 
 // File is the text of a file when it was read.
@@ -94,12 +94,12 @@ type File struct {
 // Files holds texts of files by absolute path.
 type Files map[string]File
 
-// Event shows an event. files are the texts returned by Needs; without them less is shown. Permission requests and questions are shown by
-// Permission and Questions; Event only announces their calls.
+// Event shows an event. files are the texts returned by NeededFiles; without them less is shown. Permission requests and questions are
+// shown by Permission and Questions; Event only announces their calls.
 func (v *View) Event(m Moment, ev quirks.Event, files Files) []Output {
 	v.files = files
 	defer func() { v.files = nil }()
-	v.tellUnseen(ev)
+	v.flushBefore(ev)
 	if !v.announceFor(ev) {
 		v.show(m, ev)
 	}
@@ -117,21 +117,21 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.Text:
 		v.text(ev.MessageID, ev.Text, ev.Thought)
-		v.amid = !v.past && !ev.Thought
+		v.midMessage = !v.past && !ev.Thought
 	case quirks.AnswerContinues:
-		v.border.message.open = false
+		v.separator.message.open = false
 	case quirks.TextRetracted:
-		v.tell("The answer broke off. Ignore its beginning above; it starts again.")
-		v.retries.broke = true
+		v.notice("The answer broke off. Ignore its beginning above; it starts again.")
+		v.retries.brokeOff = true
 	case quirks.TextRestarted:
 		if ev.Void > 0 { // repeated thinking needs no message
-			v.tell("The answer broke off and came again. Ignore what stands above before “" + shorten(FirstLine(ev.Text), 60) + "”.")
+			v.notice("The answer broke off and came again. Ignore what stands above before “" + shorten(FirstLine(ev.Text), 60) + "”.")
 		}
 	case quirks.Notice:
-		if words := ProviderWords(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
+		if words := ProviderMessage(ev.Text); strings.HasPrefix(words, "/") && strings.HasSuffix(words, " is running") {
 			v.text(v.newID(), visible.Text(words), true) // the effect of the user's own command is visible
 		} else {
-			v.tell(words)
+			v.notice(words)
 		}
 	case quirks.Retrying:
 		v.retrying(m.Now, ev)
@@ -149,7 +149,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 		v.subagentSteps(ev)
 	case quirks.SubagentEnded:
 		v.subagentEnded(ev)
-	case quirks.SubagentReports:
+	case quirks.SubagentReported:
 		v.subagentReports(ev)
 	case quirks.UserText:
 		v.send(userText(ev, v.cwd))
@@ -160,13 +160,13 @@ func (v *View) show(m Moment, ev quirks.Event) {
 	case stream.HookCompleted:
 		v.hookCompleted(ev)
 	case stream.Lost:
-		v.tell(lostText(ev))
+		v.notice(lostText(ev))
 	case stream.WorkingStateChanged:
 		if ev.State == stream.StateCompacting {
-			v.beginCompaction(WindowFull)
+			v.beginCompaction(windowFull)
 		}
 	case stream.SessionCompacted:
-		v.beginCompaction(WindowFull) // if droid did not announce it
+		v.beginCompaction(windowFull) // if droid did not announce it
 		v.endCompaction(Compacted, compactionEnds[Compacted], CompactionFacts{})
 	}
 }
@@ -175,7 +175,7 @@ func (v *View) show(m Moment, ev quirks.Event) {
 func (v *View) Droppable(ev quirks.Event) bool {
 	switch ev := ev.(type) {
 	case quirks.Text, quirks.TextRetracted, quirks.TextRestarted, quirks.Notice, quirks.Retrying,
-		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReports:
+		quirks.ToolStarted, quirks.ToolInput, quirks.ToolRunning, quirks.ToolProgress, quirks.SubagentSteps, quirks.SubagentReported:
 		return true
 	case quirks.ToolEnded:
 		return v.calls[ev.ID] == nil
@@ -189,29 +189,29 @@ func (v *View) Text(messageID, text string, thought bool) []Output {
 	return v.take()
 }
 
-// Prompted records that the client shows a new prompt.
-func (v *View) Prompted() {
+// PromptShown records that the client shows a new prompt.
+func (v *View) PromptShown() {
 	v.prompts++
-	v.border.prompted()
+	v.separator.promptShown()
 }
 
 // BeforeError returns what must precede an error that ends a prompt: an empty line, for clients that append the error to the last text.
 func (v *View) BeforeError() []Output {
-	if !v.client.ErrorBehind {
+	if !v.client.AppendsPromptErrors {
 		return nil
 	}
-	if lines := v.border.ended(); lines != "" {
+	if lines := v.separator.endMessage(); lines != "" {
 		v.out = append(v.out, Text{MessageID: v.newID(), Text: lines, Notice: true})
 	}
 	return v.take()
 }
 
-// tell shows a Notice. It has no trailing newlines: Toad loses a text that ends so at the beginning of an answer (0.6.18), and the next
-// message starts with them (see border).
-func (v *View) tell(text string) { v.own("", "", text, true) }
+// notice shows a Notice. It has no trailing newlines: Toad loses a text that ends so at the beginning of an answer (0.6.18), and the next
+// message starts with them (see paragraphSeparator).
+func (v *View) notice(text string) { v.agentMessage("", "", text, true) }
 
-// own shows a piece of a message of this agent, prefixed by lead. Without an ID it is a separate message.
-func (v *View) own(messageID, lead, text string, notice bool) {
+// agentMessage shows a piece of a message of this agent, prefixed by lead. Without an ID it is a separate message.
+func (v *View) agentMessage(messageID, lead, text string, notice bool) {
 	if text = visible.Text(strings.TrimSpace(text)); text == "" {
 		return
 	}
@@ -219,25 +219,25 @@ func (v *View) own(messageID, lead, text string, notice bool) {
 		messageID = v.newID()
 	}
 	text = lead + text
-	v.out = append(v.out, Text{MessageID: messageID, Text: v.border.before(messageID, text, false) + text, Notice: notice})
+	v.out = append(v.out, Text{MessageID: messageID, Text: v.separator.prefix(messageID, text, false) + text, Notice: notice})
 }
 
 func (v *View) text(messageID, text string, thought bool) {
-	text = v.border.before(messageID, text, thought) + text
+	text = v.separator.prefix(messageID, text, thought) + text
 	v.out = append(v.out, Text{MessageID: messageID, Text: text, Thought: thought})
 }
 
 func (v *View) send(update Output) {
 	switch u := update.(type) {
 	case protocol.UserMessageChunk:
-		update = v.border.said(u)
+		update = v.separator.userChunk(u)
 	case protocol.ToolCall:
 		if u.SessionUpdate == "tool_call" {
-			v.border.called()
-		} else if view := v.calls[u.ToolCallID]; v.client.StatusEach && u.Status == "" && view != nil {
+			v.separator.toolCallShown()
+		} else if view := v.calls[u.ToolCallID]; v.client.RequiresStatus && u.Status == "" && view != nil {
 			u.Status = view.base().status
 		}
-		update = titled(u, v.client.ClientTraits)
+		update = titled(u, v.client.ClientProfile)
 	}
 	v.out = append(v.out, update)
 }

@@ -20,24 +20,24 @@ func TestTexts(t *testing.T) {
 		quirks.Text{MessageID: "c", Text: "Two."}, quirks.Text{MessageID: "c", Text: "More."}))
 	require.Equal(t, []string{"text d:  and on"}, d.event(quirks.AnswerContinues{}, quirks.Text{MessageID: "d", Text: " and on"}),
 		"an answer that was cut goes on where it was")
-	d.Prompted()
+	d.PromptShown()
 	require.Equal(t, []string{"text e: Yes."}, d.event(quirks.Text{MessageID: "e", Text: "Yes."}), "a prompt stands between")
 	require.Equal(t, []string{"text f: \n\n*hi*"}, short(d.Text("f", "*hi*", false)))
-	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.Tell(Thought("\x1b[2K"))))
-	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K"}, short(d.Tell(Message("\n\x1b[2K "))))
-	require.Empty(t, d.Tell(Message(" \n")))
-	d.EndWords()
-	require.Equal(t, []string{"notice new-3: \n\nYour unsaved changes in `` a`b ⏎ c `` were saved, since droid is to edit that file."}, short(d.Tell(Saved("a`b\nc"))))
+	require.Equal(t, []string{"thought new-1: \\x1b[2K"}, short(d.ShowAgentText(Thought("\x1b[2K"))))
+	require.Equal(t, []string{"text new-2: \n\n\\x1b[2K"}, short(d.ShowAgentText(Message("\n\x1b[2K "))))
+	require.Empty(t, d.ShowAgentText(Message(" \n")))
+	d.FlushNotices()
+	require.Equal(t, []string{"notice new-3: \n\nYour unsaved changes in `` a`b ⏎ c `` were saved, since droid is to edit that file."}, short(d.ShowAgentText(SavedNotice("a`b\nc"))))
 }
 
 // What has to be seen is kept apart from the model's words, also where a call stands
 // between that the client holds back.
-func TestSayStandsApart(t *testing.T) {
+func TestAgentMessageIsSeparated(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	d.event(quirks.Text{MessageID: "a", Text: "On it."}, started("t", "LS", `{}`), ran("t"))
-	require.Equal(t, []string{"text new-1: \n\nLook."}, short(d.Tell(Message("Look."))))
+	require.Equal(t, []string{"text new-1: \n\nLook."}, short(d.ShowAgentText(Message("Look."))))
 	fresh := newHarness(protocol.ClientCapabilities{})
-	require.Equal(t, []string{"text new-1: Look."}, short(fresh.Tell(Message("Look."))), "nothing was said before")
+	require.Equal(t, []string{"text new-1: Look."}, short(fresh.ShowAgentText(Message("Look."))), "nothing was said before")
 }
 
 func TestAnswersThatBreakOff(t *testing.T) {
@@ -50,9 +50,9 @@ func TestAnswersThatBreakOff(t *testing.T) {
 	require.Equal(t, []string{"notice new-3: \n\n401 bad key"}, d.event(quirks.Notice{Text: `401 {"error":{"message":"bad key"}}`}))
 }
 
-// What droid tells the user beside the conversation is a message: many clients fold thoughts. That a command runs
+// What droid says to the user outside the conversation is a message: many clients fold thoughts. That a command runs
 // is seen anyway.
-func TestWhatDroidTellsTheUser(t *testing.T) {
+func TestNotices(t *testing.T) {
 	for _, text := range []string{
 		"Authentication failed. Please log in using /login or set a valid FACTORY_API_KEY environment variable.",
 		"BYOK Error: Custom model configuration is unavailable",
@@ -65,7 +65,7 @@ func TestWhatDroidTellsTheUser(t *testing.T) {
 	require.Equal(t, []string{"thought new-1: /greet is running"}, d.event(quirks.Notice{Text: "/greet is running"}))
 }
 
-// An answer that broke off is told once: that droid asks again for it is said with it.
+// An answer that broke off is reported once, together with the retry.
 func TestAnswerThatBreaksOffIsRetried(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	require.Len(t, d.event(quirks.TextRetracted{MessageID: "a"}), 1)
@@ -132,8 +132,8 @@ func TestRetries(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	began := quirks.Other{Event: stream.WorkingStateChanged{State: stream.StateCompacting}}
 	over := quirks.Other{Event: stream.SessionCompacted{RemovedCount: 7}}
-	require.Equal(t, "1 message became a summary.", Became(1))
-	full := []string{"notice new-1: " + WindowFull, "notice new-1:  Done."}
+	require.Equal(t, "1 message became a summary.", SummaryNote(1))
+	full := []string{"notice new-1: " + windowFull, "notice new-1:  Done."}
 	for name, events := range map[string][]quirks.Event{"both": {began, began, over}, "the end alone": {over}} {
 		require.Equal(t, full, newHarness(protocol.ClientCapabilities{}).event(events...), name)
 		require.Equal(t, []string{"compaction new-1 in_progress", "compaction new-1 completed"},
@@ -144,9 +144,9 @@ func TestCompaction(t *testing.T) {
 		d := newHarness(protocol.ClientCapabilities{})
 		require.Empty(t, d.EndCompaction(end), "none has begun")
 		require.False(t, d.Compacting())
-		require.Equal(t, []string{"notice new-1: " + UserAsked}, short(d.BeginCompaction(UserAsked)))
+		require.Equal(t, []string{"notice new-1: " + CompactionRequested}, short(d.BeginCompaction(CompactionRequested)))
 		require.True(t, d.Compacting())
-		require.Empty(t, d.BeginCompaction(WindowFull), "that is shown already")
+		require.Empty(t, d.BeginCompaction(windowFull), "that is shown already")
 		require.Equal(t, []string{"notice new-1:  " + want}, short(d.EndCompaction(end)))
 		require.False(t, d.Compacting())
 	}
@@ -186,8 +186,8 @@ func TestDroppable(t *testing.T) {
 		quirks.ToolInput{}, quirks.ToolRunning{ID: "t"}, quirks.ToolProgress{ID: "t"}, quirks.ToolEnded{ID: "u"}} {
 		require.True(t, d.Droppable(ev), "%T", ev)
 	}
-	for _, ev := range []quirks.Event{quirks.ToolEnded{ID: "t"}, quirks.TurnEnded{}, quirks.PermissionAsked{}, quirks.QuestionAsked{}, quirks.AskWithdrawn{},
-		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.Discarded{}, quirks.PromptFolded{}} {
+	for _, ev := range []quirks.Event{quirks.ToolEnded{ID: "t"}, quirks.TurnEnded{}, quirks.PermissionRequested{}, quirks.QuestionRequested{}, quirks.RequestWithdrawn{},
+		quirks.SettingsChanged{}, quirks.TitleChanged{}, quirks.UsageChanged{}, quirks.Other{}, quirks.PromptDropped{}, quirks.PromptMerged{}} {
 		require.False(t, d.Droppable(ev), "%T", ev)
 	}
 }
@@ -218,7 +218,7 @@ func TestCreateOfThePastHasNoDiff(t *testing.T) {
 	for _, past := range []bool{true, false} {
 		d := newHarness(protocol.ClientCapabilities{})
 		say := func(ev quirks.Event) (got string) {
-			view := func(m Moment, ev quirks.Event) []Output { return d.Event(m, ev, d.texts(d.Needs(ev)...)) }
+			view := func(m Moment, ev quirks.Event) []Output { return d.Event(m, ev, d.texts(d.NeededFiles(ev)...)) }
 			if past {
 				view = d.History
 			}
@@ -237,11 +237,11 @@ func TestCreateOfThePastHasNoDiff(t *testing.T) {
 	}
 }
 
-// A client that shows nothing of how a call ends is told why an edit failed, between the model's messages; not of one that
+// A client that shows nothing of how a call ends gets a message why an edit failed, between the model's messages; not of one that
 // its user refused, nor of one that is past.
 func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
 	for name, seen := range map[string]bool{"vscode-acp-client": false, "CodeCompanion.nvim": false, "agent-shell": true, "zed": true} {
-		d := newHarness(protocol.ReadCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
+		d := newHarness(protocol.ParseCapabilities(nil, []byte(`{"name":"`+name+`"}`)))
 		fails := func(id, why string) {
 			end := ended(id, "Edit", why)
 			end.IsError = true
@@ -256,7 +256,7 @@ func TestFailedEditIsToldWhereCallsShowNoResult(t *testing.T) {
 
 		fails("stored", "Error: Failed to edit file")
 		require.Equal(t, "text o: \n\nIt", told(quirks.Text{MessageID: "o", Text: "It"}), name)
-		require.Equal(t, seen, len(d.Explain(d.Unexplained(quirks.Text{MessageID: "o"})[0], "Error: The text was not found.")) > 0, "of a call that the client has closed")
+		require.Equal(t, seen, len(d.ExplainFailure(d.TakeUnexplained(quirks.Text{MessageID: "o"})[0], "Error: The text was not found.")) > 0, "of a call that the client has closed")
 		require.Equal(t, "text o:  failed.", told(quirks.Text{MessageID: "o", Text: " failed."}), "not amid the model's words")
 		require.Equal(t, !seen, strings.Contains(told(quirks.TurnEnded{}), why), name)
 		require.Empty(t, told(quirks.TurnEnded{}), "once")
@@ -279,27 +279,27 @@ func TestFailedEditIsExplained(t *testing.T) {
 	}
 	d.History(d.moment(), started("p", "Edit", edit))
 	d.History(d.moment(), failed("p", "Error: Failed to edit file"))
-	require.Empty(t, d.Unexplained(quirks.UsageChanged{}))
-	list := d.Unexplained(quirks.Text{})
+	require.Empty(t, d.TakeUnexplained(quirks.UsageChanged{}))
+	list := d.TakeUnexplained(quirks.Text{})
 	require.Len(t, list, 1)
-	require.Empty(t, d.Unexplained(quirks.Text{}), "once")
-	out := d.Explain(list[0], "Error: it was changed")
+	require.Empty(t, d.TakeUnexplained(quirks.Text{}), "once")
+	out := d.ExplainFailure(list[0], "Error: it was changed")
 	require.Len(t, out, 1)
 	update := out[0].(protocol.ToolCall)
 	require.Equal(t, "a", update.ToolCallID)
 	require.Equal(t, "diff|Error: it was changed", texts(update.Content))
 }
 
-// A notice does not part the words of a message: it is told when they have ended.
+// A notice does not interrupt a message: it is sent when that has ended.
 func TestNoticeBetweenWords(t *testing.T) {
 	d := newHarness(protocol.ClientCapabilities{})
 	told := func(out []Output) string { return strings.Join(short(out), "|") }
 	d.event(quirks.Text{MessageID: "m", Text: "slow1 "})
-	require.Empty(t, d.Tell(Notice("The server has failed.")))
+	require.Empty(t, d.ShowAgentText(Notice("The server has failed.")))
 	require.Equal(t, "text m: slow2", strings.Join(d.event(quirks.Text{MessageID: "m", Text: "slow2"}), "|"))
 	require.Contains(t, strings.Join(d.event(started("t", "Execute", `{"command":"ls"}`)), "|"), "The server has failed.")
-	require.Contains(t, told(d.Tell(Notice("Another one."))), "Another one.", "no words are under way")
+	require.Contains(t, told(d.ShowAgentText(Notice("Another one."))), "Another one.", "no words are under way")
 	d.event(quirks.Text{MessageID: "n", Text: "more"})
-	require.Empty(t, d.Tell(Notice("A third.")))
-	require.Contains(t, told(d.EndWords()), "A third.")
+	require.Empty(t, d.ShowAgentText(Notice("A third.")))
+	require.Contains(t, told(d.FlushNotices()), "A third.")
 }

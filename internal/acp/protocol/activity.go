@@ -3,7 +3,7 @@ package protocol
 import "encoding/json"
 
 // ActivityMethod is the method of a notification by which an agent tells the server that keeps it whether a session is working. Only a
-// server declares support for it, see DeclaredByServer.
+// server declares support for it, see ServerCapabilities.
 const ActivityMethod = "_droid-acp/activity"
 
 // ActivityParams are the params of ActivityMethod. A session is working while a prompt or a steering message runs or waits, droid runs a
@@ -17,10 +17,10 @@ type ActivityParams struct {
 // 0.100 and codex-acp 2.6.
 const SteeringMethod = "_session/steering"
 
-// DeclaredByServer returns the clientCapabilities that a server declares to its agent on behalf of a client with the capabilities raw: the
+// ServerCapabilities returns the clientCapabilities that a server declares to its agent on behalf of a client with the capabilities raw: the
 // agent reports activity and, if hearsInPrompts, the session may have other clients, whose updates do not wait for this client's prompts.
-// The server itself retains what a client with DropsOutside would drop.
-func DeclaredByServer(raw json.RawMessage, hearsInPrompts bool) json.RawMessage {
+// The server itself retains what a client with IgnoresUpdatesOutsidePrompt would drop.
+func ServerCapabilities(raw json.RawMessage, hearsInPrompts bool) json.RawMessage {
 	caps := Fields(raw)
 	if caps == nil {
 		caps = map[string]json.RawMessage{}

@@ -19,14 +19,14 @@ type ClientCapabilities struct {
 	// TerminalLoginMeta is the older form of TerminalLogin: "terminal-auth" in the _meta of a method.
 	TerminalLoginMeta bool
 	Raw               json.RawMessage // unparsed; nil if missing
-	ClientTraits
+	ClientProfile
 
-	shared bool // see DeclaredByServer
+	shared bool // see ServerCapabilities
 }
 
-// ReadCapabilities parses the clientCapabilities and the clientInfo of initialize. A capability of an unexpected form counts as not
+// ParseCapabilities parses the clientCapabilities and the clientInfo of initialize. A capability of an unexpected form counts as not
 // declared.
-func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
+func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 	caps := Fields(raw)
 	elicitation, session, fs := Fields(caps["elicitation"]), Fields(caps["session"]), Fields(caps["fs"])
 	read := ClientCapabilities{
@@ -42,25 +42,25 @@ func ReadCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		AsyncTasks:        airDeclared(caps["_meta"], AirAsyncTasks),
 		Plans:             isObject(caps["plan"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
-		ClientTraits:      readTraits(info, raw),
+		ClientProfile:     parseProfile(info, raw),
 	}
 	own := Fields(Fields(caps["_meta"])["droid-acp"])
 	read.shared, read.Activity = string(own["shared"]) == "true", string(own["activity"]) == "true"
-	read.Login = read.Login || read.TerminalLogin || read.TerminalLoginMeta
+	read.OffersLogin = read.OffersLogin || read.TerminalLogin || read.TerminalLoginMeta
 	return read
 }
 
-// HearsInPrompts reports whether updates and requests outside a prompt are held until the next one, because the client would drop them or
-// lose them with the next response. This does not apply to shared sessions, whose other clients must not wait for that.
-func (c ClientCapabilities) HearsInPrompts() bool {
-	return (c.DropsOutside || c.PromptsAlone) && !c.shared
+// UpdatesInPromptsOnly reports whether updates and requests outside a prompt are held until the next one, because the client would drop
+// them or lose them with the next response. This does not apply to shared sessions, whose other clients must not wait for that.
+func (c ClientCapabilities) UpdatesInPromptsOnly() bool {
+	return (c.IgnoresUpdatesOutsidePrompt || c.HidesUpdatesOutsidePrompt) && !c.shared
 }
 
 // ReadDeclared parses the clientCapabilities of initialize without regard to the client's name: a client is assumed to display what it
 // declares as ACP specifies.
-func ReadDeclared(raw json.RawMessage) ClientCapabilities {
-	read := ReadCapabilities(raw, nil)
-	read.ClientTraits = ClientTraits{OptionNames: true, RequestContent: true, SafeFiles: true, Login: read.TerminalLogin || read.TerminalLoginMeta}
+func ParseDeclared(raw json.RawMessage) ClientCapabilities {
+	read := ParseCapabilities(raw, nil)
+	read.ClientProfile = ClientProfile{ShowsOptionNames: true, ShowsRequestContent: true, SafeFiles: true, OffersLogin: read.TerminalLogin || read.TerminalLoginMeta}
 	return read
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Who names itself not at all or wrongly shows nothing that is known. A name that nobody knows is
 // taken at ACP's word, but for what options give away.
-func TestTraitsOfAClient(t *testing.T) {
+func TestProfileOf(t *testing.T) {
 	for _, tc := range []struct {
 		info, capabilities string
 		known, shown       bool
@@ -26,22 +26,22 @@ func TestTraitsOfAClient(t *testing.T) {
 		{`"zed"`, `[]`, false, false},
 		{``, ``, false, false},
 	} {
-		traits := readTraits(json.RawMessage(tc.info), json.RawMessage(tc.capabilities))
-		require.Equal(t, tc.known, traits.OptionNames, tc.info)
-		require.Equal(t, tc.shown, traits.ShowsNames(), tc.info)
+		traits := parseProfile(json.RawMessage(tc.info), json.RawMessage(tc.capabilities))
+		require.Equal(t, tc.known, traits.ShowsOptionNames, tc.info)
+		require.Equal(t, tc.shown, traits.MayShowOptionNames(), tc.info)
 	}
 }
 
 // What the user says of their client counts.
-func TestWhatTheUserSaysThatItShows(t *testing.T) {
-	for what, want := range map[string]ClientTraits{
-		"":           {AtItsWord: true, RequestContent: true, NoDiffs: true},
-		ShowsTitle:   {OptionKinds: true, NoDiffs: true},
-		ShowsContent: {OptionKinds: true, RequestContent: true, NoDiffs: true},
-		ShowsNames:   {RequestContent: true, OptionNames: true, NoDiffs: true},
+func TestWithUserSetting(t *testing.T) {
+	for what, want := range map[string]ClientProfile{
+		"":           {AssumedCompliant: true, ShowsRequestContent: true, HidesWaitingDiffs: true},
+		ShowsTitle:   {ShowsOptionKindsOnly: true, HidesWaitingDiffs: true},
+		ShowsContent: {ShowsOptionKindsOnly: true, ShowsRequestContent: true, HidesWaitingDiffs: true},
+		ShowsNames:   {ShowsRequestContent: true, ShowsOptionNames: true, HidesWaitingDiffs: true},
 	} {
-		unknown := ClientCapabilities{ClientTraits: ClientTraits{AtItsWord: true, RequestContent: true, NoDiffs: true}}
-		require.Equal(t, want, unknown.Showing(what).ClientTraits, what)
+		unknown := ClientCapabilities{ClientProfile: ClientProfile{AssumedCompliant: true, ShowsRequestContent: true, HidesWaitingDiffs: true}}
+		require.Equal(t, want, unknown.WithUserSetting(what).ClientProfile, what)
 	}
 }
 
@@ -51,11 +51,11 @@ func TestSafeFiles(t *testing.T) {
 		`null`: false, `{}`: false, `{"name":""}`: false, `{"name":"zed"}`: true, `{"name":"agent-shell"}`: true, `{"name":"acp-ui"}`: false,
 		`{"name":"CodeCompanion.nvim"}`: false, `{"name":"Agentic.nvim"}`: false, `{"name":"somebody new"}`: false, `{"name":"JetBrains.GoLand"}`: false,
 	} {
-		caps := ReadCapabilities(json.RawMessage(`{"fs":{"readTextFile":true,"writeTextFile":true}}`), json.RawMessage(info))
+		caps := ParseCapabilities(json.RawMessage(`{"fs":{"readTextFile":true,"writeTextFile":true}}`), json.RawMessage(info))
 		require.True(t, caps.Files)
 		require.Equal(t, want, caps.SafeFiles, info)
 	}
 	for _, capabilities := range []string{`{}`, `{"fs":null}`, `{"fs":{"readTextFile":true}}`, `{"fs":{"writeTextFile":true}}`, `{"fs":{"readTextFile":true,"writeTextFile":"true"}}`} {
-		require.False(t, ReadCapabilities(json.RawMessage(capabilities), nil).Files, capabilities)
+		require.False(t, ParseCapabilities(json.RawMessage(capabilities), nil).Files, capabilities)
 	}
 }

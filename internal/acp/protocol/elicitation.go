@@ -50,17 +50,17 @@ type FormField struct {
 // FieldMeta is the _meta of a field. Clients that know it show the field as one more option of the choice that it belongs to (agent-shell,
 // read; Claude's bridge sends the same).
 type FieldMeta struct {
-	OwnAnswer *OwnAnswer `json:"_askUserQuestionCustomAnswer,omitempty"`
+	CustomAnswer *CustomAnswer `json:"_askUserQuestionCustomAnswer,omitempty"`
 }
 
-// OwnAnswer names the choice that the field belongs to.
-type OwnAnswer struct {
+// CustomAnswer names the choice that the field belongs to.
+type CustomAnswer struct {
 	QuestionID string `json:"questionId"`
 	Is         bool   `json:"isCustomAnswer"`
 }
 
-// OwnAnswerTo marks a field for a free-text answer instead of that choice.
-func OwnAnswerTo(field string) *FieldMeta { return &FieldMeta{&OwnAnswer{field, true}} }
+// CustomAnswerFor marks a field for a free-text answer instead of that choice.
+func CustomAnswerFor(field string) *FieldMeta { return &FieldMeta{&CustomAnswer{field, true}} }
 
 // FormItems are the options of a multiple choice.
 type FormItems struct {

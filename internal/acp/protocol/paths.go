@@ -6,8 +6,8 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// opening lists the path fields of the params that open a session.
-var opening = "cwd additionalDirectories[] mcpServers[].command:program " + block("systemPrompt.content[]")
+// openParams lists the path fields of the params that open a session.
+var openParams = "cwd additionalDirectories[] mcpServers[].command:program " + block("systemPrompt.content[]")
 
 // block lists the path fields of a content block.
 func block(at string) string { return at + ".uri:uri " + at + ".resource.uri:uri " }
@@ -17,14 +17,14 @@ func toolCall(at string) string {
 	return at + ".locations[].path " + at + ".content[].path " + block(at+".content[].content") + at + "._meta.terminal_info.cwd "
 }
 
-// pathsOf lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.NewPlaces for the
-// syntax.
-var pathsOf = map[string]string{
+// pathFieldLists lists the path fields of ACP's messages by method, those of a result with the suffix ".result". See paths.ParsePathFields
+// for the syntax.
+var pathFieldLists = map[string]string{
 	"initialize.result":          "authMethods[]._meta.terminal-auth:command",
-	"session/new":                opening,
-	"session/load":               opening,
-	"session/resume":             opening,
-	"session/fork":               opening,
+	"session/new":                openParams,
+	"session/load":               openParams,
+	"session/resume":             openParams,
+	"session/fork":               openParams,
 	"session/list":               "cwd",
 	"session/list.result":        "sessions[].cwd sessions[].additionalDirectories[]",
 	"session/prompt":             block("prompt[]"),
@@ -36,14 +36,14 @@ var pathsOf = map[string]string{
 	"_session/steering":          block("prompt[]"),
 }
 
-var places = sync.OnceValue(func() map[string]*paths.Places {
-	all := make(map[string]*paths.Places, len(pathsOf))
-	for method, of := range pathsOf {
-		all[method] = paths.NewPlaces(of)
+var pathFields = sync.OnceValue(func() map[string]*paths.PathFields {
+	all := make(map[string]*paths.PathFields, len(pathFieldLists))
+	for method, of := range pathFieldLists {
+		all[method] = paths.ParsePathFields(of)
 	}
 	return all
 })
 
-// Places returns the fields with paths and file URIs in the params of a method, or with the suffix ".result" in its result; nil if there
+// PathFields returns the fields with paths and file URIs in the params of a method, or with the suffix ".result" in its result; nil if there
 // are none. Paths in titles, texts, terminal output and a tool's raw input are not covered.
-func Places(method string) *paths.Places { return places()[method] }
+func PathFields(method string) *paths.PathFields { return pathFields()[method] }

@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named and described are how the schema says that a text is a path or a URI.
+// named and described match schema nodes whose text is a path or a URI.
 var (
 	named     = regexp.MustCompile(`(?i)(path|uri|cwd|director|folder|file)`)
 	described = regexp.MustCompile(`(?i)absolute path|file path|\bURI\b|executable`)
 )
 
-// walkSchema tells the places below a node that the schema says are paths.
+// walkSchema returns the fields below a node that are paths according to the schema.
 func walkSchema(defs map[string]any, node any, where string, above []string, add func(string)) {
 	n, _ := node.(map[string]any)
 	if name := strings.TrimPrefix(fmt.Sprint(n["$ref"]), "#/$defs/"); defs[name] != nil && !slices.Contains(above, name) {
@@ -79,7 +79,7 @@ var notInTheSchema = regexp.MustCompile(`^terminal/create command$|^session/upda
 // TestEveryPathOfACPIsKnown: a path that the schema gets is noticed.
 func TestEveryPathOfACPIsKnown(t *testing.T) {
 	known := map[string]bool{}
-	for method, places := range pathsOf {
+	for method, places := range pathFieldLists {
 		for _, place := range strings.Fields(places) {
 			where, _, _ := strings.Cut(place, ":")
 			require.False(t, known[method+" "+where], "%s %s stands twice", method, where)
@@ -93,7 +93,7 @@ func TestEveryPathOfACPIsKnown(t *testing.T) {
 		for method, at := range places {
 			for _, where := range at {
 				schema[method+" "+where] = true
-				if _, served := pathsOf[method]; served || stable[method] != nil {
+				if _, served := pathFieldLists[method]; served || stable[method] != nil {
 					require.True(t, known[method+" "+where], "%s of %s is a path that is not in the table", where, method)
 				}
 			}
@@ -104,10 +104,10 @@ func TestEveryPathOfACPIsKnown(t *testing.T) {
 	}
 }
 
-func TestPlaces(t *testing.T) {
+func TestPathFields(t *testing.T) {
 	const update = `{"sessionId":"/s","update":{"sessionUpdate":"tool_call","name":"Edit","title":"Edit /a","rawInput":{"file_path":"/a"},"locations":[{"path":"/a"}],` +
 		`"content":[{"type":"diff","path":"/a","newText":"/a"},{"type":"content","content":{"type":"resource_link","uri":"file:///a","name":"/a"}}]}}`
-	got := Places("session/update").Rewrite([]byte(update), 0, func(_, _ string, value []byte) []byte { return bytes.Replace(value, []byte("/a"), []byte("/b"), 1) })
+	got := PathFields("session/update").Rewrite([]byte(update), 0, func(_, _ string, value []byte) []byte { return bytes.Replace(value, []byte("/a"), []byte("/b"), 1) })
 	require.Equal(t, strings.NewReplacer(`{"path":"/a`, `{"path":"/b`, `diff","path":"/a`, `diff","path":"/b`, `file:///a`, `file:///b`).Replace(update), string(got))
-	require.Nil(t, Places("session/set_mode"))
+	require.Nil(t, PathFields("session/set_mode"))
 }

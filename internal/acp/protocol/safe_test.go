@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/testing/acptest"
 )
 
-// hostile is what a title must not bring to the screen.
+// hostile has characters that a title must not display.
 const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
 // TestTitlesAndNamesAreOneSafeLine: each type that leaves for the editor, with

@@ -68,15 +68,15 @@ func DiffContent(path string, oldText, newText *string) ToolContent {
 // ToolMeta is the _meta of tool calls. Clients that declare _meta.terminal_output use the terminal_* members to show the output of commands
 // that the agent runs itself (Zed; field notes acp.md §5). TerminalInfo applies to a tool_call only, the others to updates only.
 type ToolMeta struct {
-	Own            *OwnMeta        `json:"droid-acp,omitempty"`
+	Own            *AgentToolMeta  `json:"droid-acp,omitempty"`
 	TerminalInfo   *TerminalInfo   `json:"terminal_info,omitempty"`
 	TerminalOutput *TerminalOutput `json:"terminal_output,omitempty"`
 	TerminalExit   *TerminalExit   `json:"terminal_exit,omitempty"`
 	JetBrains      *AirMeta        `json:"jetbrains,omitempty"`
 }
 
-// OwnMeta is for package serve, which shows an agent's requests to several clients.
-type OwnMeta struct {
+// AgentToolMeta is for package serve, which shows an agent's requests to several clients.
+type AgentToolMeta struct {
 	NamesOnly bool `json:"namesOnly,omitempty"` // only clients that show option names may choose among several options of a kind
 }
 

@@ -79,7 +79,7 @@ func (a *Accounts) Login(c *wire.Call, start login.Start, method string, e Edito
 	}
 	defer close(at.over)
 	defer cancel(nil)
-	c.Ordered()
+	c.Async()
 	if before != nil {
 		<-before // some seconds: its droid was told to end
 	}

@@ -88,7 +88,7 @@ func readRoots(ctx context.Context, disk Disk, cwd string, list []string) (roots
 
 func isAmong(path string, list []string) bool {
 	for _, other := range list {
-		if paths.Same(path, other) {
+		if paths.Equal(path, other) {
 			return true
 		}
 	}

@@ -36,7 +36,7 @@ func Parse(raw json.RawMessage) (servers []stream.MCPServer, notices []string, e
 	}
 	var list []given
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, nil, errors.New("mcpServers must be a list of servers" + rawjson.NoList(err))
+		return nil, nil, errors.New("mcpServers must be a list of servers" + rawjson.ListErrorDetail(err))
 	}
 	names := map[string]bool{}
 	for i, s := range list {

@@ -35,7 +35,7 @@ type Config struct {
 	// Defaults are the settings that new sessions start with.
 	Defaults options.Defaults
 	// Trust knows which projects may run what they bring; nil trusts all.
-	Trust *trust.Keeper
+	Trust *trust.Store
 	// Dir is where the first spare process is started: the agent's own directory. It serves
 	// a session of that directory alone.
 	Dir string
@@ -69,7 +69,7 @@ type Opener struct {
 	Stat  func(path string) (os.FileInfo, error) // tests use directories that do not exist
 
 	cfg   *Config
-	calls *files.Calls
+	calls *files.CallLimiter
 	hooks Hooks
 	life  context.Context // of the agent
 	log   *zap.Logger
@@ -79,7 +79,7 @@ type Opener struct {
 type Hooks interface{ Hooks() []droid.Hook }
 
 // New is an Opener for an agent that lives until life ends.
-func New(life context.Context, cfg *Config, calls *files.Calls, hooks Hooks, log *zap.Logger) *Opener {
+func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Opener {
 	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
 	o.Spare = droid.NewSpare(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
@@ -295,7 +295,7 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 	if err != nil {
 		return droid.Command{}, err
 	}
-	command := droid.Command{Dir: cwd, Without: p.Without(), TrustsAll: o.cfg.Trust.RunsAll()}
+	command := droid.Command{Dir: cwd, Without: p.Excluded(), TrustsAll: o.cfg.Trust.TrustsAll()}
 	if !command.TrustsAll {
 		command.Project = &p.Layer
 	}

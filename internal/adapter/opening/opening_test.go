@@ -34,7 +34,7 @@ func TestServersThatAProcessDoesNotGet(t *testing.T) {
 	servers := []stream.MCPServer{{Name: "files", Command: "files"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // this one never tells its version
 	defer cancel()
-	opener := New(t.Context(), new(Config), files.NewCalls(16, time.Minute), noHooks{}, zap.NewNop())
+	opener := New(t.Context(), new(Config), files.NewCallLimiter(16, time.Minute), noHooks{}, zap.NewNop())
 	others, err := opener.setRuntime(ctx, client, droid.Runtime{MCPServers: servers})
 	require.NoError(t, err)
 	require.Empty(t, others, "it has them")

@@ -23,11 +23,11 @@ import (
 )
 
 // ofSession has the store do something with a session, within a bound.
-func ofSession[T any](ctx context.Context, o *Opener, call files.Call, id string, f func(id string) (T, error)) (T, error) {
-	return files.Within(ctx, o.calls, call, "session "+id, func(string) (T, error) { return f(id) })
+func ofSession[T any](ctx context.Context, o *Opener, call files.CallName, id string, f func(id string) (T, error)) (T, error) {
+	return files.CallBounded(ctx, o.calls, call, "session "+id, func(string) (T, error) { return f(id) })
 }
 
-// sure makes a call that cannot fail one for files.Within.
+// sure makes a call that cannot fail one for files.CallBounded.
 func sure[T any](f func(string) T) func(string) (T, error) {
 	return func(s string) (T, error) { return f(s), nil }
 }
@@ -76,24 +76,24 @@ func (o *Opener) Marked(ctx context.Context, id string) (time.Time, error) {
 
 // Project looks at what a project brings to run, as far as client does anything with it; nil stands for any droid.
 func (o *Opener) Project(ctx context.Context, cwd string, client *droid.Client) (trust.Project, error) {
-	return files.Within(ctx, o.calls, "Trust.Look", cwd, sure(func(cwd string) trust.Project {
+	return files.CallBounded(ctx, o.calls, "Trust.Look", cwd, sure(func(cwd string) trust.Project {
 		if client == nil {
-			return o.cfg.Trust.Look(cwd)
+			return o.cfg.Trust.Check(cwd)
 		}
-		return o.cfg.Trust.LookFor(cwd, client.Takes)
+		return o.cfg.Trust.CheckFor(cwd, client.Takes)
 	}))
 }
 
 // ServerPrograms are the programs of the MCP servers that the files of a project and of the user name, by the servers'
 // names. What cannot be read is not among them.
 func (o *Opener) ServerPrograms(ctx context.Context, cwd string) map[string]string {
-	programs, _ := files.Within(ctx, o.calls, "Trust.ServerPrograms", cwd, sure(o.cfg.Trust.ServerPrograms))
+	programs, _ := files.CallBounded(ctx, o.calls, "Trust.ServerPrograms", cwd, sure(o.cfg.Trust.ServerPrograms))
 	return programs
 }
 
 // NotOwn says why an MCP server is not the user's alone, "" where it is; see layer.NotOwn.
 func (o *Opener) NotOwn(ctx context.Context, cwd, server string) (why string, err error) {
-	return files.Within(ctx, o.calls, "Trust.NotOwn", cwd, func(cwd string) (string, error) { return o.cfg.Trust.NotOwn(cwd, server) })
+	return files.CallBounded(ctx, o.calls, "Trust.NotOwn", cwd, func(cwd string) (string, error) { return o.cfg.Trust.NotOwn(cwd, server) })
 }
 
 // MarkOpen notes in the store that this agent has a session open.
@@ -108,7 +108,7 @@ func (o *Opener) MarkLoading(ctx context.Context, id string) (release func(), _ 
 
 // mark makes a note in the store, within a bound. When ctx ends meanwhile, it is still waited for a moment: who deletes
 // the session next would find it. A note that comes later yet is taken back.
-func (o *Opener) mark(ctx context.Context, call files.Call, id string, make func(id string) (func(), error)) (release func(), _ error) {
+func (o *Opener) mark(ctx context.Context, call files.CallName, id string, make func(id string) (func(), error)) (release func(), _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (o *Opener) mark(ctx context.Context, call files.Call, id string, make func
 		release func()
 		keep    func() bool
 	}
-	made, err := files.WithinAtEnd(waiting, o.calls, call, "session "+id, func(string) (n note, err error) {
+	made, err := files.CallBoundedDetached(waiting, o.calls, call, "session "+id, func(string) (n note, err error) {
 		if n.release, err = make(id); err == nil {
 			n.keep = context.AfterFunc(left, n.release)
 		}
@@ -137,7 +137,7 @@ func (o *Opener) mark(ctx context.Context, call files.Call, id string, make func
 // FindDirectory is the name that this system has for a directory, where Windows and WSL work
 // together. what names it in the params.
 func (o *Opener) FindDirectory(ctx context.Context, what, path string) (string, error) {
-	here, err := files.Within(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.Here(ctx, path) })
+	here, err := files.CallBounded(ctx, o.calls, "wsl.Here", path, func(path string) (string, error) { return wsl.LocalPath(ctx, path) })
 	if err != nil {
 		return "", fmt.Errorf("%s %q %w", what, path, err)
 	}
@@ -162,7 +162,7 @@ func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("%s must be an absolute path, not %q", what, path)
 	}
-	info, err := files.Within(ctx, o.calls, "stat", path, o.Stat)
+	info, err := files.CallBounded(ctx, o.calls, "stat", path, o.Stat)
 	if err != nil {
 		return fmt.Errorf("%s cannot be used: %w", what, err)
 	}
@@ -258,7 +258,7 @@ func (o *Opener) place(ctx context.Context, id, cwd string, held error) error {
 	case held != nil:
 		return elsewhere(cwd, found.CWD, "it is open in another window or program of yours. Close it there first.")
 	}
-	if _, err := files.Within(ctx, o.calls, "Store.SetCWD", "session "+id, files.Done(func() error { return o.cfg.Store.SetCWD(id, cwd) })); err != nil {
+	if _, err := files.CallBounded(ctx, o.calls, "Store.SetCWD", "session "+id, files.NoResult(func() error { return o.cfg.Store.SetCWD(id, cwd) })); err != nil {
 		return elsewhere(cwd, found.CWD, err.Error()+".")
 	}
 	o.log.Info("a session goes on in another directory", zap.String("session", id), zap.String("from", found.CWD), zap.String("to", cwd))
@@ -277,12 +277,12 @@ func (o *Opener) DirectoryOf(ctx context.Context, id, fallback string) string {
 
 // sameDirectory reports whether two absolute paths lead to one place. It reads the disk.
 func (o *Opener) sameDirectory(ctx context.Context, one, other string) bool {
-	return paths.Same(filepath.Clean(one), filepath.Clean(other)) || paths.Same(o.Target(ctx, one), o.Target(ctx, other))
+	return paths.Equal(filepath.Clean(one), filepath.Clean(other)) || paths.Equal(o.Target(ctx, one), o.Target(ctx, other))
 }
 
 // Target is where the symbolic links of a path lead; what cannot be followed stays.
 func (o *Opener) Target(ctx context.Context, path string) string {
-	if followed, err := files.Within(ctx, o.calls, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
+	if followed, err := files.CallBounded(ctx, o.calls, "EvalSymlinks", path, filepath.EvalSymlinks); err == nil {
 		return followed
 	}
 	return filepath.Clean(path)

@@ -28,9 +28,9 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 		first, rest = strings.Join(strings.Fields(cause), " "), strings.TrimSpace(text[len(cause):])
 	}
 	switch {
-	case client.ErrorDetails, client.PromptDetails && prompt && err.Code == codeInternal:
+	case client.ErrorDetailsOnly, client.PromptErrorDetailsOnly && prompt && err.Code == codeInternal:
 		rest = text
-	case client.ErrorMessage, client.PromptDetails:
+	case client.ErrorMessageOnly, client.PromptErrorDetailsOnly:
 		first, rest = text, ""
 	}
 	told := &acp.RequestError{Code: err.Code, Message: title + first}
@@ -38,7 +38,7 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 	if data["details"] = rest; rest == "" {
 		delete(data, "details")
 	}
-	if client.PromptDetails {
+	if client.PromptErrorDetailsOnly {
 		delete(data, "kind")
 	}
 	if len(data) > 0 {

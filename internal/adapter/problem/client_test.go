@@ -19,15 +19,15 @@ func TestErrorsAsClientsShowThem(t *testing.T) {
 	alone := told{all, ""}
 	details := told{both.message, all}
 	for name, tc := range map[string]struct {
-		traits        protocol.ClientTraits
+		traits        protocol.ClientProfile
 		prompt, other told
 	}{
-		"both":                  {protocol.ClientTraits{}, both, both},
-		"the message":           {protocol.ClientTraits{ErrorMessage: true}, alone, alone},
-		"the details":           {protocol.ClientTraits{ErrorDetails: true}, details, details},
-		"details of its prompt": {protocol.ClientTraits{PromptDetails: true}, details, alone},
+		"both":                  {protocol.ClientProfile{}, both, both},
+		"the message":           {protocol.ClientProfile{ErrorMessageOnly: true}, alone, alone},
+		"the details":           {protocol.ClientProfile{ErrorDetailsOnly: true}, details, details},
+		"details of its prompt": {protocol.ClientProfile{PromptErrorDetailsOnly: true}, details, alone},
 	} {
-		client := protocol.ClientCapabilities{ClientTraits: tc.traits}
+		client := protocol.ClientCapabilities{ClientProfile: tc.traits}
 		for prompt, want := range map[bool]told{true: tc.prompt, false: tc.other} {
 			got := For(client, prompt, limited)
 			require.Equal(t, want.message, got.Message, name)
@@ -35,7 +35,7 @@ func TestErrorsAsClientsShowThem(t *testing.T) {
 			if want.details != "" {
 				data["details"] = want.details
 			}
-			if !tc.traits.PromptDetails { // which shows the data
+			if !tc.traits.PromptErrorDetailsOnly { // which shows the data
 				data["kind"] = "model_rate_limited"
 				require.Equal(t, "model_rate_limited", KindOf(got))
 			}

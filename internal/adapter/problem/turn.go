@@ -33,8 +33,8 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 	if diagnosis.Kind(reason) == diagnosis.ModelRejected && f.Message != "" && !large {
 		return Internal(reason, rejected(f))
 	}
-	said := show.ProviderWords(strings.TrimSpace(f.Message))
-	if advice := show.ProviderWords(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
+	said := show.ProviderMessage(strings.TrimSpace(f.Message))
+	if advice := show.ProviderMessage(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
 		if strings.Contains(advice, said) {
 			said = advice
 		} else {
@@ -56,12 +56,12 @@ func Turn(f *quirks.Failure) *acp.RequestError {
 
 // rejected says why the provider rejected a request, and then what to do.
 func rejected(f *quirks.Failure) string {
-	cause := show.ProviderWords(strings.TrimSpace(f.Message))
+	cause := show.ProviderMessage(strings.TrimSpace(f.Message))
 	said := cause + behindCause()
 	if ofLength().MatchString(cause) {
 		return said + " " + diagnosis.TooLongRemedy
 	}
-	for part := range strings.SplitSeq(show.ProviderWords(strings.TrimSpace(f.Advice)), "\n\n") {
+	for part := range strings.SplitSeq(show.ProviderMessage(strings.TrimSpace(f.Advice)), "\n\n") {
 		if strings.HasPrefix(part, "Troubleshooting tips for custom models:") { // a list (0.99 to 0.225)
 			part = diagnosis.CustomModelRemedy
 		}

@@ -54,7 +54,7 @@ func TestRejectedRequestBeginsWithItsCause(t *testing.T) {
 			told := For(protocol.ClientCapabilities{}, true, err)
 			require.Contains(t, told.Message, cause, "a client that shows no details has the cause")
 			require.NotContains(t, told.Data.(map[string]string)["details"], cause)
-			told = For(protocol.ClientCapabilities{ClientTraits: protocol.ClientTraits{ErrorMessage: true}}, true, err)
+			told = For(protocol.ClientCapabilities{ClientProfile: protocol.ClientProfile{ErrorMessageOnly: true}}, true, err)
 			require.True(t, strings.HasPrefix(told.Message, "400 "+cause), told.Message)
 		}
 	}

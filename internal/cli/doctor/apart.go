@@ -51,7 +51,7 @@ func newApart(copies map[string][]byte) (*apart, error) {
 	if a.temporary, _, err = files.MakeTempDir("doctor", a.id); err != nil {
 		return nil, err
 	}
-	dir := files.Real(a.temporary.Path) // as droid calls it
+	dir := files.RealPath(a.temporary.Path) // as droid calls it
 	home, factory := filepath.Join(dir, "home"), filepath.Join(dir, "home", ".factory")
 	a.work = filepath.Join(dir, "work")
 	err = errors.Join(os.Mkdir(a.work, 0o700), os.MkdirAll(factory, 0o700))

@@ -216,7 +216,7 @@ func (p *inspection) run(ctx context.Context, r row) Check {
 	}
 	patience, seen := p.Patience/3, *p
 	seen.blocked = maps.Clone(p.blocked) // a look that is not waited for may still read it
-	check, err := files.Within(ctx, files.NewCalls(1, patience), "a check", r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
+	check, err := files.CallBounded(ctx, files.NewCallLimiter(1, patience), "a check", r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
 	switch {
 	case err == nil:
 		return check

@@ -193,7 +193,7 @@ func runs(command, dir string) bool {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
 		command = filepath.Join(dir, command)
 	}
-	_, err := child.Find(command)
+	_, err := child.LookPath(command)
 	return err == nil
 }
 

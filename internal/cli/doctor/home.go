@@ -115,7 +115,7 @@ func lookAtState(p *inspection, _ context.Context) Check {
 // projectsOf are the directories in which droid keeps the sessions of a project: 0.225
 // resolves symbolic links first, 0.99 does not.
 func projectsOf(sessions, dir string) (all []string) {
-	for _, d := range []string{dir, files.Real(dir)} {
+	for _, d := range []string{dir, files.RealPath(dir)} {
 		name := strings.ReplaceAll(strings.TrimPrefix(d, filepath.VolumeName(d)), string(filepath.Separator), "-")
 		all = append(all, filepath.Join(sessions, name))
 	}
@@ -145,9 +145,9 @@ func writable(faults []fault, dir string) []fault {
 
 // fill writes a file as if for this path, and removes it.
 func fill(path string) error {
-	d, err := files.Nameless(path)
+	d, err := files.NewUnnamedDraft(path)
 	if err != nil {
-		d, err = files.Begin(path, 0o600)
+		d, err = files.NewDraft(path, 0o600)
 	}
 	if err != nil {
 		return err

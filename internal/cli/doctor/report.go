@@ -133,5 +133,5 @@ func (r Report) JSON() (string, error) {
 	for i := range lines {
 		lines[i] = tilde(lines[i], strings.Trim(string(quoted), `"`))
 	}
-	return visible.JSON(strings.Join(lines, "\n")) + "\n", err
+	return visible.JSONLine(strings.Join(lines, "\n")) + "\n", err
 }

@@ -64,7 +64,7 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 	}
 	a.conn = jsonrpc.New(in, out, a.heard, jsonrpc.Options{
 		MaxLine: 256 << 20,
-		Refused: func(e *jsonrpc.Error) {
+		Rejected: func(e *jsonrpc.Error) {
 			a.fail(errors.New("the server wrote a line that is not JSON-RPC: " + e.Message))
 		},
 	}, cmp.Or(o.Log, zap.NewNop()))

@@ -34,7 +34,7 @@ func connect(in io.Reader, out, w io.Writer, o Options) *client {
 	c.ctx, c.fail = context.WithCancelCause(context.Background())
 	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.heard, jsonrpc.Options{
 		MaxLine: 256 << 20,
-		Refused: func(e *jsonrpc.Error) {
+		Rejected: func(e *jsonrpc.Error) {
 			c.fail(errors.New("the agent wrote a line that is not JSON-RPC: " + e.Message))
 		},
 	}, cmp.Or(o.Log, zap.NewNop()))

@@ -173,7 +173,7 @@ func (t *Tokens) plus(o Tokens) *Tokens {
 // JSON is the result as a file holds it.
 func (r *Result) JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
-	return []byte(visible.JSON(string(text)) + "\n"), err
+	return []byte(visible.JSONLine(string(text)) + "\n"), err
 }
 
 // summary shows what a run came to.

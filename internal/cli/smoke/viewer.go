@@ -35,7 +35,7 @@ type callView struct {
 // line shows a protocol line in raw form.
 func (v *viewer) line(line []byte) {
 	if v.raw {
-		_, _ = io.WriteString(v.w, visible.JSON(string(line))) // a closed terminal is no reason to stop
+		_, _ = io.WriteString(v.w, visible.JSONLine(string(line))) // a closed terminal is no reason to stop
 	}
 }
 
@@ -297,7 +297,7 @@ var (
 	bodies    = map[string]style{"thought": faint}
 	statuses  = map[string]style{"completed": green, "failed": red}
 	answers   = map[string]style{kindAllowOnce: green, kindRejectOnce: red, kindRejectAlways: red, kindCancelled: red}
-	diffStyle = map[udiff.Kind]style{udiff.Hunk: cyan, udiff.Removed: red, udiff.Added: green, udiff.Remark: faint}
+	diffStyle = map[udiff.LineKind]style{udiff.Hunk: cyan, udiff.Removed: red, udiff.Added: green, udiff.Remark: faint}
 )
 
 // key tells diffs of one tool call apart.

@@ -65,8 +65,8 @@ func OfUser(home string, names ...string) []File { return inDirs([]string{home},
 // OfProject returns the files with these names that droid reads for a session in cwd, the nearest directory first, and in
 // one directory in the order of names. What stands in home is the user's and no project's.
 func OfProject(cwd, home string, names ...string) []File {
-	home = files.Real(home)
-	return inDirs(slices.DeleteFunc(ProjectDirs(files.Real(cwd)), func(dir string) bool { return dir == home }), names)
+	home = files.RealPath(home)
+	return inDirs(slices.DeleteFunc(ProjectDirs(files.RealPath(cwd)), func(dir string) bool { return dir == home }), names)
 }
 
 // OfOrganization returns the paths at which an organization may have settings for the user (0.215, 0.225).

@@ -103,5 +103,5 @@ func resolved(dir, path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	return files.Real(filepath.Clean(path))
+	return files.RealPath(filepath.Clean(path))
 }

@@ -19,7 +19,7 @@ func program() string {
 	if err != nil {
 		return "droid-acp"
 	}
-	if found, err := child.Find("droid-acp"); err == nil {
+	if found, err := child.LookPath("droid-acp"); err == nil {
 		a, errA := os.Stat(found)
 		b, errB := os.Stat(self)
 		if errA == nil && errB == nil && os.SameFile(a, b) {
@@ -43,7 +43,7 @@ func Command(words ...string) string {
 func word(text string) string {
 	switch {
 	case runtime.GOOS != "windows":
-		return paths.Word(text)
+		return paths.ShellQuote(text)
 	case text == "" || strings.ContainsAny(text, " &^()"):
 		return `"` + text + `"`
 	}

@@ -66,7 +66,7 @@ func missing(err *droid.NotFoundError) *Trouble {
 // (docs.factory.ai).
 func InstallWords() string {
 	command := "curl -fsSL https://app.factory.ai/cli | sh"
-	if _, err := child.Find("npm"); err == nil {
+	if _, err := child.LookPath("npm"); err == nil {
 		command = "npm install -g droid"
 	} else if runtime.GOOS == "windows" {
 		command = "irm https://app.factory.ai/cli/windows | iex"

@@ -85,7 +85,7 @@ func readRequest(from io.Reader) (Request, error) {
 // encode is v as a message. No line end follows: the other side reads to the object's
 // end, and everything behind it would count as said too much.
 func encode(v any) ([]byte, error) {
-	line, err := rawjson.Line(v)
+	line, err := rawjson.MarshalLine(v)
 	data := bytes.TrimSuffix(line, []byte("\n"))
 	if len(data) > maxMessage {
 		return nil, fmt.Errorf("the message is longer than %d bytes", maxMessage)

@@ -64,7 +64,7 @@ func serve(socket *net.UnixListener, remove func(), program string, limit time.D
 // the agent is gone, is no matter of droid's or the model's: without the end, droid
 // would put the shell's complaint before the tool's result.
 func commandLine(program, address string) string {
-	return paths.Word(program) + " " + stream.OwnHook + " " + paths.Word(address) + " 2>/dev/null || :"
+	return paths.ShellQuote(program) + " " + stream.OwnHook + " " + paths.ShellQuote(address) + " 2>/dev/null || :"
 }
 
 // Command is the shell command line for droid's settings. It works as long as the
@@ -113,7 +113,7 @@ func (l *Listener) accept() {
 // does not keep to this is closed.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
-	if _, err := child.Peer(conn); err != nil {
+	if _, err := child.CheckPeer(conn); err != nil {
 		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
 		return
 	}

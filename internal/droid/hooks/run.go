@@ -67,7 +67,7 @@ func ask(ctx context.Context, address string, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer conn.Close()
-	if _, err = child.Peer(conn.(*net.UnixConn)); err != nil {
+	if _, err = child.CheckPeer(conn.(*net.UnixConn)); err != nil {
 		return Answer{}, err
 	}
 	if end, ok := ctx.Deadline(); ok {

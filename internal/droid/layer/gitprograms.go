@@ -131,7 +131,7 @@ func below(dir, path string) string {
 
 // repository reads a repository with the working tree dir, and those within it.
 func (g *gitReader) repository(repository, dir string) {
-	id := [2]string{files.Real(repository), files.Real(dir)}
+	id := [2]string{files.RealPath(repository), files.RealPath(dir)}
 	if g.seen[id] || len(g.seen) > mostRepositories {
 		return
 	}

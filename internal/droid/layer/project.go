@@ -17,7 +17,7 @@ import (
 // session in cwd. What stands in home, the user's own directory, is the user's and no
 // project's. A file that cannot be looked at is an Item itself: it may bring anything.
 func Project(cwd, home string) Layer {
-	cwd, home = files.Real(cwd), files.Real(home) // as droid does
+	cwd, home = files.RealPath(cwd), files.RealPath(home) // as droid does
 	dirs := config.ProjectDirs(cwd)
 	r := reader{layer: Layer{Root: dirs[len(dirs)-1], CWD: cwd, Texts: TextStamp(cwd, home), Models: map[string]string{}}}
 	r.preload(filepath.Join(cwd, Bunfig))

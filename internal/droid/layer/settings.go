@@ -48,12 +48,12 @@ func serverLine(server map[string]any) string {
 	var words []string
 	env, _ := server["env"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		words = append(words, name+"="+paths.Word(fmt.Sprint(env[name])))
+		words = append(words, name+"="+paths.ShellQuote(fmt.Sprint(env[name])))
 	}
-	words = append(words, paths.Word(command))
+	words = append(words, paths.ShellQuote(command))
 	args, _ := server["args"].([]any)
 	for _, a := range args {
-		words = append(words, paths.Word(fmt.Sprint(a)))
+		words = append(words, paths.ShellQuote(fmt.Sprint(a)))
 	}
 	return strings.Join(words, " ")
 }

@@ -19,7 +19,7 @@ func safe(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return nil
 	}
-	return visible.Values(value)
+	return visible.JSONStrings(value)
 }
 
 // answer is droid's answer to a request of ours.

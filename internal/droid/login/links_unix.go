@@ -91,7 +91,7 @@ done 2>/dev/null
 PATH=%s
 export PATH
 exec %s "$@"
-`, paths.Word(pipe), paths.Word(path), opener)
+`, paths.ShellQuote(pipe), paths.ShellQuote(path), opener)
 }
 
 // read passes on the addresses until the pipe is closed.

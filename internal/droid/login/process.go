@@ -54,7 +54,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // Start starts droid. It ends with our process, however that ends: its input does, at
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
-	hearing := hearLinks(child.Environment(c.Env, envAutoUpdate, "false"), log)
+	hearing := hearLinks(child.WithDefaultEnv(c.Env, envAutoUpdate, "false"), log)
 	process, err := c.start(hearing)
 	if err != nil {
 		hearing.close()
@@ -80,13 +80,13 @@ func (c Command) start(h hearing) (*Process, error) {
 		return nil, err
 	}
 	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: h.env, NoJob: true,
-		Removes: append(h.removes, dir.Path)})
+		RemoveOnDeath: append(h.removes, dir.Path)})
 	if err != nil {
 		return nil, errors.Join(err, dir.Remove())
 	}
 	draining := make(chan *time.Timer, 1) // ends the reading of its output
 	go func() {
-		<-p.Gone()
+		<-p.AllExited()
 		draining <- time.AfterFunc(drainTime, func() { _ = p.Stdout.Close() }) // read only
 	}()
 	return &Process{

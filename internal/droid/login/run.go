@@ -45,7 +45,7 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 	}
 	defer proc.Kill() // it is gone by then, unless this panicked
 	r := &run{method: method, l: l, log: log, proc: proc}
-	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ToTheEnd: true, Refused: func(*jsonrpc.Error) {
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ReadToEnd: true, Rejected: func(*jsonrpc.Error) {
 		log.Debug("droid wrote a line that is no message, while it logs in")
 	}}, log)
 	defer r.conn.Abort()
@@ -147,7 +147,7 @@ func (r *run) heard(c *jsonrpc.Call) {
 	case leadsNowhere(c):
 		refuse(c, "that is no address on the web")
 	default:
-		c.Ordered()
+		c.Async()
 		result, err := r.l.Ask(c.Context, c.Method, c.Params)
 		var refused *Error
 		if err != nil && !errors.As(err, &refused) {

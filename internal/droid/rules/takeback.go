@@ -39,7 +39,7 @@ func TakeBack(locks files.Locks, r Rule) error {
 	if !r.TakenBack() {
 		return ErrNotTheirs
 	}
-	path := files.Real(r.File) // a link to it stays one
+	path := files.RealPath(r.File) // a link to it stays one
 	lock, err := take(locks, filepath.Join(filepath.Dir(r.File), lockName))
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func TakeBack(locks files.Locks, r Rule) error {
 
 // take locks the user's files against other agents. Where nobody can lock files there is no lock.
 func take(locks files.Locks, path string) (release func(), err error) {
-	file, err := locks.Await(path, lockTime)
+	file, err := locks.TakeWait(path, lockTime)
 	if err == nil || file != nil && errors.As(err, new(*files.NoLocksError)) {
 		return func() { files.Unlock(file, path) }, nil
 	}
@@ -75,7 +75,7 @@ func (r Rule) takeBack(path string) error {
 	if err != nil {
 		return err
 	}
-	d, err := files.Begin(path, info.Mode().Perm())
+	d, err := files.NewDraft(path, info.Mode().Perm())
 	if err != nil {
 		return err
 	}

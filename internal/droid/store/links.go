@@ -68,7 +68,7 @@ func goesOnUnknown(err error) error {
 // tail returns the last lines of a file, at most max bytes of it. A file that does
 // not exist is empty.
 func tail(path string, max int64) ([]byte, error) {
-	data, cut, err := files.Tail(path, max)
+	data, cut, err := files.ReadTail(path, max)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -102,7 +102,7 @@ func (s *Store) Link(l Link) error {
 }
 
 func (s *Store) addLink(line []byte) error {
-	path := files.Real(s.linksPath()) // so that writing it anew does not replace a symbolic link
+	path := files.RealPath(s.linksPath()) // so that writing it anew does not replace a symbolic link
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return errors.New("it is not a file")
 	}

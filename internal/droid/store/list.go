@@ -221,7 +221,7 @@ func newFilter(cwd string) filter {
 		return filter{}
 	}
 	cwd = filepath.Clean(cwd)
-	return filter{cwd, files.Real(cwd), new(sync.Map)}
+	return filter{cwd, files.RealPath(cwd), new(sync.Map)}
 }
 
 func (f filter) accepts(s start, dir directory) bool {
@@ -237,7 +237,7 @@ func (f filter) accepts(s start, dir directory) bool {
 	}
 	target, known := f.resolved.Load(cwd)
 	if !known {
-		target = files.Real(cwd)
+		target = files.RealPath(cwd)
 		f.resolved.Store(cwd, target)
 	}
 	return target == f.real

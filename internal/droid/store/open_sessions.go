@@ -120,7 +120,7 @@ func (s *Store) marked(id, end string) (held bool, err error) {
 	if err != nil {
 		return false, nil // nobody can hold it
 	}
-	if held, err = s.locks.Shared(path); err != nil {
+	if held, err = s.locks.InUse(path); err != nil {
 		return false, fmt.Errorf("it cannot be told whether another window or program of yours has it open (%w); if none has, remove its file in %s",
 			err, filepath.Dir(path))
 	}

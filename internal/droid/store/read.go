@@ -65,7 +65,7 @@ const maxResults = 1 << 20
 // the store, or a *NotFoundError.
 func (s *Store) Results(id string, calls []string) (map[string]string, error) {
 	return fromCopies(s, id, func(c candidate) (map[string]string, error) {
-		end, _, err := files.Tail(c.path(), maxResults)
+		end, _, err := files.ReadTail(c.path(), maxResults)
 		return resultsIn(end, calls), err
 	})
 }

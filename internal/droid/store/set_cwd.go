@@ -62,7 +62,7 @@ func setCWD(path, dir string) error {
 		return err
 	}
 	defer from.Close()
-	to, err := files.Begin(path, 0o600)
+	to, err := files.NewDraft(path, 0o600)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Store) Subagent(id string, from Place) (lines []stream.ChildLine, to Pl
 }
 
 func readOn(id string, from Place) (lines []stream.ChildLine, to Place, err error) {
-	data, err := files.From(from.path, from.at, maxLines)
+	data, err := files.ReadRange(from.path, from.at, maxLines)
 	if err != nil {
 		return nil, from, err
 	}

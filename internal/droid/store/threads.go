@@ -14,24 +14,24 @@ import (
 // Threads are those of the store.
 type Threads struct {
 	store func() *Store
-	calls *files.Calls
+	calls *files.CallLimiter
 	log   *zap.Logger
 }
 
 // NewThreads is for a store, whose calls may hang.
-func NewThreads(store func() *Store, calls *files.Calls, log *zap.Logger) *Threads {
+func NewThreads(store func() *Store, calls *files.CallLimiter, log *zap.Logger) *Threads {
 	return &Threads{store, calls, log}
 }
 
 // IDs are the ids of the thread that a session belongs to, the oldest first.
 func (t *Threads) IDs(ctx context.Context, id string) ([]string, error) {
-	return files.Within(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id) })
+	return files.CallBounded(ctx, t.calls, "Store.Thread", "session "+id, func(string) ([]string, error) { return t.store().Thread(id) })
 }
 
 // FollowUp is what becomes of a second prompt in the thread with these ids, as its user set
 // it in any agent; "" where nobody did.
 func (t *Threads) FollowUp(ctx context.Context, ids []string) string {
-	value, err := files.Within(ctx, t.calls, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return t.store().FollowUp(ids), nil })
+	value, err := files.CallBounded(ctx, t.calls, "Store.FollowUp", "session "+ids[0], func(string) (string, error) { return t.store().FollowUp(ids), nil })
 	if err != nil {
 		t.log.Warn("what becomes of a second prompt could not be read", zap.Error(err))
 	}
@@ -51,7 +51,7 @@ func (t *Threads) Stays(from string) {
 // Summary is what the conversation became that droid compacted into the session of
 // this id, "" where it cannot be read. It reads the store.
 func (t *Threads) Summary(ctx context.Context, id string) string {
-	text, err := files.Within(ctx, t.calls, "Store.Summary", "session "+id, func(string) (string, error) { return t.store().Summary(id) })
+	text, err := files.CallBounded(ctx, t.calls, "Store.Summary", "session "+id, func(string) (string, error) { return t.store().Summary(id) })
 	if err != nil {
 		t.log.Info("the summary of a compacted session could not be read", zap.Error(err))
 	}
@@ -60,7 +60,7 @@ func (t *Threads) Summary(ctx context.Context, id string) string {
 
 // Results are what the model got of these calls, by their ids, as far as droid has stored it. It reads the store.
 func (t *Threads) Results(ctx context.Context, id string, calls []string) map[string]string {
-	results, err := files.Within(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
+	results, err := files.CallBounded(ctx, t.calls, "Store.Results", "session "+id, func(string) (map[string]string, error) { return t.store().Results(id, calls) })
 	if err != nil {
 		t.log.Info("why an edit failed could not be read", zap.Error(err))
 	}
@@ -74,7 +74,7 @@ func (t *Threads) Subagent(ctx context.Context, id string, from Place) (lines []
 		lines []stream.ChildLine
 		to    Place
 	}
-	found, err := files.Within(ctx, t.calls, "Store.Subagent", "subagent "+id, func(string) (r read, err error) {
+	found, err := files.CallBounded(ctx, t.calls, "Store.Subagent", "subagent "+id, func(string) (r read, err error) {
 		r.lines, r.to, err = t.store().Subagent(id, from)
 		return r, err
 	})
@@ -97,7 +97,7 @@ type Successor struct {
 // Successor begins a command that has droid make a successor of the session. It
 // reads files; what cannot be read has no title.
 func (t *Threads) Successor(ctx context.Context, from string) Successor {
-	title, _ := files.Within(ctx, t.calls, "Store.Title", "session "+from, func(string) (string, error) { return t.store().Title(from), nil })
+	title, _ := files.CallBounded(ctx, t.calls, "Store.Title", "session "+from, func(string) (string, error) { return t.store().Title(from), nil })
 	return Successor{From: from, Title: title, of: t}
 }
 
@@ -112,7 +112,7 @@ func (n *Successor) Made(id string, kind LinkKind) {
 // link adds a link to the store's file.
 func (t *Threads) link(l Link) error {
 	l.Time = time.Now()
-	_, err := files.WithinAtEnd(context.Background(), t.calls, "Store.Link", "session "+l.From, files.Done(func() error { return t.store().Link(l) }))
+	_, err := files.CallBoundedDetached(context.Background(), t.calls, "Store.Link", "session "+l.From, files.NoResult(func() error { return t.store().Link(l) }))
 	if err != nil {
 		t.log.Warn("the file of threads could not be written", zap.Error(err))
 	}

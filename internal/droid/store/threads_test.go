@@ -15,7 +15,7 @@ import (
 )
 
 func threadsOf(t *testing.T, s *Store) *Threads {
-	return NewThreads(func() *Store { return s }, files.NewCalls(16, time.Minute), zap.NewNop())
+	return NewThreads(func() *Store { return s }, files.NewCallLimiter(16, time.Minute), zap.NewNop())
 }
 
 // stored is a store with these sessions, each with a title.

@@ -10,7 +10,7 @@ import (
 // differs only there (0.99 to 0.215), and in the traceparent of its _meta (0.225), which says nothing
 // that a delta has.
 type deltaShape struct {
-	rawjson.Shape
+	rawjson.LineTemplate
 	line  Line
 	delta TextDelta // without its text
 }
@@ -18,7 +18,7 @@ type deltaShape struct {
 // shapeOf is the shape of a line, of which text and meta are parts.
 func shapeOf(data, text, meta []byte, line Line, delta TextDelta) deltaShape {
 	line.Event, delta.Text = nil, ""
-	return deltaShape{rawjson.ShapeOf(data, text, traceparent(meta)), line, delta}
+	return deltaShape{rawjson.NewLineTemplate(data, text, traceparent(meta)), line, delta}
 }
 
 // traceparent is meta's W3C traceparent with its quotes, or nil.
@@ -36,7 +36,7 @@ func (s *deltaShape) fits(data []byte) (Line, bool) {
 		return Line{}, false
 	}
 	line, delta := s.line, s.delta
-	delta.Text = rawjson.TextOf(text)
+	delta.Text = rawjson.UnquoteBody(text)
 	line.Event = delta
 	return line, true
 }
@@ -46,7 +46,7 @@ func (s *deltaShape) fits(data []byte) (Line, bool) {
 func (d *Decoder) More(text *strings.Builder, data []byte) bool {
 	raw, ok := d.shape.Cut(data)
 	if ok {
-		rawjson.WriteText(text, raw)
+		rawjson.WriteUnquoted(text, raw)
 	}
 	return ok
 }

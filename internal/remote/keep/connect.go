@@ -74,7 +74,7 @@ func (s *Starter) openLog() (*os.File, error) {
 
 // lastWords are the end of the server's log.
 func (s *Starter) lastWords() string {
-	text, _, err := files.Tail(s.Log, shownLog)
+	text, _, err := files.ReadTail(s.Log, shownLog)
 	if err != nil {
 		return err.Error()
 	}
@@ -156,7 +156,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := child.Peer(conn.(*net.UnixConn)); err != nil { // it is one of that network
+	if _, err := child.CheckPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
 		_ = conn.Close() // nothing was said
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (c *Client) Answered(ctx context.Context, limit time.Duration, dial Dial, d
 		}
 		hung := &HungError{Limit: limit, Command: c.command}
 		if local, ok := conn.(*net.UnixConn); ok {
-			hung.Process, _ = child.Peer(local) // dial has looked who it is
+			hung.Process, _ = child.CheckPeer(local) // dial has looked who it is
 		}
 		time.AfterFunc(limit, func() { cancel(why{hung}) })
 		return conn, nil

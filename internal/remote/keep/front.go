@@ -82,7 +82,7 @@ func (f *Front) Run(ctx context.Context) error {
 	go func() { heard <- f.hear(ctx, messages) }()
 	left, leave := context.WithCancel(ctx)
 	defer leave()
-	ahead := jsonrpc.NewAhead(f.In, leave)
+	ahead := jsonrpc.NewPrefetchReader(f.In, leave)
 	f.In = ahead
 	dead := make(chan struct{})
 	f.alive = relay.NewAlive(ahead, f.editor.Put, func() { close(dead) })
@@ -118,10 +118,10 @@ func (f *Front) Run(ctx context.Context) error {
 
 // write sends a message. While the server takes none, the end of the editor behind it is looked for, after which left
 // is done.
-func write(ctx context.Context, messages Messages, message []byte, ahead *jsonrpc.Ahead, left context.Context) error {
+func write(ctx context.Context, messages Messages, message []byte, ahead *jsonrpc.PrefetchReader, left context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	look := time.AfterFunc(fullTime, ahead.Look)
+	look := time.AfterFunc(fullTime, ahead.Prefetch)
 	defer look.Stop()
 	stop := context.AfterFunc(left, func() {
 		select {
@@ -230,7 +230,7 @@ func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{})
 
 // pass sends a line of the editor to the server. What is no message is answered as an agent does.
 func (f *Front) pass(line []byte, send func([]byte) error) {
-	answers, passes := jsonrpc.Judged(line)
+	answers, passes := jsonrpc.Validate(line)
 	for _, answer := range answers {
 		f.editor.Put(append(answer, '\n'))
 	}

@@ -21,7 +21,7 @@ const socketName = "serve.sock"
 // program's own. An empty state is none.
 func Place(runtimeDir, state string) (string, error) {
 	if filepath.IsAbs(runtimeDir) && runtime.GOOS != "windows" {
-		if info, err := os.Stat(runtimeDir); err == nil && info.IsDir() && files.IsOurs(info) {
+		if info, err := os.Stat(runtimeDir); err == nil && info.IsDir() && files.OwnedByUser(info) {
 			return checkLength(filepath.Join(runtimeDir, "droid-acp", socketName))
 		}
 	}
@@ -64,7 +64,7 @@ func checkPrivate(dir string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory, so the server's socket cannot lie in it; remove it", dir)
-	case !files.IsOurs(info):
+	case !files.OwnedByUser(info):
 		return fmt.Errorf("%s belongs to another user, who could read what is said over a socket in it; remove it, or set $XDG_RUNTIME_DIR to a directory of yours", dir)
 	case isOpen(info):
 		return fmt.Errorf("%s is open for other users, who could reach a socket in it; close it: chmod 700 %[1]s", dir)

@@ -35,7 +35,7 @@ func Token(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token cannot be read: %w", err)
 	}
-	if !files.IsOurs(info) || isOpen(info) {
+	if !files.OwnedByUser(info) || isOpen(info) {
 		return "", fmt.Errorf("others can read or write the token in %s; use another file, or remove this one so that a new token is made", path)
 	}
 	token := strings.TrimSpace(string(text))

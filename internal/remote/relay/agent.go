@@ -23,7 +23,7 @@ type Agent struct {
 	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 
-	// Places are those of paths in methods of its own, as in paths.NewPlaces, that of a result with ".result" behind the method.
+	// Places are those of paths in methods of its own, as in paths.ParsePathFields, that of a result with ".result" behind the method.
 	Places map[string]string
 }
 
@@ -36,7 +36,7 @@ func (a Agent) Keeper() string { return cmp.Or(a.Knows, "the agent") }
 // Meet reads what a client declares.
 func (a Agent) Meet(capabilities, info json.RawMessage) protocol.ClientCapabilities {
 	if a.Client == nil {
-		return protocol.ReadDeclared(capabilities)
+		return protocol.ParseDeclared(capabilities)
 	}
 	return a.Client(capabilities, info)
 }

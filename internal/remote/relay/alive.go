@@ -22,9 +22,9 @@ const (
 // NewAlive; the fields may be changed before Begin and Heard.
 type Alive struct {
 	Every, Silent time.Duration
-	In            *jsonrpc.Ahead    // what the peer says
-	Send          func(line []byte) // sends it a line, which is the callee's then
-	Dead          func()            // is called once, when the link is dead
+	In            *jsonrpc.PrefetchReader // what the peer says
+	Send          func(line []byte)       // sends it a line, which is the callee's then
+	Dead          func()                  // is called once, when the link is dead
 
 	begun, heard sync.Once
 	stopped      chan struct{}
@@ -32,7 +32,7 @@ type Alive struct {
 }
 
 // NewAlive makes an end. Call Stop when the connection ends.
-func NewAlive(in *jsonrpc.Ahead, send func(line []byte), dead func()) *Alive {
+func NewAlive(in *jsonrpc.PrefetchReader, send func(line []byte), dead func()) *Alive {
 	return &Alive{Every: AliveEvery, Silent: SilentAfter, In: in, Send: send, Dead: dead, stopped: make(chan struct{})}
 }
 
@@ -66,7 +66,7 @@ func (a *Alive) watch() {
 		case <-every.C:
 			a.say()
 		case <-look.C:
-			if a.In.Silent() >= a.Silent {
+			if a.In.IdleTime() >= a.Silent {
 				a.Dead()
 				return
 			}

@@ -93,5 +93,5 @@ func (e *Editor) await(ctx context.Context, something, ended <-chan struct{}, li
 // Finish has what the editor is told written.
 func (e *Editor) Finish() {
 	e.Out.Close()
-	child.Within(e.Out.Done(), DrainTime)
+	child.WaitTimeout(e.Out.Done(), DrainTime)
 }

@@ -42,9 +42,9 @@ var abilities = []ability{
 	{name: "marks of a compaction", has: func(c capabilities) bool { return c.Compaction }, updates: rewrites{"compaction_update": compactionText}},
 	{name: "notices", has: func(c capabilities) bool { return c.Notices }, updates: rewrites{"notice": noticeText}},
 	{name: "switches among the options", has: func(c capabilities) bool { return c.BooleanOptions }, updates: rewrites{"config_option_update": withoutSwitches}},
-	{has: func(c capabilities) bool { return !c.OwnPrompts }, updates: rewrites{"user_message_chunk": promptText}, live: true},
-	{has: func(c capabilities) bool { return c.RequestContent && !c.NoDiffs }, permission: sayUnseen},
-	{has: func(c capabilities) bool { return c.OptionNames }, permission: byKind},
+	{has: func(c capabilities) bool { return !c.RejectsForeignPrompts }, updates: rewrites{"user_message_chunk": promptText}, live: true},
+	{has: func(c capabilities) bool { return c.ShowsRequestContent && !c.HidesWaitingDiffs }, permission: sayUnseen},
+	{has: func(c capabilities) bool { return c.ShowsOptionNames }, permission: byKind},
 }
 
 // beyond are the names of what a client can do and another one cannot.
@@ -217,7 +217,7 @@ func inTurns(message []byte) bool {
 func (q *question) put(c *Client) {
 	line := q.line
 	for _, a := range abilities {
-		if a.permission == nil || a.has(c.caps) || q.method != askPermission || q.session == nil || q.agent.caps.ClientTraits == c.caps.ClientTraits {
+		if a.permission == nil || a.has(c.caps) || q.method != askPermission || q.session == nil || q.agent.caps.ClientProfile == c.caps.ClientProfile {
 			continue
 		}
 		instead, before := a.permission(q, c)
@@ -253,7 +253,7 @@ func (q *question) namesOnly() bool {
 // byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
 // something by the same kind its user could not say which, so it has none of them.
 func byKind(q *question, c *Client) (line []byte, before string) {
-	if c.caps.ShowsNames() && !q.namesOnly() {
+	if c.caps.MayShowOptionNames() && !q.namesOnly() {
 		return nil, ""
 	}
 	var left []string
@@ -302,9 +302,9 @@ func sayUnseen(q *question, c *Client) (_ []byte, before string) {
 	var parts []string
 	for i, item := range call.Content {
 		switch {
-		case item.Type == "content" && !c.caps.RequestContent && item.Content.Text != "":
+		case item.Type == "content" && !c.caps.ShowsRequestContent && item.Content.Text != "":
 			parts = append(parts, item.Content.Text)
-		case item.Type == "diff" && (c.caps.NoDiffs || !c.caps.RequestContent && !(c.caps.OneDiff && i == 0)):
+		case item.Type == "diff" && (c.caps.HidesWaitingDiffs || !c.caps.ShowsRequestContent && !(c.caps.ShowsLeadingDiff && i == 0)):
 			parts = append(parts, markdown.Code(visible.Line(item.Path)), changed(item.OldText, item.NewText))
 		}
 	}

@@ -35,7 +35,7 @@ type childProcess struct{ *child.Process }
 func (p childProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return p.Stdin, p.Stdout }
 
 func (p childProcess) Await() string {
-	<-p.Gone()
+	<-p.AllExited()
 	exit := p.Exit(relay.DrainTime)
 	text := exit.Text
 	if n := len(exit.Stderr); n > 0 {
@@ -160,7 +160,7 @@ func (a *agent) live() {
 	a.proc = proc
 	s.mu.Unlock()
 	stdin, stdout := proc.Pipes()
-	a.out.To(stdin)
+	a.out.SetWriter(stdin)
 	go a.out.Run()
 	a.run(stdin, stdout)
 }
@@ -193,13 +193,13 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		}
 	case <-a.doom:
 	}
-	if !child.Within(a.proc.Exited(), relay.DrainTime) {
+	if !child.WaitTimeout(a.proc.Exited(), relay.DrainTime) {
 		_ = a.proc.Kill() // it may have ended
 	}
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
-	if !child.Within(read, endTime) {
+	if !child.WaitTimeout(read, endTime) {
 		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
 		s.mu.Lock()
 		a.kill()

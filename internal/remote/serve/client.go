@@ -204,12 +204,12 @@ func (c *Client) greet(params []byte) {
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
-	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientTraits)
+	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
 		params = map[string]json.RawMessage{} // the agent says what is wrong with it
 	}
-	params["clientCapabilities"] = protocol.DeclaredByServer(params["clientCapabilities"], c.caps.HearsInPrompts())
+	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // what was decoded encodes
 	c.look = c.server.startAgent(c, true)
 	c.forward(c.look, line, h, nil).done = func(_ []byte, err error) {

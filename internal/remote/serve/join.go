@@ -83,7 +83,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
 	shown := func(line []byte) []byte { return o.shown(w.client, line, loads) }
-	passed := func(line []byte) bool { return loads || !w.client.caps.DropsOutside || inTurns(line) }
+	passed := func(line []byte) bool { return loads || !w.client.caps.IgnoresUpdatesOutsidePrompt || inTurns(line) }
 	say := func(text string) {
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
@@ -149,7 +149,7 @@ func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done fu
 // setApart sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
 // as one message.
 func (o *session) setApart(w *watcher) {
-	if w.client.caps.DropsOutside {
+	if w.client.caps.IgnoresUpdatesOutsidePrompt {
 		o.sayTo(w.client, "\n\n---\n\n")
 	}
 }

@@ -101,8 +101,8 @@ func (q *question) audience() (to []*Client) {
 	switch {
 	case q.method != askPermission:
 		return to[:min(len(to), 1)] // files, forms and terminals are one client's
-	case slices.ContainsFunc(to, func(c *Client) bool { return !c.caps.ByPolicy }):
-		to = slices.DeleteFunc(to, func(c *Client) bool { return c.caps.ByPolicy })
+	case slices.ContainsFunc(to, func(c *Client) bool { return !c.caps.AnswersByPolicy }):
+		to = slices.DeleteFunc(to, func(c *Client) bool { return c.caps.AnswersByPolicy })
 	}
 	return to
 }
@@ -266,7 +266,7 @@ const codeCancelled = -32800
 // person.
 func (o *session) handOver(c *Client) {
 	i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c })
-	if i <= 0 || c.caps.ByPolicy {
+	if i <= 0 || c.caps.AnswersByPolicy {
 		return
 	}
 	w := o.watchers[i]

@@ -193,7 +193,7 @@ func TestAnyOrder(t *testing.T) {
 					open := h.sessions[session]
 					there := open != nil && open.watcher(a.Client) != nil
 					h.Server.mu.Unlock()
-					if there && whole && !a.absent && !a.caps.DropsOutside {
+					if there && whole && !a.absent && !a.caps.IgnoresUpdatesOutsidePrompt {
 						require.Equal(t, w.told[open], a.since(session), "seed %d: %s", seed, session)
 					}
 				}

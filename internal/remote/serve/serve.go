@@ -314,7 +314,7 @@ func (s *Server) Close(ctx context.Context) {
 		defer close(done)
 		s.work.Wait()
 	}()
-	if !child.Within(done, relay.DrainTime) {
+	if !child.WaitTimeout(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
 	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // where nothing is kept

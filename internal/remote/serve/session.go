@@ -56,7 +56,7 @@ type watcher struct {
 }
 
 // hears reports whether the client shows what it is told, and can answer, at this time.
-func (w *watcher) hears() bool { return !w.client.caps.DropsOutside || w.prompts > 0 }
+func (w *watcher) hears() bool { return !w.client.caps.IgnoresUpdatesOutsidePrompt || w.prompts > 0 }
 
 // misses notes that it is not told what the journal has from there on.
 func (w *watcher) misses(from int64) {

@@ -55,13 +55,13 @@ func (r *Relay) mayNotReach(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error
 	if m.Params == 0 {
 		return refused
 	}
-	paths, reach, found := protocol.Places(m.Method), r.reach(), false
+	paths, reach, found := protocol.PathFields(m.Method), r.reach(), false
 	paths.Rewrite(line, m.Params, func(place, _ string, value []byte) []byte {
 		path := ""
 		if rawjson.IsString(value) {
 			path = rawjson.Unquote(value)
 		}
-		in, err := files.Within(context.Background(), r.looks, "where a path leads", path, reach.leadInto)
+		in, err := files.CallBounded(context.Background(), r.looks, "where a path leads", path, reach.leadInto)
 		switch {
 		case errors.Is(err, files.ErrHangs):
 			refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", fmt.Sprintf("%s is %q, whose file system on the editor's machine does not answer", place, path))
@@ -114,7 +114,7 @@ func followed(path string) (string, error) {
 
 // withoutTerminals is an initialize of the editor that offers the far side no terminals.
 func withoutTerminals(line []byte, begin int) []byte {
-	return paths.NewPlaces("clientCapabilities.terminal").Rewrite(line, begin, func(string, string, []byte) []byte { return []byte("false") })
+	return paths.ParsePathFields("clientCapabilities.terminal").Rewrite(line, begin, func(string, string, []byte) []byte { return []byte("false") })
 }
 
 // logins are the commands in the far side's answer to initialize by which the editor is to log in, in a
@@ -122,7 +122,7 @@ func withoutTerminals(line []byte, begin int) []byte {
 // another agent are left out. What the far side wants in the environment of this machine's programs is none
 // of its affairs.
 func (r *Relay) logins(line []byte, begin int, own bool) []byte {
-	return paths.NewPlaces("authMethods[].env authMethods[]._meta.terminal-auth:command").Rewrite(line, begin, func(_, kind string, value []byte) []byte {
+	return paths.ParsePathFields("authMethods[].env authMethods[]._meta.terminal-auth:command").Rewrite(line, begin, func(_, kind string, value []byte) []byte {
 		switch {
 		case kind == paths.Command && own:
 			return ofHere(r.Command, value)

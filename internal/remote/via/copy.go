@@ -232,7 +232,7 @@ func (c *copying) run(ctx context.Context, in []byte, words ...string) (out stri
 	var text bytes.Buffer
 	_, _ = io.Copy(&text, io.LimitReader(p.Stdout, 64<<10)) // what cannot be read is not known
 	_ = p.Stdout.Close()                                    // who says more is not heard
-	<-p.Gone()
+	<-p.AllExited()
 	<-written
 	return text.String(), p.Exit(relay.DrainTime), context.Cause(ctx)
 }

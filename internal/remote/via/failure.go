@@ -46,7 +46,7 @@ func (f *Failure) rpc() *jsonrpc.Error { return jsonrpc.InternalError(string(f.K
 func shown(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range command {
-		words[i] = paths.Word(word)
+		words[i] = paths.ShellQuote(word)
 	}
 	return "`" + strings.Join(words, " ") + "`"
 }
@@ -55,7 +55,7 @@ func shown(command []string) string {
 func notStarted(command []string, err error) *Failure {
 	if errors.Is(err, child.ErrNotFound) {
 		return &Failure{NoCommand, fmt.Sprintf("The program %s is not on this machine, or not in the PATH that the editor starts programs with. "+
-			"Install it, or write its whole path behind -- in the editor's configuration.", paths.Word(command[0])), -1}
+			"Install it, or write its whole path behind -- in the editor's configuration.", paths.ShellQuote(command[0])), -1}
 	}
 	return &Failure{NoCommand, fmt.Sprintf("The command %s was not started: %v. Try it in a terminal.", shown(command), err), -1}
 }
@@ -136,7 +136,7 @@ func (c *cause) failure(agent relay.Agent, command []string, exit child.Exit) *F
 // explain says why the command has ended. One that has worked has found its agent, so that
 // what the agent says is no cause.
 func (r *Relay) explain(exit child.Exit) *Failure {
-	noise, _ := r.noise.Last()
+	noise, _ := r.noise.Lines()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))
 	if c == nil || r.near.Worked() && c.kind != Unreachable {

@@ -66,7 +66,7 @@ func FuzzLines(f *testing.F) {
 		const mark = `"` + "\xff" + `"`
 		mask := func(line []byte) string {
 			m, _ := jsonrpc.ReadHead(line)
-			return string(protocol.Places(m.Method).Rewrite(line, m.Params, func(_, kind string, value []byte) []byte {
+			return string(protocol.PathFields(m.Method).Rewrite(line, m.Params, func(_, kind string, value []byte) []byte {
 				var path string
 				if json.Unmarshal(value, &path) != nil {
 					return nil

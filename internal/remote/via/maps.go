@@ -173,7 +173,7 @@ type outside struct{ place, path string }
 
 // rewrite puts the other side's paths in the places of what begins at begin in the line. It
 // returns the first that is outside of every map, and stays as it is; nil where there is none.
-func (m Maps) rewrite(to int, line []byte, begin int, places *paths.Places) (_ []byte, first *outside) {
+func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) (_ []byte, first *outside) {
 	if len(m) == 0 {
 		return line, nil
 	}

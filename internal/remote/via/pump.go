@@ -16,7 +16,7 @@ const endPatience = 2 * time.Second
 
 // way is one of the two on which lines pass.
 type way struct {
-	ahead   *jsonrpc.Ahead
+	ahead   *jsonrpc.PrefetchReader
 	left    chan struct{} // closed when who says it is found to have gone
 	ended   chan struct{} // closed when nothing more is heard
 	tooLong bool          // since a line is longer than max; for who has seen the end
@@ -24,7 +24,7 @@ type way struct {
 
 func newWay(in io.Reader) *way {
 	w := &way{left: make(chan struct{}), ended: make(chan struct{})}
-	w.ahead = jsonrpc.NewAhead(in, func() { close(w.left) })
+	w.ahead = jsonrpc.NewPrefetchReader(in, func() { close(w.left) })
 	return w
 }
 
@@ -50,7 +50,7 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 			case line != nil:
 				waiting = append(append(waiting, line...), '\n')
 			}
-			if lines.Waiting() && len(waiting) < relay.Batch {
+			if lines.Buffered() && len(waiting) < relay.Batch {
 				continue
 			}
 			putNow(out, waiting)
@@ -60,12 +60,12 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 				continue
 			}
 			if out == r.far { // what the far side said last may wait for a slow editor
-				w.ahead.Look()
+				w.ahead.Prefetch()
 			}
 			select {
 			case <-full:
 			case <-w.left:
-				if !child.Within(full, endPatience) {
+				if !child.WaitTimeout(full, endPatience) {
 					return
 				}
 			}

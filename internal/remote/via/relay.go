@@ -55,17 +55,17 @@ const (
 type Relay struct {
 	Options
 	near  *relay.Editor
-	far   *jsonrpc.Outbox          // to the agent
-	noise child.Tail               // what the far side wrote to stdout that is no message
-	own   map[string]*paths.Places // of paths in the agent's own methods
-	texts *paths.Places            // of the text of an update
-	plain shapes                   // of updates that have a text and no path to rewrite
-	looks *files.Calls             // at where a path leads here
-	roots *paths.Places            // of the directories of a session that the editor asks for
-	asked atomic.Pointer[Maps]     // without maps: these directories
-	alive *relay.Alive             // of the link to the far side; nil before the command runs
-	doom  chan struct{}            // closed by Kill
-	max   int                      // relay.MaxLine, but in tests
+	far   *jsonrpc.Outbox              // to the agent
+	noise child.Tail                   // what the far side wrote to stdout that is no message
+	own   map[string]*paths.PathFields // of paths in the agent's own methods
+	texts *paths.PathFields            // of the text of an update
+	plain shapes                       // of updates that have a text and no path to rewrite
+	looks *files.CallLimiter           // at where a path leads here
+	roots *paths.PathFields            // of the directories of a session that the editor asks for
+	asked atomic.Pointer[Maps]         // without maps: these directories
+	alive *relay.Alive                 // of the link to the far side; nil before the command runs
+	doom  chan struct{}                // closed by Kill
+	max   int                          // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
@@ -75,7 +75,7 @@ type Relay struct {
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
 // sessions or of subagents, that come in turn.
-type shapes [8]rawjson.Shape
+type shapes [8]rawjson.LineTemplate
 
 // fit reports whether a line has one of the shapes, which is the first then.
 func (s *shapes) fit(line []byte) bool {
@@ -90,7 +90,7 @@ func (s *shapes) fit(line []byte) bool {
 	return false
 }
 
-func (s *shapes) add(shape rawjson.Shape) {
+func (s *shapes) add(shape rawjson.LineTemplate) {
 	copy(s[1:], s[:])
 	s[0] = shape
 }
@@ -102,12 +102,12 @@ func New(o Options) *Relay {
 		out = child.NewWriter(f)
 	}
 	r := &Relay{
-		Options: o, near: relay.New(out), own: map[string]*paths.Places{}, texts: paths.NewPlaces("update.content.text"),
-		roots: paths.NewPlaces("cwd additionalDirectories[]"), looks: files.NewCalls(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
+		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
+		roots: paths.ParsePathFields("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
 		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
 	}
 	for method, of := range o.Agent.Places {
-		r.own[method] = paths.NewPlaces(of)
+		r.own[method] = paths.ParsePathFields(of)
 	}
 	r.client.Store(new(o.Agent.Meet(nil, nil)))
 	r.near.ByHand = o.ByHand
@@ -137,7 +137,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far.To(child.NewWriter(p.Stdin))
+	r.far.SetWriter(child.NewWriter(p.Stdin))
 	go r.far.Run()
 	fromFar, dead := newWay(p.Stdout), make(chan struct{})
 	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
@@ -149,7 +149,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	case <-dead:
 		_ = p.Kill() // it may have ended
 		r.exited(p)
-		child.Within(farEnded, relay.DrainTime)
+		child.WaitTimeout(farEnded, relay.DrainTime)
 		return r.fail(ctx, silentFar(r.silent), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
@@ -177,7 +177,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // environment is that of the command: ours, in which wsl.exe speaks UTF-8.
-func environment() []string { return child.Environment(nil, "WSL_UTF8", "1") }
+func environment() []string { return child.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
 // errGone is why a copy was given up.
 var errGone = errors.New("the editor closed its end before the copy was there")
@@ -219,19 +219,19 @@ func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan stru
 // end ends the command when the editor has gone: politely, then not.
 func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 	r.far.Close()
-	child.Within(r.far.Done(), relay.DrainTime)
+	child.WaitTimeout(r.far.Done(), relay.DrainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		child.Within(p.Exited(), relay.DrainTime)
+		child.WaitTimeout(p.Exited(), relay.DrainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
-	<-p.Gone()
-	if !child.Within(farEnded, relay.DrainTime) {
+	<-p.AllExited()
+	if !child.WaitTimeout(farEnded, relay.DrainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
 	return p.Exit(relay.DrainTime)
@@ -239,11 +239,11 @@ func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
 
 // exited is how a command ended that has closed its stdout.
 func (r *Relay) exited(p *child.Process) child.Exit {
-	child.Within(p.Exited(), relay.DrainTime)
+	child.WaitTimeout(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
-	<-p.Gone()
+	<-p.AllExited()
 	return p.Exit(relay.DrainTime)
 }
 
@@ -306,11 +306,11 @@ func (r *Relay) meet(params []byte) {
 }
 
 // places are those of paths in a method's params, or in its result.
-func (r *Relay) places(method string) *paths.Places {
+func (r *Relay) places(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
 	}
-	return protocol.Places(method)
+	return protocol.PathFields(method)
 }
 
 // drop does not pass a notification on.
@@ -354,7 +354,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	if m.Method == telling && &to[0] == &line[0] {
 		r.texts.Rewrite(line, m.Params, func(_, _ string, text []byte) []byte {
 			if rawjson.IsString(text) {
-				r.plain.add(rawjson.ShapeOf(line, text, nil))
+				r.plain.add(rawjson.NewLineTemplate(line, text, nil))
 			}
 			return nil
 		})

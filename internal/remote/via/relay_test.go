@@ -115,7 +115,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 	in, editor := io.Pipe()
 	told, out := io.Pipe()
 	r := &rig{t: t, editor: editor, near: acptest.NewPeer(t, told, editor), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
-	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ReadCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
+	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ParseCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
 	t.Cleanup(func() {
 		_ = editor.Close()
 		_ = told.Close()

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Call is a tool call. Non-empty fields are shown in their order.
-type Call struct {
+// toolCall is a tool call. Non-empty fields are shown in their order.
+type toolCall struct {
 	Tool   string // display name
 	Title  string // what it works on; plain text
 	Folded bool   // initially collapsed
-	State  State
+	State  callState
 
 	Command   string // that was run
 	Input     string // of a tool without a better representation
 	Prompt    string // of a subagent; Markdown
 	Plan      string // Markdown
-	Changes   []Change
-	Tasks     []Task
-	Questions []Question
+	Changes   []fileDiff
+	Tasks     []taskEntry
+	Questions []questionEntry
 	Output    string // of a command
 	Cut       bool   // the output is incomplete
 	Exit      *int   // exit code; nil if it did not exit by itself
@@ -29,50 +29,50 @@ type Call struct {
 	images []string // data URLs
 }
 
-// State is the outcome of a call. The zero State is success.
-type State string
+// callState is the outcome of a call. The zero callState is success.
+type callState string
 
 // Outcomes other than success.
 const (
-	Failed     State = "failed"
-	Unfinished State = "not finished" // no result
-	TimedOut   State = "timed out"
+	callFailed     callState = "failed"
+	callUnfinished callState = "not finished" // no result
+	callTimedOut   callState = "timed out"
 )
 
-// Change is a change to one file.
-type Change struct {
+// fileDiff is a change to one file.
+type fileDiff struct {
 	File  string
-	Lines []Line
+	Lines []diffLine
 }
 
-// Line is a line of a unified diff.
-type Line struct {
+// diffLine is a line of a unified diff.
+type diffLine struct {
 	Sign byte   // '+', '-' or ' '; '@' for a hunk header, '\\' for a remark
 	Text string // including the sign, without the newline
 }
 
-// Task is an entry of a task list.
-type Task struct {
+// taskEntry is an entry of a task list.
+type taskEntry struct {
 	Text   string
 	Status string // "pending", "in_progress" or "completed"
 }
 
-// Question is a question to the user with the answer.
-type Question struct {
+// questionEntry is a question to the user with the answer.
+type questionEntry struct {
 	Text    string
 	Options []string
 	Answer  string // "" if unanswered
 }
 
-// Image adds a base64-encoded image to the result. Unsupported types are omitted.
-func (c *Call) Image(mediaType, data string) {
+// addImage adds a base64-encoded image to the result. Unsupported types are omitted.
+func (c *toolCall) addImage(mediaType, data string) {
 	if url := imageURL(mediaType, data); url != "" {
 		c.images = append(c.images, url)
 	}
 }
 
 // Count returns the numbers of added and removed lines.
-func (c Change) Count() (added, removed int) {
+func (c fileDiff) Count() (added, removed int) {
 	for _, l := range c.Lines {
 		switch l.Sign {
 		case '+':
@@ -85,7 +85,7 @@ func (c Change) Count() (added, removed int) {
 }
 
 // Class returns the CSS class of the line, "" for a context line.
-func (l Line) Class() string {
+func (l diffLine) Class() string {
 	switch l.Sign {
 	case '+':
 		return "add"
@@ -97,8 +97,8 @@ func (l Line) Class() string {
 	return ""
 }
 
-// Mark returns a symbol for the status; Words is its text alternative.
-func (t Task) Mark() string {
+// Mark returns a symbol for the status; Text is its text alternative.
+func (t taskEntry) Mark() string {
 	switch t.Status {
 	case "completed":
 		return "✓"
@@ -109,7 +109,7 @@ func (t Task) Mark() string {
 }
 
 // Class returns the CSS class of the task.
-func (t Task) Class() string {
+func (t taskEntry) Class() string {
 	switch t.Status {
 	case "completed":
 		return "done"
@@ -120,15 +120,15 @@ func (t Task) Class() string {
 }
 
 // Words returns the status in words.
-func (t Task) Words() string { return strings.ReplaceAll(t.Status, "_", " ") }
+func (t taskEntry) Words() string { return strings.ReplaceAll(t.Status, "_", " ") }
 
 // Chosen reports whether option is the answer or part of it.
-func (q Question) Chosen(option string) bool {
+func (q questionEntry) Chosen(option string) bool {
 	return q.Answer == option || slices.Contains(strings.Split(q.Answer, ", "), option)
 }
 
 // Own returns the user's free-text answer, or "".
-func (q Question) Own() string {
+func (q questionEntry) Own() string {
 	if slices.Contains(q.Options, q.Answer) {
 		return ""
 	}

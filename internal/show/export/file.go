@@ -11,14 +11,14 @@ import (
 
 // WriteFile renders the conversation into a new file that only the user can read. On failure no file is left. The error is fs.ErrExist if
 // the file exists; it is not overwritten.
-func (c *Conversation) WriteFile(path string) error { return writeNew(path, c.Render) }
+func (c *Conversation) WriteFile(path string) error { return writeNew(path, c.render) }
 
 // writeNew creates a new file atomically.
 func writeNew(path string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &existsError{path}
 	}
-	d, err := files.Begin(path, 0o600)
+	d, err := files.NewDraft(path, 0o600)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func writeNew(path string, write func(io.Writer) error) error {
 	if err := write(d); err != nil {
 		return err
 	}
-	if err = d.New(); errors.Is(err, fs.ErrExist) {
+	if err = d.Create(); errors.Is(err, fs.ErrExist) {
 		return &existsError{path}
 	}
 	return err

@@ -40,7 +40,7 @@ func TestFailedExportLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 
-	c := &Conversation{Title: "One"}
+	c := &Conversation{title: "One"}
 	require.EqualError(t, c.WriteFile(path), path+" exists and is not overwritten; give another name")
 	err = c.WriteFile(filepath.Join(dir, "no", "such", "out.html"))
 	require.ErrorIs(t, err, fs.ErrNotExist)

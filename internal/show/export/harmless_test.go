@@ -22,7 +22,7 @@ var allowed = map[string]string{
 	"table": "", "thead": "", "tbody": "", "tr": "", "th": "", "td": "", "em": "", "strong": "",
 }
 
-// harm is what an HTML text has that a page may not have, "" for nothing.
+// harm returns what an HTML text contains that a page must not, "" for nothing.
 func harm(text string) string {
 	tokens := html.NewTokenizer(strings.NewReader(text))
 	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
@@ -64,21 +64,21 @@ func harmless(tag string, a html.Attribute) bool {
 
 // everywhere is a conversation that has a text in each place.
 func everywhere(text string) *Conversation {
-	c := &Conversation{Title: text, Facts: []Fact{{text, text}}}
-	c.User(said(text, text))
-	c.Image(text, text)
-	c.Image("image/png", text)
-	c.Agent(Said{Message: "a", Text: text, Model: text})
-	c.Thought(said("a", text))
-	c.Note(text)
+	c := &Conversation{title: text, properties: []property{{text, text}}}
+	c.addUser(said(text, text))
+	c.addImage(text, text)
+	c.addImage("image/png", text)
+	c.addAgent(messagePart{ID: "a", Text: text, Model: text})
+	c.addThought(said("a", text))
+	c.addNote(text)
 	exit := 1
-	call := c.Call(Call{Tool: text, Title: text, State: State(text), Command: text, Input: text, Prompt: text, Plan: text, Output: text, Note: text, Result: text, Answer: text,
-		Changes: []Change{{File: text, Lines: []Line{{Sign: '+', Text: text}, {Sign: text[0], Text: text}}}}, Tasks: []Task{{text, text}},
-		Questions: []Question{{text, []string{text, "b"}, text}, {text, nil, "b"}}})
-	call.Image(text, text)
-	call.Image("image/png", text)
-	c.Call(Call{Tool: "Read", Exit: &exit, Result: text, Input: text, Folded: true})
-	c.Spent(Tokens{Input: 1})
+	call := c.addCall(toolCall{Tool: text, Title: text, State: callState(text), Command: text, Input: text, Prompt: text, Plan: text, Output: text, Note: text, Result: text, Answer: text,
+		Changes: []fileDiff{{File: text, Lines: []diffLine{{Sign: '+', Text: text}, {Sign: text[0], Text: text}}}}, Tasks: []taskEntry{{text, text}},
+		Questions: []questionEntry{{text, []string{text, "b"}, text}, {text, nil, "b"}}})
+	call.addImage(text, text)
+	call.addImage("image/png", text)
+	c.addCall(toolCall{Tool: "Read", Exit: &exit, Result: text, Input: text, Folded: true})
+	c.addTokens(tokenUsage{Input: 1})
 	return c
 }
 

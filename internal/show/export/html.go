@@ -10,7 +10,7 @@ import (
 )
 
 // html returns the page. g.Text and attributes escape their values; g.Raw is used only for the style and for HTML generated from Markdown.
-func (v *view) html() g.Node {
+func (v *pageView) html() g.Node {
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -33,11 +33,11 @@ func (v *view) html() g.Node {
 var auto = h.Dir("auto")
 
 // line and text return plain text, made safe, on one line and on several.
-func (v *view) line(text string) g.Node { return g.Text(v.Line(text)) }
-func (v *view) text(text string) g.Node { return g.Text(v.Text(text)) }
+func (v *pageView) line(text string) g.Node { return g.Text(v.Line(text)) }
+func (v *pageView) text(text string) g.Node { return g.Text(v.Text(text)) }
 
-// words returns HTML generated from a message.
-func words(html string, class string) g.Node {
+// markup returns HTML generated from a message.
+func markup(html string, class string) g.Node {
 	return h.Div(h.Class("words"+class), auto, g.Raw(html))
 }
 
@@ -46,21 +46,21 @@ func code(class string, content g.Node) g.Node {
 	return h.Pre(h.TabIndex("0"), h.Class(class), content)
 }
 
-func (v *view) facts() g.Node {
-	return g.If(len(v.Facts) > 0, h.Dl(h.Class("facts"), g.Map(v.Facts, func(f Fact) g.Node {
+func (v *pageView) facts() g.Node {
+	return g.If(len(v.Facts) > 0, h.Dl(h.Class("facts"), g.Map(v.Facts, func(f property) g.Node {
 		return h.Div(h.Dt(g.Text(f.Name)), h.Dd(v.line(f.Value)))
 	})))
 }
 
-func (v *view) prompts() g.Node {
+func (v *pageView) prompts() g.Node {
 	return g.If(len(v.Prompts) > 1, h.Nav(h.Aria("label", "Prompts"), h.Details(
 		h.Summary(g.Textf("%d prompts", len(v.Prompts))),
-		h.Ol(g.Map(v.Prompts, func(l link) g.Node { return h.Li(h.A(h.Href("#"+l.ID), auto, v.line(l.Words))) })),
+		h.Ol(g.Map(v.Prompts, func(l promptLink) g.Node { return h.Li(h.A(h.Href("#"+l.ID), auto, v.line(l.Text))) })),
 	)))
 }
 
 // block returns consecutive parts of one side.
-func (v *view) block(b block) g.Node {
+func (v *pageView) block(b turnBlock) g.Node {
 	side, name := "agent", "droid"
 	if b.User {
 		side, name = "user", "You"
@@ -75,16 +75,16 @@ func (v *view) block(b block) g.Node {
 	)
 }
 
-func (v *view) part(p part) g.Node {
+func (v *pageView) part(p part) g.Node {
 	switch p.Kind {
 	case kindUser:
-		return words(v.Typed(p.Text), "")
+		return markup(v.Typed(p.Text), "")
 	case kindImage:
 		return h.Img(h.Alt("image of the user"), h.Src(p.Image))
 	case kindAgent:
-		return words(v.Markdown(p.Text), "")
+		return markup(v.Markdown(p.Text), "")
 	case kindThought:
-		return h.Details(h.Class("thought"), h.Summary(g.Text("Thought")), words(v.Markdown(p.Text), ""))
+		return h.Details(h.Class("thought"), h.Summary(g.Text("Thought")), markup(v.Markdown(p.Text), ""))
 	case kindNote:
 		return h.P(h.Class("note typed"), auto, v.text(p.Text))
 	case kindFailure:
@@ -94,9 +94,9 @@ func (v *view) part(p part) g.Node {
 }
 
 // call returns a tool call, with Call's fields in order.
-func (v *view) call(c *Call) g.Node {
+func (v *pageView) call(c *toolCall) g.Node {
 	class := "call"
-	if c.Bad() {
+	if c.failed() {
 		class = "call bad"
 	}
 	some := func(text string, show func(text string) g.Node) g.Node {
@@ -109,7 +109,7 @@ func (v *view) call(c *Call) g.Node {
 		return func(text string) g.Node { return code(class, h.Code(v.text(text))) }
 	}
 	markdown := func(class string) func(string) g.Node {
-		return func(text string) g.Node { return words(v.Markdown(text), class) }
+		return func(text string) g.Node { return markup(v.Markdown(text), class) }
 	}
 	return h.Details(h.Class(class), g.If(!c.Folded, g.Attr("open")),
 		h.Summary(h.B(v.line(c.Tool)),
@@ -120,7 +120,7 @@ func (v *view) call(c *Call) g.Node {
 		some(c.Input, plain("long")),
 		some(c.Prompt, markdown(" prompt")),
 		some(c.Plan, markdown(" plan")),
-		g.Map(c.Changes, func(change Change) g.Node { return v.change(change, c.Title) }),
+		g.Map(c.Changes, func(change fileDiff) g.Node { return v.change(change, c.Title) }),
 		g.If(len(c.Tasks) > 0, h.Ul(h.Class("tasks"), g.Map(c.Tasks, v.task))),
 		g.Map(c.Questions, v.question),
 		g.Iff(c.Output != "", func() g.Node { return v.output(c) }),
@@ -138,7 +138,7 @@ const (
 )
 
 // output returns the output of a command: its end, which shows the result, and how long it is.
-func (v *view) output(c *Call) g.Node {
+func (v *pageView) output(c *toolCall) g.Node {
 	lines := slices.Collect(strings.Lines(v.Screen(c.Output)))
 	hidden := 0
 	var before g.Node
@@ -153,20 +153,20 @@ func (v *view) output(c *Call) g.Node {
 	return g.Group{before, code("long end", h.Span(g.Text(strings.Join(lines[hidden:], ""))))}
 }
 
-func (v *view) change(c Change, title string) g.Node {
+func (v *pageView) change(c fileDiff, title string) g.Node {
 	added, removed := c.Count()
 	return h.Figure(
 		h.FigCaption(
 			g.If(c.File != title, g.Group{v.line(c.File), g.Text(" ")}),
 			h.Span(h.Class("meta"), g.Textf("+%s −%s", thousands(int64(added)), thousands(int64(removed)))),
 		),
-		g.If(len(c.Lines) > 0, code("diff long", g.Map(c.Lines, func(l Line) g.Node {
+		g.If(len(c.Lines) > 0, code("diff long", g.Map(c.Lines, func(l diffLine) g.Node {
 			return h.Span(g.If(l.Class() != "", h.Class(l.Class())), v.text(l.Text+"\n"))
 		}))),
 	)
 }
 
-func (v *view) task(t Task) g.Node {
+func (v *pageView) task(t taskEntry) g.Node {
 	text := v.text(t.Text)
 	if t.Class() == "done" {
 		text = h.S(text)
@@ -174,7 +174,7 @@ func (v *view) task(t Task) g.Node {
 	return h.Li(h.Class(t.Class()), h.Span(h.Role("img"), h.Aria("label", t.Words()), g.Text(t.Mark())), g.Text(" "), text)
 }
 
-func (v *view) question(q Question) g.Node {
+func (v *pageView) question(q questionEntry) g.Node {
 	answered := g.Group{g.Text(" "), h.Span(h.Class("meta"), g.Text("answered"))}
 	return h.Div(h.Class("question"), h.P(auto, v.text(q.Text)),
 		g.If(len(q.Options) > 0, h.Ul(g.Map(q.Options, func(option string) g.Node {

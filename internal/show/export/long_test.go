@@ -11,13 +11,13 @@ import (
 // long is a conversation of so many parts: prompts, answers with a table and code, calls
 // with a change.
 func long(parts int) *Conversation {
-	c := &Conversation{Title: "Long"}
+	c := &Conversation{title: "Long"}
 	for i := range parts / 4 {
 		message := fmt.Sprint(i)
-		c.User(said(message, "Please go on with step "+message))
-		c.Agent(said(message, "## Step "+message+"\n\nIt is **done**, see `a.go`:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc step() int {\n\treturn "+message+" // the step\n}\n```\n"))
-		c.Call(Call{Tool: "Execute", Command: "go test ./... -run " + message, Output: strings.Repeat("ok\n", 20)})
-		c.Call(Call{Tool: "Edit", Changes: []Change{{File: "a.go", Lines: []Line{{'-', "-return 1"}, {'+', "+return " + message}}}}})
+		c.addUser(said(message, "Please go on with step "+message))
+		c.addAgent(said(message, "## Step "+message+"\n\nIt is **done**, see `a.go`:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc step() int {\n\treturn "+message+" // the step\n}\n```\n"))
+		c.addCall(toolCall{Tool: "Execute", Command: "go test ./... -run " + message, Output: strings.Repeat("ok\n", 20)})
+		c.addCall(toolCall{Tool: "Edit", Changes: []fileDiff{{File: "a.go", Lines: []diffLine{{'-', "-return 1"}, {'+', "+return " + message}}}}})
 	}
 	return c
 }
@@ -26,8 +26,8 @@ func long(parts int) *Conversation {
 func huge(size int) *Conversation {
 	c := new(Conversation)
 	text := strings.Repeat("a line of <output> & more of it\n", size/32)
-	c.Call(Call{Tool: "Execute", Command: "make", Output: text})
-	c.Call(Call{Tool: "Read", Result: text})
+	c.addCall(toolCall{Tool: "Execute", Command: "make", Output: text})
+	c.addCall(toolCall{Tool: "Read", Result: text})
 	return c
 }
 

@@ -11,18 +11,18 @@ const (
 	// maxMarkdown bounds the Markdown parsed in one piece, in bytes. For adversarial input the time grows with the square of the length: a
 	// second for this many bytes.
 	maxMarkdown = 64 << 10
-	// maxPainting bounds the time for the Markdown of one page. The rest is shown as plain text.
-	maxPainting = 10 * time.Second
+	// maxRenderTime bounds the time for the Markdown of one page. The rest is shown as plain text.
+	maxRenderTime = 10 * time.Second
 )
 
-// painter converts Markdown and other text of one page to HTML.
-type painter struct{ until time.Time }
+// textRenderer converts Markdown and other text of one page to HTML.
+type textRenderer struct{ until time.Time }
 
-func newPainter(now time.Time) *painter { return &painter{until: now.Add(maxPainting)} }
+func newPainter(now time.Time) *textRenderer { return &textRenderer{until: now.Add(maxRenderTime)} }
 
 // Markdown converts Markdown to HTML. HTML in it is shown as text, images become links, and only web and mail addresses become links. A
 // long text is parsed in pieces; what cannot be split is shown as plain text.
-func (p *painter) Markdown(source string) string {
+func (p *textRenderer) Markdown(source string) string {
 	var b strings.Builder
 	for _, piece := range pieces(visible.Text(source), maxMarkdown) {
 		var html string
@@ -71,7 +71,7 @@ func fenceOf(word string) string {
 }
 
 // Typed converts text typed by the user to HTML: it keeps white space, and shows fenced code as code.
-func (p *painter) Typed(source string) string {
+func (p *textRenderer) Typed(source string) string {
 	var b strings.Builder
 	source = visible.Text(source)
 	begin, at, fence := 0, 0, ""

@@ -107,7 +107,7 @@ func TestLists(t *testing.T) {
 
 // A page that has had its time shows the rest as plain text, whole.
 func TestLatePageIsPlain(t *testing.T) {
-	p := newPainter(time.Now().Add(-2 * maxPainting))
+	p := newPainter(time.Now().Add(-2 * maxRenderTime))
 	require.Equal(t, "<p class=\"typed\">**a** &lt;b&gt;</p>\n", string(p.Markdown("**a** <b>")))
 }
 

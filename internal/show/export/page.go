@@ -22,23 +22,23 @@ func policy() string {
 	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// view is the data of the page.
-type view struct {
-	*painter
+// pageView is the data of the page.
+type pageView struct {
+	*textRenderer
 	Title, Policy string
-	Facts         []Fact
-	Prompts       []link
-	Blocks        []block
+	Facts         []property
+	Prompts       []promptLink
+	Blocks        []turnBlock
 }
 
-// link is a link to a prompt.
-type link struct {
-	ID    string
-	Words string
+// promptLink is a link to a prompt.
+type promptLink struct {
+	ID   string
+	Text string
 }
 
-// block is a sequence of parts by one side.
-type block struct {
+// turnBlock is a sequence of parts by one side.
+type turnBlock struct {
 	ID     string // of a prompt
 	User   bool
 	At     time.Time
@@ -47,13 +47,13 @@ type block struct {
 	Tokens string
 }
 
-// maxWords bounds the text of a link to a prompt, in characters.
-const maxWords = 100
+// maxLinkText bounds the text of a link to a prompt, in characters.
+const maxLinkText = 100
 
-// Render writes the conversation as one HTML page.
-func (c *Conversation) Render(w io.Writer) error {
-	v := view{painter: newPainter(time.Now()), Title: c.Title, Policy: policy()}
-	for _, f := range c.Facts {
+// render writes the conversation as one HTML page.
+func (c *Conversation) render(w io.Writer) error {
+	v := pageView{textRenderer: newPainter(time.Now()), Title: c.title, Policy: policy()}
+	for _, f := range c.properties {
 		if f.Value != "" {
 			v.Facts = append(v.Facts, f)
 		}
@@ -62,13 +62,13 @@ func (c *Conversation) Render(w io.Writer) error {
 	for i := range v.Blocks {
 		if b := &v.Blocks[i]; b.User {
 			b.ID = fmt.Sprintf("prompt-%d", len(v.Prompts)+1)
-			v.Prompts = append(v.Prompts, link{b.ID, wordsOf(b.Parts)})
+			v.Prompts = append(v.Prompts, promptLink{b.ID, promptText(b.Parts)})
 		}
 	}
 	switch {
 	case v.Title != "":
 	case len(v.Prompts) > 0:
-		v.Title = v.Prompts[0].Words
+		v.Title = v.Prompts[0].Text
 	default:
 		v.Title = "droid session"
 	}
@@ -80,7 +80,7 @@ func (c *Conversation) Render(w io.Writer) error {
 }
 
 // blocksOf groups the parts of one side. A new model starts a new block.
-func blocksOf(parts []part) (blocks []block) {
+func blocksOf(parts []part) (blocks []turnBlock) {
 	for _, p := range parts {
 		user := p.Kind == kindUser || p.Kind == kindImage
 		last := len(blocks) - 1
@@ -91,7 +91,7 @@ func blocksOf(parts []part) (blocks []block) {
 			}
 			continue
 		case last < 0 || blocks[last].User != user || p.Kind == kindUser || p.Model != "" && blocks[last].Model != "" && p.Model != blocks[last].Model:
-			blocks = append(blocks, block{User: user})
+			blocks = append(blocks, turnBlock{User: user})
 			last++
 		}
 		b := &blocks[last]
@@ -104,13 +104,13 @@ func blocksOf(parts []part) (blocks []block) {
 	return blocks
 }
 
-// wordsOf returns the beginning of a prompt.
-func wordsOf(parts []part) string {
+// promptText returns the beginning of a prompt.
+func promptText(parts []part) string {
 	for _, p := range parts {
-		words := []rune(strings.Join(strings.Fields(p.Text[:min(len(p.Text), 8*maxWords)]), " "))
+		words := []rune(strings.Join(strings.Fields(p.Text[:min(len(p.Text), 8*maxLinkText)]), " "))
 		switch {
-		case len(words) > maxWords:
-			return strings.TrimSpace(strings.ToValidUTF8(string(words[:maxWords]), "")) + "…"
+		case len(words) > maxLinkText:
+			return strings.TrimSpace(strings.ToValidUTF8(string(words[:maxLinkText]), "")) + "…"
 		case len(words) > 0:
 			return strings.ToValidUTF8(string(words), "")
 		}
@@ -119,7 +119,7 @@ func wordsOf(parts []part) string {
 }
 
 // String returns the usage for users, "" if empty.
-func (t Tokens) String() string {
+func (t tokenUsage) String() string {
 	var list []string
 	for _, e := range []struct {
 		n    int64
@@ -142,16 +142,16 @@ func thousands(n int64) string {
 }
 
 // Time returns the time for users.
-func (b block) Time() string { return b.At.Format("2 Jan 2006, 15:04") }
+func (b turnBlock) Time() string { return b.At.Format("2 Jan 2006, 15:04") }
 
 // Stamp returns the time for the datetime attribute.
-func (b block) Stamp() string { return b.At.Format(time.RFC3339) }
+func (b turnBlock) Stamp() string { return b.At.Format(time.RFC3339) }
 
-// Bad reports whether the call failed.
-func (c *Call) Bad() bool { return c.State != "" || c.Exit != nil && *c.Exit != 0 }
+// failed reports whether the call failed.
+func (c *toolCall) failed() bool { return c.State != "" || c.Exit != nil && *c.Exit != 0 }
 
 // Status returns the outcome in words, "" for success.
-func (c *Call) Status() string {
+func (c *toolCall) Status() string {
 	if c.Exit != nil {
 		return fmt.Sprintf("exit code %d", *c.Exit)
 	}

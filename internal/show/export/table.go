@@ -8,8 +8,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// element is a table or a part of one.
-type element struct {
+// tableElement is a table or a part of one.
+type tableElement struct {
 	ast.BaseBlock
 	name string
 }
@@ -17,14 +17,14 @@ type element struct {
 var kindElement = ast.NewNodeKind("Element")
 
 // Kind implements ast.Node.
-func (*element) Kind() ast.NodeKind { return kindElement }
+func (*tableElement) Kind() ast.NodeKind { return kindElement }
 
 // Dump implements ast.Node, for debugging goldmark.
-func (e *element) Dump(source []byte, level int) { ast.DumpHelper(e, source, level, nil, nil) }
+func (e *tableElement) Dump(source []byte, level int) { ast.DumpHelper(e, source, level, nil, nil) }
 
-// in appends a new element to parent.
-func in(parent ast.Node, name string) *element {
-	e := &element{name: name}
+// appendElement appends a new element to parent.
+func appendElement(parent ast.Node, name string) *tableElement {
+	e := &tableElement{name: name}
 	parent.AppendChild(parent, e)
 	return e
 }
@@ -37,16 +37,16 @@ type tables struct{}
 func (tables) Transform(paragraph *ast.Paragraph, reader text.Reader, _ parser.Context) {
 	source, lines := reader.Source(), paragraph.Lines()
 	head, end := 0, lines.Len()
-	for head < end-1 && !below(cells(lines.At(head+1), source), cells(lines.At(head), source), source) {
+	for head < end-1 && !isDelimiterRow(cells(lines.At(head+1), source), cells(lines.At(head), source), source) {
 		head++
 	}
 	if head >= end-1 {
 		return
 	}
-	table := &element{name: "table"}
-	row(in(table, "thead"), "th", cells(lines.At(head), source))
+	table := &tableElement{name: "table"}
+	row(appendElement(table, "thead"), "th", cells(lines.At(head), source))
 	if head+2 < end {
-		body := in(table, "tbody")
+		body := appendElement(table, "tbody")
 		for _, line := range lines.Sliced(head+2, end) {
 			row(body, "td", cells(line, source))
 		}
@@ -58,15 +58,15 @@ func (tables) Transform(paragraph *ast.Paragraph, reader text.Reader, _ parser.C
 	}
 }
 
-func row(parent *element, name string, cells []text.Segment) {
-	r := in(parent, "tr")
+func row(parent *tableElement, name string, cells []text.Segment) {
+	r := appendElement(parent, "tr")
 	for _, cell := range cells {
-		in(r, name).Lines().Append(cell)
+		appendElement(r, name).Lines().Append(cell)
 	}
 }
 
-// below reports whether cells are dashes, one for each header cell.
-func below(cells, head []text.Segment, source []byte) bool {
+// isDelimiterRow reports whether cells are dashes, one for each header cell.
+func isDelimiterRow(cells, head []text.Segment, source []byte) bool {
 	for _, cell := range cells {
 		word := bytes.TrimSuffix(bytes.TrimPrefix(cell.Value(source), []byte(":")), []byte(":"))
 		if len(word) == 0 || len(bytes.Trim(word, "-")) > 0 {

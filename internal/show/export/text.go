@@ -20,7 +20,7 @@ var terminal = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // Text makes plain text readable: it removes terminal control sequences and escapes characters that hide something.
-func (p *painter) Text(text string) string {
+func (p *textRenderer) Text(text string) string {
 	if strings.Contains(text, "\x1b") {
 		text = terminal().ReplaceAllString(text, "")
 	}
@@ -31,7 +31,7 @@ func (p *painter) Text(text string) string {
 var erase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-2]?K") })
 
 // Screen is Text with carriage returns applied as in a terminal: programs that show progress overwrite the line.
-func (p *painter) Screen(text string) string {
+func (p *textRenderer) Screen(text string) string {
 	if !strings.Contains(text, "\r") {
 		return p.Text(text)
 	}
@@ -55,4 +55,4 @@ func (p *painter) Screen(text string) string {
 }
 
 // Line is Text on one line.
-func (p *painter) Line(text string) string { return visible.Line(text) }
+func (p *textRenderer) Line(text string) string { return visible.Line(text) }

@@ -14,10 +14,10 @@ import (
 
 // Options supply what the history does not contain.
 type Options struct {
-	CWD   string          // show the directory
-	Named bool            // time zone for display
-	Zone  *time.Location  // in which times are shown
-	Turns map[string]Turn // known turns by the ID of the user's message
+	CWD           string          // show the directory
+	ShowDirectory bool            // time zone for display
+	Zone          *time.Location  // in which times are shown
+	Turns         map[string]Turn // known turns by the ID of the user's message
 	// Summary is the summary of an earlier conversation that was compacted into this one, or "".
 	Summary string
 }
@@ -30,21 +30,21 @@ type Turn struct {
 
 // Page returns a stored session as a page.
 func Page(info *stream.SessionInfo, o Options) *Conversation {
-	b := &builder{Options: o, page: &Conversation{Title: info.Title}, models: map[string]string{}, said: map[string]stream.Message{},
-		calls: map[string]*call{}, same: map[string]string{}}
+	b := &builder{Options: o, page: &Conversation{title: info.Title}, models: map[string]string{}, messages: map[string]stream.Message{},
+		calls: map[string]*openCall{}, continuations: map[string]string{}}
 	for _, m := range info.AvailableModels {
 		b.models[m.ID] = m.DisplayName
 	}
 	for _, m := range info.Messages {
 		if m.ID != "" {
-			b.said[m.ID] = m
+			b.messages[m.ID] = m
 		}
 	}
-	b.page.Facts = b.facts(info)
+	b.page.properties = b.facts(info)
 	if o.Summary != "" {
-		b.page.Note("What was said before was compacted. In its place the model has this summary:")
-		b.page.Agent(Said{Text: o.Summary})
-		b.page.Break()
+		b.page.addNote("What was said before was compacted. In its place the model has this summary:")
+		b.page.addAgent(messagePart{Text: o.Summary})
+		b.page.endPart()
 	}
 	for _, ev := range quirks.History(info.Messages) {
 		b.event(ev)
@@ -56,33 +56,33 @@ func Page(info *stream.SessionInfo, o Options) *Conversation {
 // builder builds a page.
 type builder struct {
 	Options
-	page   *Conversation
-	models map[string]string         // display names by model ID
-	said   map[string]stream.Message // by ID
-	calls  map[string]*call          // by ID
-	turn   string                    // ID of the user message that the last turn answers
-	last   string                    // message ID of the last text
-	cut    bool                      // the next message continues it
-	same   map[string]string         // messages that continue another one
+	page          *Conversation
+	models        map[string]string         // display names by model ID
+	messages      map[string]stream.Message // by ID
+	calls         map[string]*openCall      // by ID
+	turn          string                    // ID of the user message that the last turn answers
+	last          string                    // message ID of the last text
+	cut           bool                      // the next message continues it
+	continuations map[string]string         // messages that continue another one
 }
 
-// call is a tool call with its input.
-type call struct {
-	*Call
+// openCall is a tool call with its input.
+type openCall struct {
+	*toolCall
 	input json.RawMessage
 }
 
 // facts returns the properties of the conversation.
-func (b *builder) facts(info *stream.SessionInfo) []Fact {
+func (b *builder) facts(info *stream.SessionInfo) []property {
 	model := ""
 	if id := info.Settings.ModelID; id != nil {
 		model = b.model(*id)
 	}
 	directory := ""
-	if b.Named {
+	if b.ShowDirectory {
 		directory = b.CWD
 	}
-	facts := []Fact{
+	facts := []property{
 		{Name: "Model at the time of export", Value: model},
 		{Name: "Tokens", Value: tokens(info.TokenUsage).String()},
 		{Name: "Session", Value: info.SessionID},
@@ -90,7 +90,7 @@ func (b *builder) facts(info *stream.SessionInfo) []Fact {
 	}
 	for _, m := range info.Messages {
 		if m.CreatedAt != 0 {
-			return append(facts, Fact{Name: "Time zone", Value: b.time(m).Format("MST (-07:00)")})
+			return append(facts, property{Name: "Time zone", Value: b.time(m).Format("MST (-07:00)")})
 		}
 	}
 	return facts
@@ -113,17 +113,17 @@ func (b *builder) event(ev quirks.Event) {
 	case quirks.UserText:
 		b.endTurn()
 		b.turn = ev.MessageID
-		b.page.User(b.words(ev.MessageID, show.UserWords(ev, b.CWD)))
+		b.page.addUser(b.messagePart(ev.MessageID, show.UserPromptText(ev, b.CWD)))
 	case quirks.Text:
 		if ev.Thought {
-			b.page.Thought(b.words(ev.MessageID, ev.Text))
+			b.page.addThought(b.messagePart(ev.MessageID, ev.Text))
 		} else {
-			b.page.Agent(b.words(ev.MessageID, ev.Text))
+			b.page.addAgent(b.messagePart(ev.MessageID, ev.Text))
 		}
 	case quirks.AnswerContinues:
 		b.cut = true
 	case quirks.UserImage:
-		b.page.Image(ev.MediaType, ev.Data)
+		b.page.addImage(ev.MediaType, ev.Data)
 	case quirks.ToolStarted:
 		b.started(ev)
 	case quirks.ToolEnded:
@@ -131,23 +131,23 @@ func (b *builder) event(ev quirks.Event) {
 	case quirks.SubagentEnded:
 		b.endedInBackground(ev)
 	case quirks.Notice:
-		if words := show.ProviderWords(ev.Text); show.IsFailure(words) {
-			b.page.Failure(words)
+		if words := show.ProviderMessage(ev.Text); show.IsFailure(words) {
+			b.page.addFailure(words)
 		} else {
-			b.page.Note(words)
+			b.page.addNote(words)
 		}
 	default:
-		b.page.Break()
+		b.page.endPart()
 	}
 }
 
-// words returns a piece of text with the metadata of its message.
-func (b *builder) words(message, text string) Said {
-	m := b.said[message]
+// messagePart returns a piece of text with the metadata of its message.
+func (b *builder) messagePart(message, text string) messagePart {
+	m := b.messages[message]
 	if b.cut {
-		b.same[message], b.cut = b.last, false
+		b.continuations[message], b.cut = b.last, false
 	}
-	if first, ok := b.same[message]; ok {
+	if first, ok := b.continuations[message]; ok {
 		message = first
 	}
 	b.last = message
@@ -155,15 +155,15 @@ func (b *builder) words(message, text string) Said {
 	if model == "" && m.Role == stream.RoleAssistant {
 		model = b.Turns[b.turn].Model
 	}
-	return Said{Message: message, Text: text, At: b.time(m), Model: b.model(model)}
+	return messagePart{ID: message, Text: text, At: b.time(m), Model: b.model(model)}
 }
 
 // endTurn adds the token usage of the turn that ends here.
 func (b *builder) endTurn() {
-	b.page.Spent(tokens(b.Turns[b.turn].Used))
+	b.page.addTokens(tokens(b.Turns[b.turn].Used))
 	b.turn = ""
 }
 
-func tokens(u stream.TokenUsage) Tokens {
-	return Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadTokens, CacheWrite: u.CacheCreationTokens, Thinking: u.ThinkingTokens}
+func tokens(u stream.TokenUsage) tokenUsage {
+	return tokenUsage{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadTokens, CacheWrite: u.CacheCreationTokens, Thinking: u.ThinkingTokens}
 }

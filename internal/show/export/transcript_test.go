@@ -19,7 +19,7 @@ func pageOf(t *testing.T, history string, o Options) string {
 	require.NoError(t, json.Unmarshal([]byte(history), &info.Messages))
 	o.CWD, o.Zone = "/w", time.UTC
 	var page strings.Builder
-	require.NoError(t, Page(info, o).Render(&page))
+	require.NoError(t, Page(info, o).render(&page))
 	return strings.NewReplacer("&#43;", "+", "&#34;", `"`, "&#39;", "'").Replace(page.String())
 }
 
@@ -70,8 +70,8 @@ func TestPageHasWhatTheEditorShows(t *testing.T) {
 	require.NotContains(t, page, "CCCC")
 }
 
-// Times, models and tokens are those that droid or this agent has told; nothing is said
-// of what nobody told.
+// Times, models and tokens are those reported by droid or this agent; nothing is shown
+// of what is unknown.
 func TestPageSaysWhoWhenAndHowMuch(t *testing.T) {
 	history := `[
 		{"id":"u","role":"user","createdAt":1795230835698,"content":[{"type":"text","text":"one"}]},
@@ -93,7 +93,7 @@ func TestPageSaysWhoWhenAndHowMuch(t *testing.T) {
 	require.Less(t, strings.Index(page, "12,345"), strings.Index(page, ">two</p>"))
 }
 
-// A change is shown as droid tells it, with the lines around it and their numbers.
+// A change is shown as droid reports it, with the lines around it and their numbers.
 func TestEditsAsUnifiedDiffs(t *testing.T) {
 	result := `{"file_path":"/w/a.go","diffLines":[
 		{"type":"unchanged","content":"a","lineNumber":{"old":1,"new":1}},{"type":"removed","content":"b","lineNumber":{"old":2}},
@@ -135,7 +135,7 @@ func TestCommands(t *testing.T) {
 	contains(t, page, "timed out", "Command timed out after 1s", ">half</span></pre>", "call bad")
 }
 
-// The end of a long output decides, so that is what is shown, with how much there is.
+// The end of a long output decides, so it is shown, with how much there is.
 func TestLongOutput(t *testing.T) {
 	var text strings.Builder
 	for n := range 5000 {
@@ -185,7 +185,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 	require.NotContains(t, page, `"chosen"`)
 }
 
-// A subagent of the background has its answer in its report, and where there is none, it is not known what became of it.
+// The answer of a background subagent is in its report; without one, its outcome is unknown.
 func TestSubagentOfTheBackground(t *testing.T) {
 	launched := called(t, "Task", map[string]any{"description": "Look"}, "Task launched in background.\ntask_id: k1\nsession_id: k1", false)
 	page := pageOf(t, launched, Options{})
@@ -228,7 +228,7 @@ func TestCutAnswerIsOneText(t *testing.T) {
 	require.Equal(t, 1, strings.Count(page, "<pre"))
 }
 
-// A call without a result says so; what droid says beside the conversation is a note.
+// A call without a result says so; what droid says outside the conversation is a note.
 func TestUnfinishedCallsAndNotices(t *testing.T) {
 	page := pageOf(t, `[{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Execute","input":{"command":"sleep 9"}}]},
 		{"id":"n","role":"system","visibility":"user_only","content":[{"type":"text","text":"So it *is*"}]}]`, Options{})

@@ -19,17 +19,17 @@ import (
 const (
 	// maxDepth bounds the nested quotes and lists that one line opens. The parser visits all of them for each following line.
 	maxDepth = 50
-	// maxSwelling bounds the total length of addresses on the page, as a multiple of the text's, beyond the first maxSmall bytes. A long
+	// maxAddressFactor bounds the total length of addresses on the page, as a multiple of the text's, beyond the first maxSmall bytes. A long
 	// address that is defined once may be referenced many times.
-	maxSwelling = 32
-	maxSmall    = 256 << 10
+	maxAddressFactor = 32
+	maxSmall         = 256 << 10
 )
 
 // reader parses CommonMark with tables and bare URLs. goldmark's own extension package would cost each start of the program a millisecond.
 var reader = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(bare{}, 999))...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(bareURLs{}, 999))...),
 		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
 	)
 })
@@ -40,7 +40,7 @@ func converted(source string) (page string, ok bool) {
 		return "", false
 	}
 	var b bytes.Buffer
-	w := &writer{left: maxSmall + maxSwelling*len(source)}
+	w := &writer{left: maxSmall + maxAddressFactor*len(source)}
 	err := renderer.NewRenderer(renderer.WithNodeRenderers(util.Prioritized(html.NewRenderer(), 1000), util.Prioritized(w, 100))).
 		Render(&b, []byte(source), reader().Parse(text.NewReader([]byte(source))))
 	return b.String(), err == nil
@@ -97,7 +97,7 @@ func (w *writer) RegisterFuncs(to renderer.NodeRendererFuncRegisterer) {
 		return tag(b, entering, begin+escaped(string(l.Label(source)))+end, "")
 	})
 	to.Register(kindElement, func(b util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		begin, end := "<"+n.(*element).name+">", "</"+n.(*element).name+">\n"
+		begin, end := "<"+n.(*tableElement).name+">", "</"+n.(*tableElement).name+">\n"
 		return tag(b, entering, begin, end)
 	})
 }
@@ -175,17 +175,17 @@ func labelOf(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// bare turns web addresses after a blank or a bracket into links.
-type bare struct{}
+// bareURLs turns web addresses after a blank or a bracket into links.
+type bareURLs struct{}
 
 // Trigger implements parser.InlineParser.
-func (bare) Trigger() []byte { return []byte{' ', '('} }
+func (bareURLs) Trigger() []byte { return []byte{' ', '('} }
 
 // sentence holds characters that end a sentence or emphasis, but not an address.
 const sentence = ".,:;!?'*_~"
 
 // Parse implements parser.InlineParser. It excludes punctuation after the address.
-func (bare) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+func (bareURLs) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, at := block.PeekLine()
 	before := 1 - len(bytes.TrimLeft(line[:1], " ("))
 	found := line[before:]

@@ -24,38 +24,38 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// KillTime is how long to wait for a killed program to exit. A program blocked on a file system that does not answer survives even SIGKILL;
-// after KillTime it is abandoned.
-const KillTime = 3 * time.Second
+// killTimeout is how long to wait for a killed program to exit. A program blocked on a file system that does not answer survives even SIGKILL;
+// after killTimeout it is abandoned.
+const killTimeout = 3 * time.Second
 
-// ErrStays is the Exit.Err of a program that did not exit within KillTime.
-var ErrStays = errors.New("it was killed and does not end")
+// errNotExited is the Exit.Err of a program that did not exit within killTimeout.
+var errNotExited = errors.New("it was killed and does not end")
 
 // Command describes a program to run.
 type Command struct {
-	Path string // of the program; looked up in the PATH if it has no separator
-	Args []string
-	Line string   // Windows only: the verbatim command line, instead of Args
-	Dir  string   // "" for the current one
-	Env  []string // nil for the current one
+	Path    string // of the program; looked up in the PATH if it has no separator
+	Args    []string
+	CmdLine string   // Windows only: the verbatim command line, instead of Args
+	Dir     string   // "" for the current one
+	Env     []string // nil for the current one
 
-	Stderr  io.Writer // also receives stderr, and must not block; may be nil
-	NoInput bool      // its stdin is empty
-	Merged  bool      // stderr goes to stdout
+	Stderr      io.Writer // also receives stderr, and must not block; may be nil
+	NoInput     bool      // its stdin is empty
+	MergeStderr bool      // stderr goes to stdout
 	// Tree ends all descendants, including those in other process groups, when the program is asked to end. What remains in the program's
 	// group gets a second to exit by itself. Terminate then signals the program alone.
 	Tree bool
-	// Removes lists absolute paths of directories used by this command alone. On Unix they are removed if this process dies before the
+	// RemoveOnDeath lists absolute paths of directories used by this command alone. On Unix they are removed if this process dies before the
 	// command has ended.
-	Removes []string
+	RemoveOnDeath []string
 	// NoJob lets descendants outlive the program on Windows, as a browser must.
 	NoJob bool
 
 	stat func(path string) (fs.FileInfo, error) // nil for os.Stat; tests replace it with one that hangs
 }
 
-// Environment returns env (the current environment if nil) with a variable added unless it is already set.
-func Environment(env []string, name, value string) []string {
+// WithDefaultEnv returns env (the current environment if nil) with a variable added unless it is already set.
+func WithDefaultEnv(env []string, name, value string) []string {
 	if env == nil {
 		env = os.Environ()
 	}
@@ -70,37 +70,37 @@ type Process struct {
 	Stdin  *os.File // nil without one; the caller closes it, as well as Stdout
 	Stdout io.ReadCloser
 
-	cmd    *exec.Cmd
-	family family
+	cmd   *exec.Cmd
+	group programGroup
 
 	stderr     Tail
 	stderrPipe *os.File
 	stderrRead chan struct{} // closed when stderr has ended
 
-	waited chan error    // receives the result of Wait
-	exited chan struct{} // closed when the program has exited and exit is set
-	gone   chan struct{} // closed when the rest of its group or tree has exited, too
-	asked  chan struct{} // closed by Terminate
-	killed chan struct{} // closed by Kill
-	ask    func()        // closes asked
-	doom   func()        // closes killed
-	exit   Exit
+	waited          chan error    // receives the result of Wait
+	exited          chan struct{} // closed when the program has exited and exit is set
+	allExited       chan struct{} // closed when the rest of its group or tree has exited, too
+	terminated      chan struct{} // closed by Terminate
+	killed          chan struct{} // closed by Kill
+	closeTerminated func()        // closes asked
+	closeKilled     func()        // closes killed
+	exit            Exit
 }
 
 // Exit says how a program ended.
 type Exit struct {
-	Code   int      // exit code, −1 if a signal ended it or the code is unknown
-	Signal string   // name of that signal, such as "SIGKILL", or ""
-	Text   string   // human-readable form, such as "exit status 1"
-	Stderr []string // last lines of stderr, see Tail
-	Lines  int      // number of lines written to stderr
-	Err    error    // why the result is unknown
+	Code      int      // exit code, −1 if a signal ended it or the code is unknown
+	Signal    string   // name of that signal, such as "SIGKILL", or ""
+	Text      string   // human-readable form, such as "exit status 1"
+	Stderr    []string // last lines of stderr, see Tail
+	LineCount int      // number of lines written to stderr
+	Err       error    // why the result is unknown
 }
 
 // Start starts a program. If it returns an error, nothing is running; if the system refuses to run the program, the error is an
 // *fs.PathError. Start returns within seconds even if the program or its directory is on a file system that does not answer.
 func Start(c Command) (*Process, error) {
-	cmd, err := c.prepared()
+	cmd, err := c.execCmd()
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func Start(c Command) (*Process, error) {
 		_ = ours[0].Close() // nothing was written
 		ours[0] = nil
 	}
-	if c.Merged {
+	if c.MergeStderr {
 		cmd.Stderr = theirs[1]
 	}
 	p := newProcess()
@@ -127,14 +127,14 @@ func Start(c Command) (*Process, error) {
 		closeAll(ours[:])
 		return nil, err
 	}
-	p.Stdout = TakePipe(ours[1])
+	p.Stdout = newPipeReader(ours[1])
 	go p.follow()
 	go p.readStderr(c.Stderr)
 	return p, nil
 }
 
-// Within waits at most limit for c to be closed, and reports whether it was.
-func Within(c <-chan struct{}, limit time.Duration) bool {
+// WaitTimeout waits at most limit for c to be closed, and reports whether it was.
+func WaitTimeout(c <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-c:
 		return true
@@ -143,8 +143,8 @@ func Within(c <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// Pause sleeps for d. It returns false as soon as ctx is done.
-func Pause(ctx context.Context, d time.Duration) bool {
+// Sleep sleeps for d. It returns false as soon as ctx is done.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -155,23 +155,23 @@ func Pause(ctx context.Context, d time.Duration) bool {
 
 func newProcess() *Process {
 	p := &Process{
-		stderrRead: make(chan struct{}), waited: make(chan error, 1), exited: make(chan struct{}), gone: make(chan struct{}),
-		asked: make(chan struct{}), killed: make(chan struct{}),
+		stderrRead: make(chan struct{}), waited: make(chan error, 1), exited: make(chan struct{}), allExited: make(chan struct{}),
+		terminated: make(chan struct{}), killed: make(chan struct{}),
 	}
-	p.ask = sync.OnceFunc(func() { close(p.asked) })
-	p.doom = sync.OnceFunc(func() { close(p.killed) })
+	p.closeTerminated = sync.OnceFunc(func() { close(p.terminated) })
+	p.closeKilled = sync.OnceFunc(func() { close(p.killed) })
 	return p
 }
 
-// prepared converts c to an exec.Cmd. If a system call of the new process hung, it would stop all of this program, so a directory or file
+// execCmd converts c to an exec.Cmd. If a system call of the new process hung, it would stop all of this program, so a directory or file
 // that does not answer is an error here.
-func (c Command) prepared() (*exec.Cmd, error) {
+func (c Command) execCmd() (*exec.Cmd, error) {
 	stat := c.stat
 	if stat == nil {
 		stat = os.Stat
 	}
 	if c.Dir != "" {
-		info, err := look(c.Dir, stat)
+		info, err := callBounded(c.Dir, stat)
 		if err != nil {
 			return nil, fmt.Errorf("working directory: %w", err)
 		}
@@ -182,14 +182,14 @@ func (c Command) prepared() (*exec.Cmd, error) {
 	path := c.Path
 	if !strings.ContainsAny(path, `/\`) {
 		var err error
-		if path, err = Find(path); err != nil {
+		if path, err = LookPath(path); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := look(path, stat); errors.Is(err, files.ErrHangs) {
+	if _, err := callBounded(path, stat); errors.Is(err, files.ErrHangs) {
 		return nil, err // Start reports other errors
 	}
-	path, args, err := direct(path, c.Args)
+	path, args, err := resolveBatchFile(path, c.Args)
 	if err != nil {
 		return nil, err
 	}
@@ -227,42 +227,42 @@ func closeAll(files []*os.File) {
 func (p *Process) run(c Command, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.family.start(c, p.cmd)
+	err := p.group.start(c, p.cmd)
 	started <- err
 	if err == nil {
 		p.waited <- p.cmd.Wait()
 	}
 }
 
-// lookEach is the interval at which the descendants of a terminating program are listed.
-const lookEach = 50 * time.Millisecond
+// recordInterval is the interval at which the descendants of a terminating program are listed.
+const recordInterval = 50 * time.Millisecond
 
 // follow waits for the program to exit and ends the processes that it left.
 func (p *Process) follow() {
-	defer close(p.gone)
+	defer close(p.allExited)
 	var look, overdue <-chan time.Time
-	for asked, killed := p.asked, p.killed; ; {
+	for asked, killed := p.terminated, p.killed; ; {
 		select {
 		case <-asked:
-			asked, look = nil, time.Tick(lookEach)
+			asked, look = nil, time.Tick(recordInterval)
 		case <-look:
-			p.family.look()
+			p.group.recordDescendants()
 		case <-killed:
-			killed, overdue = nil, time.After(KillTime)
+			killed, overdue = nil, time.After(killTimeout)
 		case <-overdue:
-			p.ended(Exit{Code: -1, Text: ErrStays.Error(), Err: ErrStays})
+			p.setExit(Exit{Code: -1, Text: errNotExited.Error(), Err: errNotExited})
 			return
 		case err := <-p.waited:
-			p.ended(exitOf(p.cmd.ProcessState, err))
+			p.setExit(exitOf(p.cmd.ProcessState, err))
 			return
 		}
 	}
 }
 
-func (p *Process) ended(exit Exit) {
+func (p *Process) setExit(exit Exit) {
 	p.exit = exit
 	close(p.exited)
-	p.family.end(p.killed)
+	p.group.endRest(p.killed)
 }
 
 func exitOf(state *os.ProcessState, err error) Exit {
@@ -285,27 +285,27 @@ func (p *Process) readStderr(too io.Writer) {
 // Terminate asks the program and its group to end, or only the program if Command.Tree is set. On Windows, which has no such request, the
 // job is killed at once; with Command.Tree or Command.NoJob nothing happens.
 func (p *Process) Terminate() error {
-	defer p.ask()
-	return p.family.terminate()
+	defer p.closeTerminated()
+	return p.group.terminate()
 }
 
 // Kill kills the program and its descendants at once.
 func (p *Process) Kill() error {
-	defer p.doom()
-	return p.family.kill()
+	defer p.closeKilled()
+	return p.group.kill()
 }
 
-// KillAlone kills the program at once. Its descendants are treated as after a normal exit.
-func (p *Process) KillAlone() error { return p.cmd.Process.Kill() }
+// KillProgram kills the program at once. Its descendants are treated as after a normal exit.
+func (p *Process) KillProgram() error { return p.cmd.Process.Kill() }
 
-// Exited is closed when the program has exited, or was killed and did not exit within KillTime.
+// Exited is closed when the program has exited, or was killed and did not exit within killTimeout.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Gone is closed when the processes that the program left have exited, too.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
+// AllExited is closed when the processes that the program left have exited, too.
+func (p *Process) AllExited() <-chan struct{} { return p.allExited }
 
-// Outside reports whether a descendant runs in another process group than the program. It returns true if that is unknown.
-func (p *Process) Outside() bool { return p.family.outside() }
+// HasEscaped reports whether a descendant runs in another process group than the program. It returns true if that is unknown.
+func (p *Process) HasEscaped() bool { return p.group.hasEscaped() }
 
 // ID returns the process ID.
 func (p *Process) ID() int { return p.cmd.Process.Pid }
@@ -314,29 +314,29 @@ func (p *Process) ID() int { return p.cmd.Process.Pid }
 // open.
 func (p *Process) Exit(limit time.Duration) Exit {
 	<-p.exited
-	if !Within(p.stderrRead, limit) {
+	if !WaitTimeout(p.stderrRead, limit) {
 		_ = p.stderrPipe.Close() // ends readStderr
 		<-p.stderrRead
 	}
 	exit := p.exit
-	exit.Stderr, exit.Lines = p.stderr.Last()
+	exit.Stderr, exit.LineCount = p.stderr.Lines()
 	return exit
 }
 
-// lookTime is how long a file system may take to answer a stat. This is checked before a process is made: since Go starts processes by
+// statTimeout is how long a file system may take to answer a stat. This is checked before a process is made: since Go starts processes by
 // vfork, a chdir that hangs would stop all of this program.
-const lookTime = 3 * time.Second
+const statTimeout = 3 * time.Second
 
 // ErrNotFound means that a program is not in the PATH.
 var ErrNotFound = exec.ErrNotFound
 
-// FindError is the error type of Find, except for files.ErrHangs.
-type FindError = exec.Error
+// LookPathError is the error type of LookPath, except for files.ErrHangs.
+type LookPathError = exec.Error
 
-// Find is exec.LookPath, but fails with files.ErrHangs if a directory of the PATH does not answer.
-func Find(name string) (string, error) { return look(name, exec.LookPath) }
+// LookPath is exec.LookPath, but fails with files.ErrHangs if a directory of the PATH does not answer.
+func LookPath(name string) (string, error) { return callBounded(name, exec.LookPath) }
 
-// look calls f, which may hang. A call that hangs leaks its goroutine.
-func look[T any](path string, f func(path string) (T, error)) (T, error) {
-	return files.Within(context.Background(), files.NewCalls(1, lookTime), "look for a program", path, f)
+// callBounded calls f, which may hang. A call that hangs leaks its goroutine.
+func callBounded[T any](path string, f func(path string) (T, error)) (T, error) {
+	return files.CallBounded(context.Background(), files.NewCallLimiter(1, statTimeout), "look for a program", path, f)
 }

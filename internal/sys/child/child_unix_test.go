@@ -44,7 +44,7 @@ func startHeld(t *testing.T, c Command, script string) held {
 	t.Cleanup(func() {
 		late.Stop()
 		_ = p.Kill()
-		<-p.Gone()
+		<-p.AllExited()
 		p.Exit(0)
 		closeAll([]*os.File{p.Stdin})
 		_ = p.Stdout.Close()
@@ -72,8 +72,8 @@ func TestWhatIsLeftEnds(t *testing.T) {
 		h := startHeld(t, Command{Tree: tree}, "trap '' TERM HUP; sleep 1000 & echo begun; echo last words >&2; exit 3")
 		require.Equal(t, "begun", h.line(t))
 		h.allGone(t)
-		<-h.Gone()
-		require.Equal(t, Exit{Code: 3, Text: "exit status 3", Stderr: []string{"last words"}, Lines: 1}, h.Exit(time.Minute))
+		<-h.AllExited()
+		require.Equal(t, Exit{Code: 3, Text: "exit status 3", Stderr: []string{"last words"}, LineCount: 1}, h.Exit(time.Minute))
 		require.ErrorIs(t, h.Process.Terminate(), os.ErrProcessDone)
 		require.ErrorIs(t, h.Process.Kill(), os.ErrProcessDone)
 	}
@@ -111,9 +111,9 @@ func TestTreeEndsWithWhatStartsLate(t *testing.T) {
 	require.NoError(t, h.Terminate())
 	require.Equal(t, "late", h.line(t))
 	require.Eventually(t, func() bool { // the process of the loop, setsid's and no other
-		h.family.mu.Lock()
-		defer h.family.mu.Unlock()
-		for _, r := range h.family.below {
+		h.group.mu.Lock()
+		defer h.group.mu.Unlock()
+		for _, r := range h.group.descendants {
 			if r.group == r.pid {
 				return true
 			}
@@ -132,7 +132,7 @@ func TestTreeEndsWhatForks(t *testing.T) {
 	}
 	h := startHeld(t, Command{Tree: true}, `trap '' TERM; setsid sh -c 'echo begun; i=0; while [ $i -lt 400 ]; do sleep 1000 & i=$((i+1)); done; wait'; sleep 1000`)
 	require.Equal(t, "begun", h.line(t))
-	require.True(t, h.Outside())
+	require.True(t, h.HasEscaped())
 	require.NoError(t, h.Kill())
 	h.allGone(t)
 }
@@ -167,7 +167,7 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	exit, err := Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "cat; echo out; echo err >&2; exit 1"}}, &out, 0)
 	require.NoError(t, err)
-	require.Equal(t, Exit{Code: 1, Text: "exit status 1", Stderr: []string{"err"}, Lines: 1}, exit)
+	require.Equal(t, Exit{Code: 1, Text: "exit status 1", Stderr: []string{"err"}, LineCount: 1}, exit)
 	require.Equal(t, "out\n", out.String())
 }
 
@@ -177,14 +177,14 @@ const envOwner = "CHILD_TEST_OWNER"
 func ownAndWait() {
 	p, err := Start(Command{
 		Path: "sh", Args: []string{"-c", "trap '' TERM HUP; sleep 1000 <&- >&2 & echo begun >&2; wait"},
-		Removes: []string{os.Getenv(envOwner)},
+		RemoveOnDeath: []string{os.Getenv(envOwner)},
 	})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("started", p.ID())
 	_, _ = io.Copy(os.Stdout, p.Stdout)
-	<-p.Gone()
+	<-p.AllExited()
 	os.Exit(0)
 }
 
@@ -207,6 +207,6 @@ func TestGroupEndsWithItsOwner(t *testing.T) {
 	require.Error(t, owner.Wait())
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dir)
-		return !inGroup(group) && os.IsNotExist(err)
+		return !groupHasMembers(group) && os.IsNotExist(err)
 	}, 20*time.Second, 5*time.Millisecond)
 }

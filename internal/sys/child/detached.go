@@ -12,7 +12,7 @@ type Detached struct {
 // and outside our job if the job permits that. Its stdin is empty, its stdout and stderr go to output, which the caller closes. Only Path,
 // Args, Dir and Env of the Command are used.
 func StartDetached(c Command, output *os.File) (*Detached, error) {
-	cmd, err := c.prepared()
+	cmd, err := c.execCmd()
 	if err != nil {
 		return nil, err
 	}

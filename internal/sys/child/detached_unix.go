@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited is the number of descriptors to check: those that an editor leaks by mistake have small numbers.
-const inherited = 256
+// maxInheritedFD is the number of descriptors to check: those that an editor leaks by mistake have small numbers.
+const maxInheritedFD = 256
 
 // startDetached starts cmd in a new session. It does not pass on descriptors leaked by our parent, since cmd would keep pipes open whose
 // end others wait for.
 func startDetached(cmd *exec.Cmd) error {
-	for fd := 3; fd < inherited; fd++ {
+	for fd := 3; fd < maxInheritedFD; fd++ {
 		unix.CloseOnExec(fd) // no effect where there is none
 	}
 	cmd.SysProcAttr.Setsid = true

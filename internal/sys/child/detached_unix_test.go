@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A detached program leads a session of its own, has no input, and gets no descriptor but its
+// A detached program leads a new session, has no input, and gets no descriptor but its
 // three, also where somebody left one open for us.
 func TestDetached(t *testing.T) {
 	leaked, err := unix.Dup(int(os.Stderr.Fd())) // without close-on-exec

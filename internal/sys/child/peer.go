@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Peer returns the process ID at the other end of a Unix socket, 0 if the system does not provide it. The error means that the process
+// CheckPeer returns the process ID at the other end of a Unix socket, 0 if the system does not provide it. The error means that the process
 // belongs to another user, or that this is unknown. On a connection made by dial, it is the process that called listen.
-func Peer(socket syscall.Conn) (process int, err error) {
+func CheckPeer(socket syscall.Conn) (process int, err error) {
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return 0, err

@@ -17,20 +17,20 @@ const writerGone = unix.POLLRDHUP
 // pipe is the read end of a pipe that Go's poller does not watch: the poller would be woken by each write, even while nobody reads. It has
 // its own one-shot epoll, which Go's poller does watch.
 type pipe struct {
-	fd   int // of the pipe, non-blocking
-	told *os.File
-	conn syscall.RawConn // of told
+	fd    int // of the pipe, non-blocking
+	epoll *os.File
+	conn  syscall.RawConn // of epoll
 
 	mu     sync.RWMutex // held while fd is used
 	closed bool
 }
 
-// TakePipe returns a reader of the pipe f, which must not be used any more. Writes do not wake this process while nobody reads. On other
+// newPipeReader returns a reader of the pipe f, which must not be used any more. Writes do not wake this process while nobody reads. On other
 // systems than Linux, and if f is not a pipe, it returns f.
 //
 // Only one goroutine may call Read at a time, as of two waiting ones one may not be woken, and no other process should read, since
 // O_NONBLOCK applies to the pipe and not to the descriptor. Close may be called from any goroutine.
-func TakePipe(f *os.File) io.ReadCloser {
+func newPipeReader(f *os.File) io.ReadCloser {
 	p, err := newPipe(f)
 	if err != nil {
 		return f
@@ -68,8 +68,8 @@ func newPipe(f *os.File) (_ *pipe, err error) {
 		}
 		return nil, err
 	}
-	p.told = os.NewFile(uintptr(e), f.Name())
-	p.conn, err = p.told.SyscallConn()
+	p.epoll = os.NewFile(uintptr(e), f.Name())
+	p.conn, err = p.epoll.SyscallConn()
 	return p, err
 }
 
@@ -88,7 +88,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 		default:
 			return n, nil
 		}
-		if err := p.conn.Read(p.happened); err != nil {
+		if err := p.conn.Read(p.consumeEvent); err != nil {
 			return 0, os.ErrClosed
 		}
 	}
@@ -125,8 +125,8 @@ func (p *pipe) arm() error {
 	return unix.EAGAIN
 }
 
-// happened consumes the event that the epoll reported.
-func (p *pipe) happened(e uintptr) bool {
+// consumeEvent consumes the event that the epoll reported.
+func (p *pipe) consumeEvent(e uintptr) bool {
 	var event unix.EpollEvent
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, e, uintptr(unsafe.Pointer(&event)), 1, 0, 0, 0) // does not wait
 	if errno != 0 {
@@ -137,7 +137,7 @@ func (p *pipe) happened(e uintptr) bool {
 
 // Close closes the pipe and ends a waiting Read.
 func (p *pipe) Close() error {
-	err := p.told.Close()
+	err := p.epoll.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

@@ -10,5 +10,5 @@ import (
 // writerGone is 0: a hangup reports it for pipes and sockets alike.
 const writerGone = 0
 
-// TakePipe returns f. As on Linux, only one goroutine may read at a time.
-func TakePipe(f *os.File) io.ReadCloser { return f }
+// newPipeReader returns f. As on Linux, only one goroutine may read at a time.
+func newPipeReader(f *os.File) io.ReadCloser { return f }

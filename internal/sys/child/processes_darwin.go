@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWithThread does nothing: there is no parent-death signal here. If we die, the guard ends the group.
-func endWithThread(*syscall.SysProcAttr, syscall.Signal) {}
+// setParentDeathSignal does nothing: there is no parent-death signal here. If we die, the guard ends the group.
+func setParentDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}
 
 // stopped and zombie are SSTOP and SZOMB of sys/proc.h.
 const (
@@ -17,25 +17,25 @@ const (
 )
 
 // processes lists all processes.
-func processes() (all []relative, err error) {
+func processes() (all []processInfo, err error) {
 	table, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	for i := range table {
-		all = append(all, relativeOf(&table[i]))
+		all = append(all, processInfoOf(&table[i]))
 	}
 	return all, err
 }
 
 // processOf returns one process.
-func processOf(pid int) (relative, error) {
+func processOf(pid int) (processInfo, error) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
-		return relative{}, err
+		return processInfo{}, err
 	}
-	return relativeOf(p), nil
+	return processInfoOf(p), nil
 }
 
-func relativeOf(p *unix.KinfoProc) relative {
-	return relative{
+func processInfoOf(p *unix.KinfoProc) processInfo {
+	return processInfo{
 		pid:     int(p.Proc.P_pid),
 		started: uint64(p.Proc.P_starttime.Sec)*1e6 + uint64(p.Proc.P_starttime.Usec),
 		parent:  int(p.Eproc.Ppid),
@@ -46,4 +46,4 @@ func relativeOf(p *unix.KinfoProc) relative {
 }
 
 // startedAt returns the start time of the process.
-func (r relative) startedAt() (time.Time, error) { return time.UnixMicro(int64(r.started)), nil }
+func (r processInfo) startedAt() (time.Time, error) { return time.UnixMicro(int64(r.started)), nil }

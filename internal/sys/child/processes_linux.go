@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// endWithThread makes a process receive a signal when the thread that starts it ends.
-func endWithThread(attr *syscall.SysProcAttr, s syscall.Signal) { attr.Pdeathsig = s }
+// setParentDeathSignal makes a process receive a signal when the thread that starts it ends.
+func setParentDeathSignal(attr *syscall.SysProcAttr, s syscall.Signal) { attr.Pdeathsig = s }
 
 // processes lists all processes from /proc.
-func processes() (all []relative, err error) {
+func processes() (all []processInfo, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -31,28 +31,28 @@ func processes() (all []relative, err error) {
 }
 
 // processOf returns one process.
-func processOf(pid int) (relative, error) { return readStat(pid) }
+func processOf(pid int) (processInfo, error) { return readStat(pid) }
 
 // readStat parses /proc/PID/stat, see proc_pid_stat(5). The program's name, in parentheses, may contain anything.
-func readStat(pid int) (relative, error) {
+func readStat(pid int) (processInfo, error) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return relative{}, err
+		return processInfo{}, err
 	}
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 20 {
-		return relative{}, strconv.ErrSyntax
+		return processInfo{}, strconv.ErrSyntax
 	}
 	parent, err1 := strconv.Atoi(string(fields[1]))                // field 4
 	group, err2 := strconv.Atoi(string(fields[2]))                 // field 5
 	started, err3 := strconv.ParseUint(string(fields[19]), 10, 64) // field 22: clock ticks after boot
 	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'             // field 3
 	stopped := fields[0][0] == 'T' || fields[0][0] == 't'
-	return relative{pid, started, parent, group, dead, stopped}, errors.Join(err1, err2, err3)
+	return processInfo{pid, started, parent, group, dead, stopped}, errors.Join(err1, err2, err3)
 }
 
 // startedAt returns the start time of the process. It is wrong by as much as the clock was set since boot.
-func (r relative) startedAt() (time.Time, error) {
+func (r processInfo) startedAt() (time.Time, error) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return time.Time{}, err

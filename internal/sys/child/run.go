@@ -34,7 +34,7 @@ func Run(ctx context.Context, c Command, out io.Writer, grace time.Duration) (Ex
 	}()
 	var cut error
 	select {
-	case <-p.Gone():
+	case <-p.AllExited():
 	case <-ctx.Done():
 		cut = context.Cause(ctx)
 		p.end(grace)
@@ -51,13 +51,13 @@ func (p *Process) end(grace time.Duration) {
 	if grace > 0 {
 		_ = p.Terminate() // it may have exited
 		select {
-		case <-p.gone:
+		case <-p.allExited:
 			return
 		case <-time.After(grace):
 		}
 	}
 	_ = p.Kill()
-	<-p.gone
+	<-p.allExited
 }
 
 // drain waits up to drainTime for the end of the output.

@@ -50,8 +50,8 @@ func (t *Tail) flush() {
 	t.lines = t.lines[max(0, len(t.lines)-TailLines):]
 }
 
-// Last returns the kept lines, including an unfinished last one, and the number of all lines.
-func (t *Tail) Last() (lines []string, count int) {
+// Lines returns the kept lines, including an unfinished last one, and the number of all lines.
+func (t *Tail) Lines() (lines []string, count int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()

@@ -1,7 +1,7 @@
 // Pipes are read and written with little overhead.
 //
 // Go's poller is woken by each write into a pipe that it watches, even while nobody reads, so a reader that lets lines accumulate is woken
-// by each of them. TakePipe keeps a pipe out of the poller.
+// by each of them. newPipeReader keeps a pipe out of the poller.
 //
 // Before a system call that may block, Go's scheduler wakes its monitor thread, which in a program that forwards an occasional line costs
 // more than reading and writing. The pipe and the Writer therefore use raw calls that never block.
@@ -30,7 +30,7 @@ type Writer struct {
 // NewWriter returns a writer to f, which the caller closes.
 func NewWriter(f *os.File) *Writer {
 	w := &Writer{f: f}
-	if conn, err := f.SyscallConn(); err == nil && has {
+	if conn, err := f.SyscallConn(); err == nil && hasWriteNow {
 		w.conn = conn
 	}
 	w.try = func(fd uintptr) bool {

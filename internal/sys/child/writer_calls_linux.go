@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const has = true
+const hasWriteNow = true
 
 // writeNow writes p, which is not empty, at the file's position. It does not block even if the file is in blocking mode.
 func writeNow(fd uintptr, p []byte) (int, syscall.Errno) {

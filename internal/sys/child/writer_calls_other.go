@@ -4,6 +4,6 @@ package child
 
 import "syscall"
 
-const has = false
+const hasWriteNow = false
 
 func writeNow(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }

@@ -19,11 +19,11 @@ func TestPipesHaveTheCall(t *testing.T) {
 	require.NotNil(t, w.conn)
 }
 
-// TestNobodyIsWokenWhoDoesNotRead: what is written while nobody reads is no event for Go's poller, and
+// TestWriteDoesNotWakeIdleReader: what is written while nobody reads is no event for Go's poller, and
 // is there for who reads next.
-func TestNobodyIsWokenWhoDoesNotRead(t *testing.T) {
+func TestWriteDoesNotWakeIdleReader(t *testing.T) {
 	in, out := pair(t)
-	r := TakePipe(in).(*pipe)
+	r := newPipeReader(in).(*pipe)
 	defer r.Close()
 	events := func() (n int) {
 		require.NoError(t, r.conn.Control(func(e uintptr) {
@@ -50,10 +50,10 @@ func TestNobodyIsWokenWhoDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestMuchThroughAPipe: no byte is lost between a reader who waits and a writer who does.
-func TestMuchThroughAPipe(t *testing.T) {
+// TestLargeTransferThroughPipe: no byte is lost between a reader who waits and a writer who does.
+func TestLargeTransferThroughPipe(t *testing.T) {
 	in, out := pair(t)
-	r := TakePipe(in)
+	r := newPipeReader(in)
 	defer r.Close()
 	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	go func() {

@@ -17,10 +17,10 @@ func pair(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// TestPipe reads what is there, waits for more, and tells the end.
+// TestPipe reads what is there, waits for more, and reports the end.
 func TestPipe(t *testing.T) {
 	in, out := pair(t)
-	r, read := TakePipe(in), make(chan string)
+	r, read := newPipeReader(in), make(chan string)
 	defer r.Close()
 	go func() {
 		defer close(read)
@@ -46,7 +46,7 @@ func TestPipe(t *testing.T) {
 func TestCloseEndsReading(t *testing.T) {
 	in, out := pair(t)
 	began, ended := make(chan struct{}), make(chan error)
-	r := TakePipe(in)
+	r := newPipeReader(in)
 	go func() {
 		_, err := r.Read(make([]byte, 1))
 		close(began)
@@ -98,7 +98,7 @@ func TestNotAPipe(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Seek(0, io.SeekStart)
 	require.NoError(t, err)
-	r := TakePipe(f)
+	r := newPipeReader(f)
 	got, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.Equal(t, "text", string(got))

@@ -15,24 +15,24 @@ import (
 type Draft struct {
 	*os.File
 	ModTime time.Time // mtime of the new file; zero for the time of writing
-	Fast    bool      // skip fsync: a power loss may lose the new content
+	NoSync  bool      // skip fsync: a power loss may lose the new content
 
 	path string // the file to replace
 	temp string // name until then; "" if it has none or has replaced path
 }
 
-// Begin creates a draft for the file at path, with a random name, since a killed process may have left one. mode is as for os.OpenFile. A
+// NewDraft creates a draft for the file at path, with a random name, since a killed process may have left one. mode is as for os.OpenFile. A
 // symbolic link at path is replaced, not followed.
-func Begin(path string, mode fs.FileMode) (*Draft, error) {
-	d, err := BeginAs(path, filepath.Join(filepath.Dir(path), ".droid-acp-"+rand.Text()+".partial"), mode)
+func NewDraft(path string, mode fs.FileMode) (*Draft, error) {
+	d, err := NewDraftAs(path, filepath.Join(filepath.Dir(path), ".droid-acp-"+rand.Text()+".partial"), mode)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		at.Path = path // the name that the user knows
 	}
 	return d, err
 }
 
-// BeginAs is Begin with a given name for the draft, which must not exist.
-func BeginAs(path, temp string, mode fs.FileMode) (*Draft, error) {
+// NewDraftAs is NewDraft with a given name for the draft, which must not exist.
+func NewDraftAs(path, temp string, mode fs.FileMode) (*Draft, error) {
 	file, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return nil, err
@@ -56,30 +56,30 @@ func (d *Draft) Replace(check func() error) error {
 func (d *Draft) Rename() error {
 	err := os.Rename(d.temp, d.path)
 	if err == nil {
-		d.arrived()
+		d.renamed()
 	}
 	return err
 }
 
-// New closes the draft and moves it to its path, or fails with fs.ErrExist if that exists.
-func (d *Draft) New() error {
+// Create closes the draft and moves it to its path, or fails with fs.ErrExist if that exists.
+func (d *Draft) Create() error {
 	err := d.finish()
 	if err != nil {
 		return err
 	}
 	if err = os.Link(d.temp, d.path); err == nil {
 		_ = os.Remove(d.temp) // if it stays, it is only a second name
-		d.arrived()
+		d.renamed()
 		return nil
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return d.newByRename()
+	return d.createByRename()
 }
 
-// newByRename is New for file systems without hard links. It first reserves the name with an empty file, which only one process can create.
-func (d *Draft) newByRename() error {
+// createByRename is New for file systems without hard links. It first reserves the name with an empty file, which only one process can create.
+func (d *Draft) createByRename() error {
 	empty, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (d *Draft) newByRename() error {
 // finish syncs and closes the draft.
 func (d *Draft) finish() error {
 	var err error
-	if !d.Fast {
+	if !d.NoSync {
 		if err = d.Sync(); errors.Is(err, syscall.EINVAL) { // unsupported by this file system
 			err = nil
 		}
@@ -106,9 +106,9 @@ func (d *Draft) finish() error {
 	return err
 }
 
-func (d *Draft) arrived() {
+func (d *Draft) renamed() {
 	d.temp = ""
-	if !d.Fast {
+	if !d.NoSync {
 		syncDir(filepath.Dir(d.path))
 	}
 }
@@ -135,12 +135,12 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 }
 
 func write(path string, content []byte, mode fs.FileMode, fast bool) error {
-	d, err := Begin(path, mode)
+	d, err := NewDraft(path, mode)
 	if err != nil {
 		return err
 	}
 	defer d.Discard()
-	d.Fast = fast
+	d.NoSync = fast
 	if _, err := d.Write(content); err != nil {
 		return err
 	}

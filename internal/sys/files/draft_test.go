@@ -53,11 +53,11 @@ func TestWrite(t *testing.T) {
 func begun(t *testing.T, path string, nameless bool) *Draft {
 	t.Helper()
 	if !nameless {
-		d, err := Begin(path, 0o600)
+		d, err := NewDraft(path, 0o600)
 		require.NoError(t, err)
 		return d
 	}
-	d, err := Nameless(path)
+	d, err := NewUnnamedDraft(path)
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
@@ -66,7 +66,7 @@ func begun(t *testing.T, path string, nameless bool) *Draft {
 	return d
 }
 
-// Each end of a draft, of one that has a name from the beginning and of one that gets it.
+// Each end of a draft, of one that is created with a name and of one that gets it later.
 func TestDraft(t *testing.T) {
 	for _, nameless := range []bool{false, true} {
 		dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestDraft(t *testing.T) {
 		require.ErrorIs(t, d.Replace(func() error { return refused }), refused)
 		d.Discard()
 		d = draft("three")
-		require.ErrorIs(t, d.New(), os.ErrExist)
+		require.ErrorIs(t, d.Create(), os.ErrExist)
 		d.Discard()
 		d = draft("four")
 		d.Discard()
@@ -107,29 +107,29 @@ func TestDraft(t *testing.T) {
 		}
 		require.NoError(t, os.Remove(path))
 		d = draft("six")
-		require.NoError(t, d.New())
+		require.NoError(t, d.Create())
 		d.Discard()
 		has(t, dir, map[string]string{"f": "six"})
 	}
 }
 
 // A name that the file system gives by no link is given by a rename, and nobody's is taken.
-func TestNewWithoutLinks(t *testing.T) {
+func TestCreateWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	for _, want := range []error{nil, os.ErrExist} {
 		d := begun(t, path, false)
 		require.NoError(t, d.finish())
-		require.ErrorIs(t, d.newByRename(), want)
+		require.ErrorIs(t, d.createByRename(), want)
 		d.Discard()
 	}
 	has(t, dir, map[string]string{"f": ""})
 }
 
 // A nameless draft leaves nothing, whenever its program ends.
-func TestNameless(t *testing.T) {
+func TestUnnamedDraft(t *testing.T) {
 	dir := t.TempDir()
-	d, err := Nameless(filepath.Join(dir, "f"))
+	d, err := NewUnnamedDraft(filepath.Join(dir, "f"))
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}

@@ -43,8 +43,8 @@ func (l Locks) fault() error {
 	return nil
 }
 
-// At reports whether path names the open file and is not a symbolic link.
-func At(file *os.File, path string) bool {
+// IsAt reports whether path names the open file and is not a symbolic link.
+func IsAt(file *os.File, path string) bool {
 	here, err := file.Stat()
 	if err != nil {
 		return false
@@ -53,8 +53,8 @@ func At(file *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// Await is Take, but waits up to wait for the lock.
-func (l Locks) Await(path string, wait time.Duration) (*os.File, error) {
+// TakeWait is Take, but waits up to wait for the lock.
+func (l Locks) TakeWait(path string, wait time.Duration) (*os.File, error) {
 	for until := time.Now().Add(wait); ; time.Sleep(lockPause) {
 		file, err := l.Take(path)
 		if !errors.Is(err, ErrHeld) || !time.Now().Before(until) {
@@ -63,10 +63,10 @@ func (l Locks) Await(path string, wait time.Duration) (*os.File, error) {
 	}
 }
 
-// Shared reports whether any process has a file in use by Share. The error means that this is unknown. Shared removes files of processes
+// InUse reports whether any process has a file in use by Share. The error means that this is unknown. Shared removes files of processes
 // that have died.
-func (l Locks) Shared(path string) (shared bool, err error) {
-	l.probe(filepath.Dir(path), func() { shared, err = l.shared(path) })
+func (l Locks) InUse(path string) (shared bool, err error) {
+	l.probe(filepath.Dir(path), func() { shared, err = l.inUse(path) })
 	return shared, err
 }
 
@@ -80,7 +80,7 @@ func (l Locks) Sweep(dir string, most int) {
 	_ = d.Close()
 	l.probe(dir, func() {
 		for _, name := range names {
-			_, _ = l.shared(filepath.Join(dir, name)) // files in doubt stay
+			_, _ = l.inUse(filepath.Join(dir, name)) // files in doubt stay
 		}
 	})
 }

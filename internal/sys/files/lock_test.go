@@ -69,18 +69,18 @@ func TestLockThatIsALink(t *testing.T) {
 	}
 }
 
-// Who awaits a lock has it as soon as the other lets go, and gives up after its time.
-func TestAwaitLock(t *testing.T) {
+// A waiter gets the lock as soon as it is released, and gives up after its time.
+func TestTakeWait(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l")
 	synctest.Test(t, func(t *testing.T) {
-		held, err := new(Locks).Await(path, 0)
+		held, err := new(Locks).TakeWait(path, 0)
 		require.NoError(t, err)
 		began := time.Now()
-		_, err = new(Locks).Await(path, time.Second)
+		_, err = new(Locks).TakeWait(path, time.Second)
 		require.ErrorIs(t, err, ErrHeld)
 		require.Equal(t, time.Second, time.Since(began))
 		time.AfterFunc(time.Second/2, func() { Unlock(held, path) })
-		next, err := new(Locks).Await(path, time.Second)
+		next, err := new(Locks).TakeWait(path, time.Second)
 		require.NoError(t, err)
 		require.Less(t, time.Since(began), 2*time.Second)
 		Unlock(next, path)
@@ -93,7 +93,7 @@ func TestShare(t *testing.T) {
 	dir := t.TempDir()
 	path, locks := filepath.Join(dir, "s"), Locks{}
 	ask := func() bool {
-		shared, err := locks.Shared(path)
+		shared, err := locks.InUse(path)
 		require.NoError(t, err)
 		return shared
 	}
@@ -120,7 +120,7 @@ func TestShare(t *testing.T) {
 
 // Many ask at once about what a killed process left: none of them takes another one's look
 // for a use.
-func TestAskedAtOnce(t *testing.T) {
+func TestConcurrentProbes(t *testing.T) {
 	dir := t.TempDir()
 	path, mine := filepath.Join(dir, "died"), filepath.Join(dir, "mine")
 	for range 200 {
@@ -135,7 +135,7 @@ func TestAskedAtOnce(t *testing.T) {
 					if release, err := new(Locks).Share(mine); err == nil {
 						release()
 					}
-				} else if shared, err := new(Locks).Shared(path); err != nil || shared {
+				} else if shared, err := new(Locks).InUse(path); err != nil || shared {
 					t.Error("nobody has it in use", err)
 				}
 			})
@@ -162,7 +162,7 @@ func TestNoLock(t *testing.T) {
 	_, err = new(Locks).Append(path, 20*time.Millisecond)
 	require.ErrorIs(t, err, ErrHeld)
 	require.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
-	shared, err := new(Locks).Shared(path)
+	shared, err := new(Locks).InUse(path)
 	require.NoError(t, err)
 	require.True(t, shared)
 	require.NoError(t, file.Close())
@@ -172,7 +172,7 @@ func TestNoLock(t *testing.T) {
 	require.ErrorAs(t, err, new(*NoLocksError))
 	require.ErrorIs(t, err, os.ErrInvalid)
 	require.NotErrorIs(t, err, ErrHeld)
-	_, err = none.Shared(path)
+	_, err = none.InUse(path)
 	require.ErrorAs(t, err, new(*NoLocksError))
 	_, err = none.Share(path)
 	require.ErrorAs(t, err, new(*NoLocksError))

@@ -66,7 +66,7 @@ func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) 
 			return nil, err
 		}
 		err = l.flock(file, how)
-		if err == nil && At(file, path) || errors.As(err, new(*NoLocksError)) {
+		if err == nil && IsAt(file, path) || errors.As(err, new(*NoLocksError)) {
 			return file, err
 		}
 		_ = file.Close() // it is locked, or was removed or replaced
@@ -80,13 +80,13 @@ func (l Locks) open(path string, how int, wait time.Duration) (*os.File, error) 
 	return nil, fmt.Errorf("%s cannot be locked: it is removed again and again, or cannot be looked at", path)
 }
 
-// Share creates a file and marks it by a shared lock as in use until release is called; the last user removes it. See Shared. If the lock
+// Share creates a file and marks it by a shared lock as in use until release is called; the last user removes it. See InUse. If the lock
 // fails, a file that Share created is removed.
 func (l Locks) Share(path string) (release func(), err error) {
 	_, before := os.Lstat(path)
 	file, err := l.open(path, unix.LOCK_SH, probeWait)
 	if err == nil {
-		return func() { l.letGo(file, path) }, nil
+		return func() { l.release(file, path) }, nil
 	}
 	if file != nil {
 		if errors.Is(before, fs.ErrNotExist) {
@@ -97,17 +97,17 @@ func (l Locks) Share(path string) (release func(), err error) {
 	return nil, err
 }
 
-// letGo closes a file, and removes it if no other process has it in use.
-func (l Locks) letGo(file *os.File, path string) {
-	if l.flock(file, unix.LOCK_EX) == nil && At(file, path) {
+// release closes a file, and removes it if no other process has it in use.
+func (l Locks) release(file *os.File, path string) {
+	if l.flock(file, unix.LOCK_EX) == nil && IsAt(file, path) {
 		_ = os.Remove(path)
 	}
 	_ = file.Close() // ends the lock
 }
 
-// shared is Shared inside probe. It locks the file for a moment, which another prober would mistake for use; so only one may probe at a
+// inUse is InUse inside probe. It locks the file for a moment, which another prober would mistake for use; so only one may probe at a
 // time.
-func (l Locks) shared(path string) (bool, error) {
+func (l Locks) inUse(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -117,7 +117,7 @@ func (l Locks) shared(path string) (bool, error) {
 	}
 	err = l.flock(file, unix.LOCK_EX)
 	if err == nil {
-		l.letGo(file, path)
+		l.release(file, path)
 		return false, nil
 	}
 	_ = file.Close() // it was only looked at

@@ -45,8 +45,8 @@ func (l Locks) Share(path string) (release func(), err error) {
 	}, nil
 }
 
-// shared is Shared: a file in use cannot be removed. Of several callers, one removes it.
-func (l Locks) shared(path string) (bool, error) {
+// inUse is InUse: a file in use cannot be removed. Of several callers, one removes it.
+func (l Locks) inUse(path string) (bool, error) {
 	err := os.Remove(path)
 	return err != nil && !errors.Is(err, fs.ErrNotExist), nil
 }

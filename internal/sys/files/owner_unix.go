@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// IsOurs reports whether a file belongs to the effective user.
-func IsOurs(info fs.FileInfo) bool {
+// OwnedByUser reports whether a file belongs to the effective user.
+func OwnedByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -8,34 +8,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Private is a file that only processes of this user can read. It may hold secrets, so it is in memory: a file on disk would remain if this
-// process were killed. Path leads through our own /proc entry; this process outlives those that read it.
-type Private struct {
+// PrivateFile is a file that only processes of this user can read. It may hold secrets, so it is in memory: a file on disk would remain if
+// this process were killed. Path leads through our own /proc entry; this process outlives those that read it.
+type PrivateFile struct {
 	Path string
 	file *os.File
 }
 
-// NewPrivate creates a private file. what becomes part of its name.
-func NewPrivate(what string, data []byte) (*Private, error) {
+// NewPrivateFile creates a private file. what becomes part of its name.
+func NewPrivateFile(what string, data []byte) (*PrivateFile, error) {
 	f, err := newMemoryFile("droid-acp-"+what, data)
 	if err != nil {
 		return nil, err
 	}
-	return &Private{fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()), f}, nil
+	return &PrivateFile{fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()), f}, nil
 }
 
 // Replace replaces the content atomically: whoever opens the path reads the old data or the new.
-func (p *Private) Replace(data []byte) error {
+func (p *PrivateFile) Replace(data []byte) error {
 	next, err := newMemoryFile(p.file.Name(), data)
 	if err != nil {
 		return err
 	}
 	defer next.Close() // p has a duplicate
-	return takePlace(p.file, next)
+	return swapDescriptor(p.file, next)
 }
 
 // Close removes the file.
-func (p *Private) Close() { _ = p.file.Close() } // it is only in memory
+func (p *PrivateFile) Close() { _ = p.file.Close() } // it is only in memory
 
 // newMemoryFile returns a file in memory that only this user can open.
 func newMemoryFile(name string, data []byte) (*os.File, error) {
@@ -54,8 +54,8 @@ func newMemoryFile(name string, data []byte) (*os.File, error) {
 	return f, nil
 }
 
-// takePlace atomically replaces the file behind the descriptor of f by next.
-func takePlace(f, next *os.File) error {
+// swapDescriptor atomically replaces the file behind the descriptor of f by next.
+func swapDescriptor(f, next *os.File) error {
 	old, err := f.SyscallConn()
 	if err != nil {
 		return err

@@ -8,20 +8,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Private is a file that only processes of this user can read, in its own temporary directory. It may hold secrets; if this process is
-// killed, the next NewPrivate removes it.
-type Private struct {
+// PrivateFile is a file that only processes of this user can read, in its own temporary directory. It may hold secrets; if this process is
+// killed, the next NewPrivateFile removes it.
+type PrivateFile struct {
 	Path string
 	dir  *TempDir
 }
 
-// NewPrivate creates a private file. what is its name.
-func NewPrivate(what string, data []byte) (*Private, error) {
+// NewPrivateFile creates a private file. what is its name.
+func NewPrivateFile(what string, data []byte) (*PrivateFile, error) {
 	dir, _, err := MakeTempDir("private", uuid.NewString())
 	if err != nil {
 		return nil, err
 	}
-	p := &Private{filepath.Join(dir.Path, what), dir}
+	p := &PrivateFile{filepath.Join(dir.Path, what), dir}
 	if err := p.Replace(data); err != nil {
 		p.Close()
 		return nil, err
@@ -30,9 +30,9 @@ func NewPrivate(what string, data []byte) (*Private, error) {
 }
 
 // Replace replaces the content atomically: whoever opens the path reads the old data or the new.
-func (p *Private) Replace(data []byte) error {
+func (p *PrivateFile) Replace(data []byte) error {
 	return write(p.Path, data, 0o600, true) // useless after a reboot, so not synced
 }
 
 // Close removes the file.
-func (p *Private) Close() { _ = p.dir.Remove() } // the next NewPrivate removes what is left
+func (p *PrivateFile) Close() { _ = p.dir.Remove() } // the next NewPrivateFile removes what is left

@@ -13,7 +13,7 @@ import (
 // Whoever reads a private file while it is replaced has one text or the other, whole.
 func TestPrivateFileIsReplacedAtOnce(t *testing.T) {
 	texts := []string{strings.Repeat("a", 20_000), strings.Repeat("b", 10_000)}
-	f, err := NewPrivate("test", []byte(texts[0]))
+	f, err := NewPrivateFile("test", []byte(texts[0]))
 	require.NoError(t, err)
 	defer f.Close()
 	stop := make(chan struct{})
@@ -45,10 +45,10 @@ func TestPrivateFileThatIsClosed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere it is known by its name")
 	}
-	f, err := NewPrivate("test", []byte("a"))
+	f, err := NewPrivateFile("test", []byte("a"))
 	require.NoError(t, err)
 	f.Close()
-	other, err := NewPrivate("test", []byte("another file"))
+	other, err := NewPrivateFile("test", []byte("another file"))
 	require.NoError(t, err)
 	defer other.Close()
 	require.Equal(t, f.Path, other.Path, "the number is used again")

@@ -19,8 +19,8 @@ var ErrNotRegular = errors.New("is no regular file")
 // block or have side effects, but fails with ErrNotRegular. The error is fs.ErrNotExist if there is nothing.
 func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.Stat, os.OpenFile, 0) }
 
-// OpenExact is Open, but does not follow a symbolic link at path: that is ErrNotRegular.
-func OpenExact(path string) (*os.File, fs.FileInfo, error) {
+// OpenNoFollow is Open, but does not follow a symbolic link at path: that is ErrNotRegular.
+func OpenNoFollow(path string) (*os.File, fs.FileInfo, error) {
 	return open(path, os.Lstat, os.OpenFile, noFollow)
 }
 
@@ -29,7 +29,7 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() || IsKernels(path) {
+	if !info.Mode().IsRegular() || IsKernelPath(path) {
 		return nil, nil, fmt.Errorf("%s %w", path, ErrNotRegular)
 	}
 	file, err := openFile(path, os.O_RDONLY|noWait|flags, 0) // it may have been replaced since
@@ -46,17 +46,17 @@ func open(path string, look func(string) (fs.FileInfo, error), openFile func(str
 	return file, info, nil
 }
 
-// Real returns path with symbolic links resolved, or unchanged if that fails.
-func Real(path string) string {
+// RealPath returns path with symbolic links resolved, or unchanged if that fails.
+func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	return path
 }
 
-// IsKernels reports whether a path belongs to the kernel: /proc, /sys or /dev. Such files are not opened: opening a device may have side
+// IsKernelPath reports whether a path belongs to the kernel: /proc, /sys or /dev. Such files are not opened: opening a device may have side
 // effects, and /proc/self would be this process instead of droid.
-func IsKernels(path string) bool {
+func IsKernelPath(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
@@ -100,9 +100,9 @@ func read(file *os.File, info fs.FileInfo, err error, path string, max int64) ([
 	return data, nil
 }
 
-// From reads at most max bytes of a file from an offset, opening it as OpenExact does. Beyond the end of the file the result is empty.
-func From(path string, at, max int64) ([]byte, error) {
-	file, _, err := OpenExact(path)
+// ReadRange reads at most max bytes of a file from an offset, opening it as OpenNoFollow does. Beyond the end of the file the result is empty.
+func ReadRange(path string, at, max int64) ([]byte, error) {
+	file, _, err := OpenNoFollow(path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func From(path string, at, max int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, at, max))
 }
 
-// Tail reads at most the last max bytes of a file, opening it as Open does. cut reports whether the file is longer.
-func Tail(path string, max int64) (data []byte, cut bool, err error) {
+// ReadTail reads at most the last max bytes of a file, opening it as Open does. cut reports whether the file is longer.
+func ReadTail(path string, max int64) (data []byte, cut bool, err error) {
 	file, info, err := Open(path)
 	if err != nil {
 		return nil, false, err

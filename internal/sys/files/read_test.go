@@ -20,7 +20,7 @@ func TestReadIsBounded(t *testing.T) {
 	_, err = Read(path, 4)
 	require.EqualError(t, err, path+" has more than 4 bytes")
 	for max, want := range map[int64]string{9: "12345", 5: "12345", 2: "45"} {
-		data, cut, err := Tail(path, max)
+		data, cut, err := ReadTail(path, max)
 		require.NoError(t, err)
 		require.Equal(t, want, string(data))
 		require.Equal(t, max < 5, cut)
@@ -41,9 +41,9 @@ func TestLinksAreFollowedOrNot(t *testing.T) {
 	}
 	_, err := Read(link, 1)
 	require.NoError(t, err)
-	_, _, err = OpenExact(link)
+	_, _, err = OpenNoFollow(link)
 	require.ErrorIs(t, err, ErrNotRegular)
-	file, info, err := OpenExact(path)
+	file, info, err := OpenNoFollow(path)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	require.True(t, info.Mode().IsRegular())
@@ -83,7 +83,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 }
 
 // A file that became a pipe between the look and the opening does not wait either.
-func TestBecomesAPipe(t *testing.T) {
+func TestFileReplacedByPipe(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no pipes with a name")
 	}

@@ -11,8 +11,8 @@ import (
 // maxLinks is the number of symbolic links that Resolve follows, as on Linux.
 const maxLinks = 40
 
-// ErrLinks means that a path has too many symbolic links, or a loop of them.
-var ErrLinks = errors.New("too many symbolic links")
+// errLinks means that a path has too many symbolic links, or a loop of them.
+var errLinks = errors.New("too many symbolic links")
 
 // errKernel is the error of Resolve for links such as /proc/self.
 var errKernel = errors.New("a link of the kernel's leads elsewhere for each process")
@@ -43,7 +43,7 @@ func Resolve(path string) (string, error) {
 			resolved = next
 			continue
 		}
-		if IsKernels(next) {
+		if IsKernelPath(next) {
 			return "", errKernel
 		}
 		target, err := os.Readlink(next)
@@ -51,7 +51,7 @@ func Resolve(path string) (string, error) {
 			return "", err
 		}
 		if links++; links > maxLinks {
-			return "", ErrLinks
+			return "", errLinks
 		}
 		target = filepath.FromSlash(target)
 		if v := filepath.VolumeName(target); v != "" || filepath.IsAbs(target) {

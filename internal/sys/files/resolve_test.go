@@ -55,7 +55,7 @@ func TestResolve(t *testing.T) {
 		require.ErrorIs(t, err, errKernel)
 	}
 	_, err = Resolve(in("project/loop/x"))
-	require.ErrorIs(t, err, ErrLinks)
+	require.ErrorIs(t, err, errLinks)
 	_, err = Resolve(in("home/.bashrc/x"))
 	require.Error(t, err)
 }

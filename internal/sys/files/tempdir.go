@@ -82,7 +82,7 @@ func sweepTempDirs(kind string) (left []string) {
 	}
 	for _, e := range entries {
 		id, found := strings.CutPrefix(e.Name(), tempDirPrefix(kind))
-		if found && e.IsDir() && removeNobodysDir(filepath.Join(os.TempDir(), e.Name())) {
+		if found && e.IsDir() && removeAbandonedDir(filepath.Join(os.TempDir(), e.Name())) {
 			left = append(left, id)
 		}
 	}

@@ -25,14 +25,14 @@ func lockDir(path, _ string) (*os.File, error) {
 // unlockDir releases the lock of a directory.
 func unlockDir(lock *os.File, _ string) { _ = lock.Close() }
 
-// removeNobodysDir removes a directory of this user if nobody holds its lock.
-func removeNobodysDir(path string) bool {
+// removeAbandonedDir removes a directory of this user if nobody holds its lock.
+func removeAbandonedDir(path string) bool {
 	f, err := openDir(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return isPrivate(f) && new(Locks).Lock(f) == nil && At(f, path) && os.RemoveAll(path) == nil
+	return isPrivate(f) && new(Locks).Lock(f) == nil && IsAt(f, path) && os.RemoveAll(path) == nil
 }
 
 // openDir opens a directory without following a symbolic link.

@@ -34,7 +34,7 @@ const aPrivate = "private"
 
 func makeFor(id string) error {
 	if id == aPrivate {
-		_, err := NewPrivate("test", []byte(aPrivate))
+		_, err := NewPrivateFile("test", []byte(aPrivate))
 		return err
 	}
 	dir, _, err := MakeTempDir("test", id)
@@ -101,8 +101,8 @@ func TestDirectoryIsPrivateAndGoes(t *testing.T) {
 	require.Empty(t, names(t, tmp))
 }
 
-// TestNextOneRemovesWhatTheKilledLeft, and nothing of those that live.
-func TestNextOneRemovesWhatTheKilledLeft(t *testing.T) {
+// TestAbandonedDirsAreRemoved, and nothing of those that live.
+func TestAbandonedDirsAreRemoved(t *testing.T) {
 	tmp := temporary(t)
 	kill, killOther := maker(t, "one"), maker(t, "two")
 	defer killOther()
@@ -189,19 +189,19 @@ func TestManyAtOnce(t *testing.T) {
 
 // A private file of an agent that was killed, which may hold secrets, goes with the next one that is made, and no
 // file of one that lives.
-func TestNextPrivateFileRemovesThoseOfTheKilled(t *testing.T) {
+func TestAbandonedPrivateFilesAreRemoved(t *testing.T) {
 	tmp := temporary(t)
 	kill := maker(t, aPrivate)
-	mine, err := NewPrivate("mine", []byte("mine"))
+	mine, err := NewPrivateFile("mine", []byte("mine"))
 	require.NoError(t, err)
 	if strings.HasPrefix(mine.Path, tmp) { // else it is in memory
 		require.Contains(t, texts(t, tmp), aPrivate)
 	}
 	kill()
-	next, err := NewPrivate("next", []byte("next"))
+	next, err := NewPrivateFile("next", []byte("next"))
 	require.NoError(t, err)
 	require.NotContains(t, texts(t, tmp), aPrivate)
-	for _, f := range []*Private{mine, next} {
+	for _, f := range []*PrivateFile{mine, next} {
 		_, err := os.Stat(f.Path)
 		require.NoError(t, err)
 		f.Close()

@@ -9,12 +9,12 @@ import (
 
 func TestReleaseGivesBack(t *testing.T) {
 	Release()
-	text := make([]byte, 4*much)
+	text := make([]byte, 4*heapThreshold)
 	for i := range text {
 		text[i] = 'x'
 	}
 	runtime.KeepAlive(text)
-	require.Greater(t, heap(), uint64(much))
+	require.Greater(t, heap(), uint64(heapThreshold))
 	Release()
-	require.Less(t, heap(), uint64(much))
+	require.Less(t, heap(), uint64(heapThreshold))
 }

@@ -12,13 +12,13 @@ import (
 
 // mayHang matches calls for which a disk, another process or a program may never return.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Mend)` +
-	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Look|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|Untold)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Replay)` +
+	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Check|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|ReplayWarnings)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
 // withLimit matches the functions that wait for a call no longer than a time. Their first argument that is a string
 // names the call.
-var withLimit = regexp.MustCompile(`^(files\.Within|files\.WithinAtEnd|ofSession|o\.mark|.*\.calls\.AtEnd|.*\.atEnd)$`)
+var withLimit = regexp.MustCompile(`^(files\.CallBounded|files\.CallBoundedDetached|ofSession|o\.mark|.*\.calls\.Cleanup|.*\.atEnd)$`)
 
 // limited are the packages whose calls have a limit.
 var limited = []string{"internal/adapter", "internal/adapter/opening", "internal/adapter/internal/process", "internal/droid/store"}
@@ -42,7 +42,7 @@ func TestCallsThatHang(t *testing.T) {
 		require.Contains(t, unlimited, where, "it makes no such call any more")
 		delete(unlimited, where)
 	}
-	require.Empty(t, unlimited, "calls that may hang, by the function that makes them: call them through files.Within")
+	require.Empty(t, unlimited, "calls that may hang, by the function that makes them: call them through files.CallBounded")
 	require.Greater(t, len(named), 20)
 	require.Equal(t, hangTests(m), named, "hangTests in internal/adapter/hang_test.go, and the names of these calls")
 }
@@ -135,8 +135,8 @@ func TestHangingCallsAreSeen(t *testing.T) {
 		`other.Kill(); <-client.Exited()`:                      true,
 		`client.Kill(); <-client.Exited()`:                     false,
 		`select { case <-client.Exited(): case <-t.C: }`:       false,
-		`files.Within(ctx, a.calls, "x", path, os.Stat)`:       false,
-		`a.calls.AtEnd("x", limit, func() { os.Remove("x") })`: false,
+		`files.CallBounded(ctx, a.calls, "x", path, os.Stat)`:       false,
+		`a.calls.Cleanup("x", limit, func() { os.Remove("x") })`: false,
 		`os.Getenv("x")`:                                       false,
 	} {
 		_, unlimited := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))

@@ -1,4 +1,4 @@
-// Package markdown writes Markdown for editors: code blocks, inline code and escaped text. render and export use it.
+// Package markdown writes Markdown for editors: code blocks, inline code and escaped text. show and export use it.
 package markdown
 
 import "strings"

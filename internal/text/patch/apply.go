@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrTooLarge means that patch and file are so large, and their lines so similar, that locating the hunks would take too long.
-var ErrTooLarge = errors.New("the patch takes too long to apply")
+// errTooLarge means that patch and file are so large, and their lines so similar, that locating the hunks would take too long.
+var errTooLarge = errors.New("the patch takes too long to apply")
 
 const (
 	// maxWork bounds the search for all hunks of a file, in line comparisons. It takes about 50 ms.
@@ -18,7 +18,7 @@ const (
 
 // Apply returns the patched text of an updated file. The lines of the hunks must match exactly, or except for surrounding white space.
 func (f File) Apply(text string) (string, error) {
-	a := applying{rest: lines{text: strings.Split(text, "\n")}, work: maxWork}
+	a := applier{rest: lines{text: strings.Split(text, "\n")}, work: maxWork}
 	for i, h := range f.Hunks {
 		if err := a.hunk(h); err != nil {
 			return "", fmt.Errorf("hunk %d: %w", i+1, err)
@@ -27,8 +27,8 @@ func (f File) Apply(text string) (string, error) {
 	return strings.Join(append(a.done, a.rest.text...), "\n"), nil
 }
 
-// applying is the state of applying hunks in order.
-type applying struct {
+// applier is the state of applying hunks in order.
+type applier struct {
 	done []string // lines before the current position, patched
 	rest lines    // lines after it
 	work int      // remaining comparisons, see maxWork
@@ -59,13 +59,13 @@ func (l *lines) skip(n int) {
 }
 
 // hunk applies h.
-func (a *applying) hunk(h Hunk) error {
+func (a *applier) hunk(h Hunk) error {
 	if h.Anchor != "" {
 		n, err := a.find([]string{h.Anchor}, false)
 		if err != nil {
 			return fmt.Errorf("its anchor: %w", err)
 		}
-		a.pass(n + 1)
+		a.copyLines(n + 1)
 	}
 	if len(h.Old) == 0 {
 		a.append(h.New)
@@ -75,21 +75,21 @@ func (a *applying) hunk(h Hunk) error {
 	if err != nil {
 		return fmt.Errorf("its lines: %w", err)
 	}
-	a.pass(n)
+	a.copyLines(n)
 	a.rest.skip(len(h.Old))
 	a.done = append(a.done, h.New...)
 	return nil
 }
 
-// pass keeps n lines unchanged.
-func (a *applying) pass(n int) {
+// copyLines keeps n lines unchanged.
+func (a *applier) copyLines(n int) {
 	a.done = append(a.done, a.rest.text[:n]...)
 	a.rest.skip(n)
 }
 
 // append adds lines at the end of the text, before a final newline.
-func (a *applying) append(added []string) {
-	a.pass(len(a.rest.text))
+func (a *applier) append(added []string) {
+	a.copyLines(len(a.rest.text))
 	if n := len(a.done); n > 0 && a.done[n-1] == "" {
 		a.done = a.done[:n-1]
 		a.rest = lines{text: []string{""}}
@@ -101,7 +101,7 @@ var errNotFound = errors.New("not in the text")
 
 // find returns the index in the rest of the first exact match of want, or else of the first match ignoring surrounding white space. With
 // last it is the last match.
-func (a *applying) find(want []string, last bool) (int, error) {
+func (a *applier) find(want []string, last bool) (int, error) {
 	n, err := a.search(a.rest.text, want, last)
 	if err != errNotFound {
 		return n, err
@@ -110,7 +110,7 @@ func (a *applying) find(want []string, last bool) (int, error) {
 	return a.search(a.rest.trim(), trimmed.trim(), last)
 }
 
-func (a *applying) search(in, want []string, last bool) (int, error) {
+func (a *applier) search(in, want []string, last bool) (int, error) {
 	found := -1
 	for n := 0; n+len(want) <= len(in); n++ {
 		same, err := a.matches(in[n:], want)
@@ -130,14 +130,14 @@ func (a *applying) search(in, want []string, last bool) (int, error) {
 	return found, nil
 }
 
-func (a *applying) matches(in, want []string) (bool, error) {
+func (a *applier) matches(in, want []string) (bool, error) {
 	for i, w := range want {
 		a.work--
 		if len(in[i]) == len(w) {
 			a.work -= len(w) / bytesCompared
 		}
 		if a.work < 0 {
-			return false, ErrTooLarge
+			return false, errTooLarge
 		}
 		if in[i] != w {
 			return false, nil

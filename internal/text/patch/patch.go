@@ -1,4 +1,4 @@
-// Package patch parses the patches of droid's ApplyPatch tool ("*** Begin Patch") into Files and applies them to text. render uses it to
+// Package patch parses the patches of droid's ApplyPatch tool ("*** Begin Patch") into Files and applies them to text. show uses it to
 // show edits; it does not access files.
 package patch
 

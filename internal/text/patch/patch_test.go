@@ -116,10 +116,10 @@ func equalLines(t testing.TB) (File, string) {
 func TestWorkIsBounded(t *testing.T) {
 	file, text := equalLines(t)
 	_, err := file.Apply(text)
-	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorIs(t, err, errTooLarge)
 	file, text = manyHunks(t)
 	_, err = file.Apply(text)
-	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorIs(t, err, errTooLarge)
 
 	// 2,000 hunks in a file of a million bytes are no trouble.
 	_, text = manyHunks(t)
@@ -179,7 +179,7 @@ func naive(f File, text string) (string, bool) {
 }
 
 // Apply does what the naive way does, on many small patches.
-func TestApplyIsTheNaiveWay(t *testing.T) {
+func TestApplyMatchesNaiveApply(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	some := func(most int) []string {
 		var out []string

@@ -11,7 +11,7 @@ import (
 // Mention returns the reference to a resource in a prompt: "@" and the path of a file, with the line range of the URI's fragment, or any
 // other URI with its name, which may be "".
 func Mention(uri, name string) string {
-	if path, ok := OfURI(uri); ok {
+	if path, ok := FromURI(uri); ok {
 		ref := "@" + path
 		if u, err := url.Parse(uri); err == nil && u.Fragment != "" {
 			ref += " (" + u.Fragment + ")"

@@ -1,5 +1,5 @@
 // Package paths converts file names: relative to a session's directory, from file URIs, as mentions in prompts, and in the path fields of
-// JSON messages (Places). It does not access files.
+// JSON messages (PathFields). It does not access files.
 package paths
 
 import (
@@ -32,9 +32,9 @@ func Below(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// OfURI returns the path of a file URI. It returns false for other schemes, for files on another host, and for names with control
+// FromURI returns the path of a file URI. It returns false for other schemes, for files on another host, and for names with control
 // characters: such a file is referred to by its URI, which escapes them.
-func OfURI(uri string) (path string, ok bool) {
+func FromURI(uri string) (path string, ok bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" || u.Host != "" && u.Host != "localhost" || strings.ContainsFunc(u.Path, unicode.IsControl) {
 		return "", false
@@ -47,18 +47,18 @@ func OfURI(uri string) (path string, ok bool) {
 	return filepath.FromSlash(p), true
 }
 
-// Same reports whether two clean paths are equal on this system, ignoring links.
-func Same(a, b string) bool {
+// Equal reports whether two clean paths are equal on this system, ignoring links.
+func Equal(a, b string) bool {
 	return a == b || filepath.Separator == '\\' && strings.EqualFold(a, b)
 }
 
-// plainInShell lists the characters, besides letters and digits, that have no meaning in a POSIX shell.
-const plainInShell = "/._-+,:@%="
+// shellSafe lists the characters, besides letters and digits, that have no meaning in a POSIX shell.
+const shellSafe = "/._-+,:@%="
 
-// Word quotes a text as one word of a POSIX shell.
-func Word(text string) string {
+// ShellQuote quotes a text as one word of a POSIX shell.
+func ShellQuote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(plainInShell, r))
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(shellSafe, r))
 	}) {
 		return text
 	}

@@ -23,7 +23,7 @@ func TestAbsoluteAndRelative(t *testing.T) {
 	require.Equal(t, "/a", Relative("relative", "/a"), "against nothing known")
 }
 
-func TestOfURI(t *testing.T) {
+func TestFromURI(t *testing.T) {
 	for uri, want := range map[string]string{
 		"file:///w/a%20b.txt":   "/w/a b.txt",
 		"file:///w/a.go#L1":     "/w/a.go",
@@ -39,7 +39,7 @@ func TestOfURI(t *testing.T) {
 		"file:///%zz":           "",
 		"":                      "",
 	} {
-		path, ok := OfURI(uri)
+		path, ok := FromURI(uri)
 		require.Equal(t, filepath.FromSlash(want), path, uri)
 		require.Equal(t, want != "", ok, uri)
 	}
@@ -90,8 +90,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
-	require.True(t, Same("/a", "/a"))
-	require.False(t, Same("/a", "/b"))
-	require.Equal(t, filepath.Separator == '\\', Same(`C:\Src`, `c:\src`))
+func TestEqual(t *testing.T) {
+	require.True(t, Equal("/a", "/a"))
+	require.False(t, Equal("/a", "/b"))
+	require.Equal(t, filepath.Separator == '\\', Equal(`C:\Src`, `c:\src`))
 }

@@ -75,8 +75,8 @@ func Field(data []byte, name string) []byte {
 	return nil
 }
 
-// NoList completes an error "must be a list" after json.Unmarshal failed on a list of objects, without naming Go types.
-func NoList(err error) string {
+// ListErrorDetail completes an error "must be a list" after json.Unmarshal failed on a list of objects, without naming Go types.
+func ListErrorDetail(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case !errors.As(err, &wrong):
@@ -162,11 +162,11 @@ func Unquote(raw []byte) string {
 	if !IsString(raw) {
 		return ""
 	}
-	return TextOf(raw[1 : len(raw)-1])
+	return UnquoteBody(raw[1 : len(raw)-1])
 }
 
-// TextOf decodes the contents of a raw JSON string, without its quotes.
-func TextOf(body []byte) string {
+// UnquoteBody decodes the contents of a raw JSON string, without its quotes.
+func UnquoteBody(body []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
 	}
@@ -177,12 +177,12 @@ func TextOf(body []byte) string {
 func unescape(body []byte) string {
 	var out strings.Builder
 	out.Grow(len(body))
-	WriteText(&out, body)
+	WriteUnquoted(&out, body)
 	return out.String()
 }
 
-// WriteText decodes the contents of a raw JSON string into out.
-func WriteText(out *strings.Builder, body []byte) {
+// WriteUnquoted decodes the contents of a raw JSON string into out.
+func WriteUnquoted(out *strings.Builder, body []byte) {
 	for len(body) > 0 {
 		plain := bytes.IndexByte(body, '\\')
 		if plain < 0 {
@@ -239,9 +239,9 @@ func writeEscape(out *strings.Builder, body []byte) int {
 	return 2
 }
 
-// Line encodes a value as a line of JSON, including the newline. HTML characters are not escaped, which would make code or a page several
-// times as long.
-func Line(value any) ([]byte, error) {
+// MarshalLine encodes a value as a line of JSON, including the newline. HTML characters are not escaped, which would make code or a page
+// several times as long.
+func MarshalLine(value any) ([]byte, error) {
 	var line bytes.Buffer
 	to := json.NewEncoder(&line)
 	to.SetEscapeHTML(false)
@@ -300,20 +300,20 @@ func HexRune(body []byte) rune {
 	return rune(n)
 }
 
-// Shape is a line except for one string in it, and except for the contents of an optional second string behind it, which is ignored and has
-// a fixed length. Thousands of text deltas differ only there, so comparing with a Shape replaces parsing them. The zero value matches
-// nothing.
-type Shape struct {
+// LineTemplate is a line except for one string in it, and except for the contents of an optional second string behind it, which is ignored
+// and has a fixed length. Thousands of text deltas differ only there, so comparing with a LineTemplate replaces parsing them. The zero
+// value matches nothing.
+type LineTemplate struct {
 	before, between, behind []byte // including the quotes of the strings
 	aside                   int    // length of the second string, without its quotes
 }
 
-// ShapeOf returns the shape of a line. text and aside are raw strings, subslices of line; aside may be nil. If aside is before text, it is
-// treated as fixed.
-func ShapeOf(line, text, aside []byte) Shape {
+// NewLineTemplate returns the shape of a line. text and aside are raw strings, subslices of line; aside may be nil. If aside is before
+// text, it is treated as fixed.
+func NewLineTemplate(line, text, aside []byte) LineTemplate {
 	begin := cap(line) - cap(text) // its index in line
 	end := begin + len(text) - 1
-	s := Shape{before: bytes.Clone(line[:begin+1]), behind: bytes.Clone(line[end:])}
+	s := LineTemplate{before: bytes.Clone(line[:begin+1]), behind: bytes.Clone(line[end:])}
 	if at := cap(line) - cap(aside) + 1; IsString(aside) && at > end {
 		s.aside = len(aside) - len(`""`)
 		s.between, s.behind = s.behind[:at-end], s.behind[at-end+s.aside:]
@@ -322,7 +322,7 @@ func ShapeOf(line, text, aside []byte) Shape {
 }
 
 // Cut returns the contents of the variable string, without quotes, if line has this shape.
-func (s *Shape) Cut(line []byte) (text []byte, ok bool) {
+func (s *LineTemplate) Cut(line []byte) (text []byte, ok bool) {
 	text, ok = bytes.CutPrefix(line, s.before)
 	if !ok || len(s.before) == 0 {
 		return nil, false
@@ -332,19 +332,19 @@ func (s *Shape) Cut(line []byte) (text []byte, ok bool) {
 	}
 	if len(s.between) > 0 {
 		at := len(text) - s.aside
-		if at < 0 || !inside(text[at:]) {
+		if at < 0 || !validBody(text[at:]) {
 			return nil, false
 		}
 		if text, ok = bytes.CutSuffix(text[:at], s.between); !ok {
 			return nil, false
 		}
 	}
-	return text, inside(text)
+	return text, validBody(text)
 }
 
-// inside reports whether b is valid inside the quotes of a JSON string.
-func inside(b []byte) bool {
-	for i := plain(b); i < len(b); i += plain(b[i:]) {
+// validBody reports whether b is valid inside the quotes of a JSON string.
+func validBody(b []byte) bool {
+	for i := plainLen(b); i < len(b); i += plainLen(b[i:]) {
 		if b[i] != '\\' || i+1 == len(b) {
 			return false
 		}
@@ -363,8 +363,8 @@ func inside(b []byte) bool {
 	return true
 }
 
-// plain returns the number of bytes of b before the first control character, quote or backslash.
-func plain(b []byte) (n int) {
+// plainLen returns the number of bytes of b before the first control character, quote or backslash.
+func plainLen(b []byte) (n int) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	for ; n+8 <= len(b); n += 8 { // eight at a time: a relay spends most of its time here for a long text
 		x := binary.NativeEndian.Uint64(b[n:])

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Unquote is what encoding/json makes of a string.
+// Unquote decodes a string like encoding/json.
 func FuzzUnquote(f *testing.F) {
 	for _, s := range []string{`"plain"`, `"a\n\t\"\\\/\b\f\r"`, `"\u00e9\ud83d\ude00"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\u0041"`,
 		`"\ude00\ud83d\ude00"`, "\"\xff\xfe\\n\xc3\"", "\"\xe2\x82\\u0041\"", `"\u0000"`, `""`, `7`, `null`} {
@@ -84,9 +84,9 @@ func FuzzShape(f *testing.F) {
 		f.Add([]byte("text"), []byte(aside))
 	}
 	line := []byte(`{"a":"text"}`)
-	shape := ShapeOf(line, line[5:11], nil)
+	shape := NewLineTemplate(line, line[5:11], nil)
 	two := []byte(`{"a":"text","b":1,"c":{"d":"mean"}}`)
-	both := ShapeOf(two, two[5:11], two[27:33])
+	both := NewLineTemplate(two, two[5:11], two[27:33])
 	f.Fuzz(func(t *testing.T, text, aside []byte) {
 		valid := json.Valid([]byte(`"` + string(text) + `"`))
 		got, ok := shape.Cut([]byte(`{"a":"` + string(text) + `"}`))

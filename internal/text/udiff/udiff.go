@@ -1,5 +1,5 @@
 // Package udiff compares texts line by line, as `diff -u` does, with three lines of context, and merges two changes of a text. The
-// comparison is that of the Go tools, in github.com/aymanbagabas/go-udiff. render shows edits with it, editorfs merges them.
+// comparison is that of the Go tools, in github.com/aymanbagabas/go-udiff. show displays edits with it, editorfs merges them.
 package udiff
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Kind classifies a line of a diff. Its value is the first byte of the line in the unified format.
-type Kind byte
+// LineKind classifies a line of a diff. Its value is the first byte of the line in the unified format.
+type LineKind byte
 
 // Kinds of lines.
 const (
-	Hunk    Kind = '@'  // "@@ -1,3 +1,4 @@": which lines of the two texts follow
-	Context Kind = ' '  // a line of both texts
-	Removed Kind = '-'  // a line of the old text alone
-	Added   Kind = '+'  // a line of the new text alone
-	Remark  Kind = '\\' // "\ No newline at end of file", which refers to the line before
+	Hunk    LineKind = '@'  // "@@ -1,3 +1,4 @@": which lines of the two texts follow
+	Context LineKind = ' '  // a line of both texts
+	Removed LineKind = '-'  // a line of the old text alone
+	Added   LineKind = '+'  // a line of the new text alone
+	Remark  LineKind = '\\' // "\ No newline at end of file", which refers to the line before
 )
 
 // Line is one line of a diff, without its newline.
 type Line struct {
-	Kind Kind
+	Kind LineKind
 	Text string // including its first byte, as in the unified format
 }
 
@@ -58,7 +58,7 @@ func whole(before, after string) (lines []Line) {
 func split(diff string) (lines []Line) {
 	for line := range strings.Lines(diff) {
 		if line = strings.TrimSuffix(line, "\n"); line != "" {
-			lines = append(lines, Line{Kind(line[0]), line})
+			lines = append(lines, Line{LineKind(line[0]), line})
 		}
 	}
 	return lines

@@ -38,11 +38,11 @@ func TestLargeTexts(t *testing.T) {
 		fmt.Fprintf(&before, "old %d\n", i)
 		fmt.Fprintf(&after, "new %d\n", i)
 	}
-	count := map[Kind]int{}
+	count := map[LineKind]int{}
 	for _, l := range Lines(before.String(), after.String()) {
 		count[l.Kind]++
 	}
-	require.Equal(t, map[Kind]int{Hunk: 1, Removed: 50_000, Added: 50_000}, count)
+	require.Equal(t, map[LineKind]int{Hunk: 1, Removed: 50_000, Added: 50_000}, count)
 }
 
 // FuzzLines: the removed and shared lines are the old text, the added and shared

@@ -16,10 +16,10 @@ import (
 
 // Text makes multi-line text safe. It keeps newlines and tabs.
 func Text(s string) string {
-	if plain(s) {
+	if isPlainASCII(s) {
 		return s
 	}
-	return escape(strings.ReplaceAll(s, "\r\n", "\n"), human)
+	return escape(strings.ReplaceAll(s, "\r\n", "\n"), goEscape)
 }
 
 // Exact is Text for commands, paths and the like, where exact characters matter: it also escapes characters that only look like a space.
@@ -27,7 +27,7 @@ func Exact(s string) string {
 	var b strings.Builder
 	for _, r := range Text(s) {
 		if r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || r == emptyBraille) {
-			b.WriteString(human(r, 0))
+			b.WriteString(goEscape(r, 0))
 		} else {
 			b.WriteRune(r)
 		}
@@ -39,7 +39,7 @@ const emptyBraille = '\u2800'
 
 // Line makes text safe and joins its lines, with a visible sign between them, for titles and names.
 func Line(s string) string {
-	if plain(s) && !strings.ContainsAny(s, "\n\t") {
+	if isPlainASCII(s) && !strings.ContainsAny(s, "\n\t") {
 		return s
 	}
 	var lines []string
@@ -51,17 +51,17 @@ func Line(s string) string {
 	return Text(strings.Join(lines, " ⏎ "))
 }
 
-// JSON makes a line of JSON safe without changing its meaning.
-func JSON(line string) string {
-	if plain(line) {
+// JSONLine makes a line of JSON safe without changing its meaning.
+func JSONLine(line string) string {
+	if isPlainASCII(line) {
 		return line
 	}
-	return escape(line, inJSON)
+	return escape(line, jsonEscape)
 }
 
-// Values makes all strings of a JSON value safe, including member names, for those who display decoded strings. It changes only what would
-// be hidden. Invalid JSON becomes null.
-func Values(value []byte) []byte {
+// JSONStrings makes all strings of a JSON value safe, including member names, for those who display decoded strings. It changes only what
+// would be hidden. Invalid JSON becomes null.
+func JSONStrings(value []byte) []byte {
 	if !json.Valid(value) {
 		return []byte("null")
 	}
@@ -97,17 +97,17 @@ func safeString(quoted []byte) []byte {
 	return quoted
 }
 
-// Stream is an io.Writer that makes text safe.
-type Stream struct {
+// SafeWriter is an io.Writer that makes text safe.
+type SafeWriter struct {
 	to   io.Writer
 	rest []byte // incomplete character or carriage return, to be continued by the next Write
 }
 
-// Writer returns a Stream to w. It is not safe for concurrent use; call Flush at the end.
-func Writer(w io.Writer) *Stream { return &Stream{to: w} }
+// NewWriter returns a SafeWriter to w. It is not safe for concurrent use; call Flush at the end.
+func NewWriter(w io.Writer) *SafeWriter { return &SafeWriter{to: w} }
 
 // Write writes all complete characters.
-func (s *Stream) Write(p []byte) (int, error) {
+func (s *SafeWriter) Write(p []byte) (int, error) {
 	text := append(s.rest, p...)
 	end := len(text) - unfinished(text)
 	s.rest = append([]byte(nil), text[end:]...)
@@ -118,13 +118,13 @@ func (s *Stream) Write(p []byte) (int, error) {
 }
 
 // Flush writes what may be incomplete.
-func (s *Stream) Flush() error {
+func (s *SafeWriter) Flush() error {
 	text := s.rest
 	s.rest = nil
 	return s.put(text)
 }
 
-func (s *Stream) put(text []byte) error {
+func (s *SafeWriter) put(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
@@ -137,11 +137,11 @@ func unfinished(text []byte) int {
 	if bytes.HasSuffix(text, []byte("\r")) {
 		return 1
 	}
-	return len(text) - Whole(text)
+	return len(text) - CompleteLen(text)
 }
 
-// Whole returns the length of text without an incomplete character at its end.
-func Whole(text []byte) int {
+// CompleteLen returns the length of text without an incomplete character at its end.
+func CompleteLen(text []byte) int {
 	for i := max(0, len(text)-utf8.UTFMax); i < len(text); i++ {
 		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
 			return i
@@ -150,8 +150,8 @@ func Whole(text []byte) int {
 	return len(text)
 }
 
-// plain reports whether s consists of printable ASCII, tabs and newlines.
-func plain(s string) bool {
+// isPlainASCII reports whether s consists of printable ASCII, tabs and newlines.
+func isPlainASCII(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {
 			return false
@@ -181,7 +181,7 @@ func escape(s string, form func(r rune, invalid byte) string) string {
 		case invalid:
 			b.WriteString(form(r, s[i]))
 			r = '\\'
-		case hides(r) && !(joins(r) && joined(before, after)) && !(varies(r) && varied(before, after)):
+		case isHidden(r) && !(isJoiner(r) && joinerNeeded(before, after)) && !(isVariationSelector(r) && hasVariants(before, after)):
 			b.WriteString(form(r, 0))
 			r = '\\'
 		default:
@@ -192,8 +192,8 @@ func escape(s string, form func(r rune, invalid byte) string) string {
 	return b.String()
 }
 
-// human returns an escape as in Go and shells.
-func human(r rune, invalid byte) string {
+// goEscape returns an escape as in Go and shells.
+func goEscape(r rune, invalid byte) string {
 	switch {
 	case invalid != 0:
 		return fmt.Sprintf(`\x%02x`, invalid)
@@ -207,8 +207,8 @@ func human(r rune, invalid byte) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// inJSON returns a JSON escape. Invalid bytes become U+FFFD, as in decoders.
-func inJSON(r rune, _ byte) string {
+// jsonEscape returns a JSON escape. Invalid bytes become U+FFFD, as in decoders.
+func jsonEscape(r rune, _ byte) string {
 	if r == '\r' {
 		return " " // outside of strings, where it is white space
 	}
@@ -218,8 +218,8 @@ func inJSON(r rune, _ byte) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// hides reports whether r controls a terminal, changes the writing direction, breaks lines, or is invisible.
-func hides(r rune) bool {
+// isHidden reports whether r controls a terminal, changes the writing direction, breaks lines, or is invisible.
+func isHidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -229,27 +229,27 @@ func hides(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// joins reports whether r is a zero-width joiner or non-joiner, which some scripts and emoji need.
-func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }
+// isJoiner reports whether r is a zero-width joiner or non-joiner, which some scripts and emoji need.
+func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
-// joined reports whether the neighbours of a joiner need it. In ASCII it would only hide that two commands, paths or names differ.
-func joined(before, after rune) bool {
+// joinerNeeded reports whether the neighbours of a joiner need it. In ASCII it would only hide that two commands, paths or names differ.
+func joinerNeeded(before, after rune) bool {
 	switch {
 	case before < 0:
-		return after >= 0 && needs(after)
+		return after >= 0 && isJoinable(after)
 	case after < 0:
-		return needs(before) || varies(before)
+		return isJoinable(before) || isVariationSelector(before)
 	}
-	return (needs(before) || varies(before)) && needs(after)
+	return (isJoinable(before) || isVariationSelector(before)) && isJoinable(after)
 }
 
-func needs(r rune) bool { return r > unicode.MaxASCII && !hides(r) && !unicode.IsSpace(r) }
+func isJoinable(r rune) bool { return r > unicode.MaxASCII && !isHidden(r) && !unicode.IsSpace(r) }
 
-// varies reports whether r is a variation selector.
-func varies(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
+// isVariationSelector reports whether r is a variation selector.
+func isVariationSelector(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
-// varied reports whether a variation selector is meaningful after before: in ASCII only for keycaps.
-func varied(before, after rune) bool {
+// hasVariants reports whether a variation selector is meaningful after before: in ASCII only for keycaps.
+func hasVariants(before, after rune) bool {
 	const cap = '\u20e3'
-	return needs(before) || after == cap && strings.ContainsRune("#*0123456789", before)
+	return isJoinable(before) || after == cap && strings.ContainsRune("#*0123456789", before)
 }

@@ -83,15 +83,15 @@ func TestLine(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	line := `{"a":"x` + "\u009b\u202e\U000e0041\u2028" + `","b":1}` + "\n"
-	got := JSON(line)
+	got := JSONLine(line)
 	require.Equal(t, `{"a":"x\u009b\u202e\udb40\udc41\u2028","b":1}`+"\n", got)
 	require.JSONEq(t, line, got, "it means the same")
-	require.Equal(t, "{ \n}", JSON("{\r\n}"))
+	require.Equal(t, "{ \n}", JSONLine("{\r\n}"))
 }
 
 func TestWriter(t *testing.T) {
 	var out bytes.Buffer
-	n, err := Writer(&out).Write([]byte("a\x1b[1A\n"))
+	n, err := NewWriter(&out).Write([]byte("a\x1b[1A\n"))
 	require.NoError(t, err)
 	require.Equal(t, 6, n)
 	require.Equal(t, `a\x1b[1A`+"\n", out.String())
@@ -107,7 +107,7 @@ func TestWriterKeepsLettersWhole(t *testing.T) {
 	} {
 		for size := 1; size <= len(text); size++ {
 			var out bytes.Buffer
-			w := Writer(&out)
+			w := NewWriter(&out)
 			for rest := []byte(text); len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				n, err := w.Write(rest[:min(size, len(rest))])
 				require.NoError(t, err)
@@ -119,8 +119,8 @@ func TestWriterKeepsLettersWhole(t *testing.T) {
 	}
 }
 
-func TestWriterTellsErrors(t *testing.T) {
-	_, err := Writer(failing{}).Write([]byte("a"))
+func TestWriterReturnsErrors(t *testing.T) {
+	_, err := NewWriter(failing{}).Write([]byte("a"))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
@@ -128,7 +128,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestValues(t *testing.T) {
+func TestJSONStrings(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a": [1.50, "b\"", null, "ä"]}`:                    `{"a": [1.50, "b\"", null, "ä"]}`,
 		`"\u001b[2K\u202e` + "\u202e\xff" + `"`:              `"\\x1b[2K\\u202e\\u202e` + "\uFFFD" + `"`,
@@ -137,7 +137,7 @@ func TestValues(t *testing.T) {
 		`{"a`:                                                `null`,
 		``:                                                   `null`,
 	} {
-		require.Equal(t, want, string(Values([]byte(in))), in)
+		require.Equal(t, want, string(JSONStrings([]byte(in))), in)
 	}
 }
 
@@ -154,20 +154,20 @@ func FuzzText(f *testing.F) {
 		require.NotContains(t, line, "\n")
 		for _, shown := range []string{text, line} {
 			for _, r := range shown {
-				require.False(t, hides(r) && !joins(r) && !varies(r), "%q", r)
+				require.False(t, isHidden(r) && !isJoiner(r) && !isVariationSelector(r), "%q", r)
 				require.True(t, r == '\n' || r == '\t' || !unicode.IsControl(r))
 			}
 		}
-		for _, word := range strings.FieldsFunc(s, func(r rune) bool { return hides(r) || r == utf8.RuneError || unicode.IsSpace(r) }) {
+		for _, word := range strings.FieldsFunc(s, func(r rune) bool { return isHidden(r) || r == utf8.RuneError || unicode.IsSpace(r) }) {
 			require.Contains(t, text, word)
 			require.Contains(t, line, word)
 		}
 		if json.Valid([]byte(s)) && utf8.ValidString(s) {
-			require.Equal(t, decoded(t, s), decoded(t, JSON(s)))
+			require.Equal(t, decoded(t, s), decoded(t, JSONLine(s)))
 		}
-		values := Values([]byte(s))
+		values := JSONStrings([]byte(s))
 		require.True(t, json.Valid(values))
-		require.Equal(t, values, Values(values))
+		require.Equal(t, values, JSONStrings(values))
 		if safe := string(values); json.Valid([]byte(s)) && Text(s) == s && !strings.Contains(s, `\u`) {
 			require.Equal(t, s, safe)
 		}

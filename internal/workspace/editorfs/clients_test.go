@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// isLike has a room's client be another one.
+// isLike changes the client of a room.
 func (r *room) isLike(editor client, o OverlayOptions) {
 	r.overlay.Close()
 	r.overlay = r.files.Overlay(async{editor}, o)
@@ -55,11 +55,11 @@ func TestOldTextHasItsTime(t *testing.T) {
 			}
 		}
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		require.NoError(r, os.Chmod(path, 0o600))
 		droids := r.mtime(path)
-		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 		require.True(r, seen)
 		require.Zero(r, r.editor.Asked())
 		_, _, listed := r.editor.Review(path)
@@ -90,20 +90,20 @@ func TestKeepTimes(t *testing.T) {
 					require.Equal(r, want, r.shown(path))
 				}
 				before := r.mtime(path)
-				r.overlay.Before(ctx, id, []string{path})
+				r.overlay.BeginEdit(ctx, id, []string{path})
 				require.Equal(r, droids, r.mtime(path), "droid's edit %d is not refused", i)
-				r.overlay.Pause(id, true)
+				r.overlay.PauseEdit(id, true)
 				if i > 0 && !(unsavedText && i == 2) {
 					require.Equal(r, before, r.mtime(path))
 				}
 				require.Equal(r, want, r.shown(path), "others may ask the editor")
 				droids = r.mtime(path)
-				r.overlay.Before(ctx, id, []string{path})
+				r.overlay.BeginEdit(ctx, id, []string{path})
 				require.Equal(r, droids, r.mtime(path), "a read tells droid the time")
 				want += "droid " + id + "\n"
 				r.droidWrites(path, want)
 				droids = r.mtime(path)
-				require.Empty(r, r.overlay.After(ctx, id))
+				require.Empty(r, r.overlay.EndEdit(ctx, id))
 				require.NotEqual(r, droids, r.mtime(path), "it is that of the editor's own write")
 				require.Equal(r, want, r.disk(path))
 				_, _, listed := r.editor.Review(path)
@@ -123,19 +123,19 @@ func TestKeepTimesOfOtherWrites(t *testing.T) {
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
 		known := r.mtime(path)
-		r.overlay.Before(ctx, "same", []string{path})
+		r.overlay.BeginEdit(ctx, "same", []string{path})
 		r.droidWrites(path, three)
 		droids := r.mtime(path)
-		r.overlay.After(ctx, "same")
+		r.overlay.EndEdit(ctx, "same")
 		require.Equal(r, known, r.mtime(path))
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		require.Equal(r, droids, r.mtime(path))
 		r.overlay.Drop("1")
 		require.Equal(r, known, r.mtime(path))
 
-		r.overlay.Before(ctx, "ends", []string{path})
+		r.overlay.BeginEdit(ctx, "ends", []string{path})
 		r.droidWrites(path, "one\r\ntwo\r\n")
-		r.overlay.After(ctx, "ends")
+		r.overlay.EndEdit(ctx, "ends")
 		time.Sleep(time.Minute)
 		require.Equal(r, "one\r\ntwo\r\n", r.shown(path))
 		r.overlay.CommandBegan("1")
@@ -143,9 +143,9 @@ func TestKeepTimesOfOtherWrites(t *testing.T) {
 		r.overlay.CommandEnded("1")
 		time.Sleep(time.Minute)
 		require.Equal(r, "by a command\n", r.shown(path))
-		r.overlay.Before(ctx, "2", []string{path})
+		r.overlay.BeginEdit(ctx, "2", []string{path})
 		r.droidWrites(path, "by droid\n")
-		r.overlay.After(ctx, "2")
+		r.overlay.EndEdit(ctx, "2")
 		require.Equal(r, "by droid\n", r.disk(path))
 		require.Zero(r, r.editor.Asked())
 	})
@@ -158,13 +158,13 @@ func TestKeepTimesReadDuringAnEdit(t *testing.T) {
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
 		for _, id := range []string{"1", "2"} {
-			r.overlay.Before(ctx, id, []string{path})
+			r.overlay.BeginEdit(ctx, id, []string{path})
 			done := make(chan string)
 			go func() { done <- r.shown(path) }()
 			time.Sleep(time.Second)
 			r.droidWrites(path, three+id+"\n")
 			time.Sleep(time.Second)
-			r.overlay.After(ctx, id)
+			r.overlay.EndEdit(ctx, id)
 			require.Equal(r, three+id+"\n", <-done)
 		}
 		require.Zero(r, r.editor.Asked())
@@ -229,7 +229,7 @@ func TestLastNewlineIsDropped(t *testing.T) {
 			private, err := r.overlay.Read(context.Background(), "r", path)
 			require.NoError(r, err)
 			require.Empty(r, private)
-			r.overlay.Before(context.Background(), "0", []string{path})
+			r.overlay.BeginEdit(context.Background(), "0", []string{path})
 			r.overlay.Drop("0")
 			require.Zero(r, writes, "nothing is written back")
 			end := "\n"
@@ -245,7 +245,7 @@ func TestLastNewlineIsDropped(t *testing.T) {
 			if strings.HasSuffix(text, "\n") {
 				dirty = "typed" + end
 				require.Equal(r, "typed"+end+text+"droid"+end, r.shown(path))
-				r.overlay.Before(context.Background(), "9", []string{path})
+				r.overlay.BeginEdit(context.Background(), "9", []string{path})
 				require.Equal(r, "typed"+end+text+"droid"+end, r.disk(path), "unsaved text keeps the last newline")
 				r.overlay.Drop("9")
 			}
@@ -253,9 +253,9 @@ func TestLastNewlineIsDropped(t *testing.T) {
 	}
 }
 
-// TestWritesBesideTheBuffer: an editor that keeps its unsaved text when the agent writes never has
+// TestEditorBypassesBuffer: an editor that keeps its unsaved text when the agent writes never has
 // it saved over droid's edit.
-func TestWritesBesideTheBuffer(t *testing.T) {
+func TestEditorBypassesBuffer(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) { o.Beside = true }, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
@@ -288,8 +288,8 @@ func TestWritesBesideTheBuffer(t *testing.T) {
 	})
 }
 
-// TestWritesBesideACleanBuffer: it is reloaded, and then the editor is as good as another.
-func TestWritesBesideACleanBuffer(t *testing.T) {
+// TestEditorBypassesCleanBuffer: it is reloaded, and then the editor is as good as another.
+func TestEditorBypassesCleanBuffer(t *testing.T) {
 	bubble(t, func(o *testeditor.Options) {
 		o.Beside, o.Delay = true, func() time.Duration { return 250 * time.Millisecond }
 	}, func(r *room) {
@@ -309,10 +309,10 @@ func TestTypedBesideAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path, ctx := r.has("a.txt", three), context.Background()
 		r.opened(path)
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		r.types(path, "user\n")
-		r.overlay.After(ctx, "1")
+		r.overlay.EndEdit(ctx, "1")
 		require.Equal(r, four, r.disk(path))
 		time.Sleep(time.Minute)
 		require.Equal(r, four, r.shown(path))
@@ -327,8 +327,8 @@ func TestTypedBesideAnEdit(t *testing.T) {
 	})
 }
 
-// TestLies: an editor that says it has written and has not.
-func TestLies(t *testing.T) {
+// TestEditorReportsWrongText: an editor that says it has written and has not.
+func TestEditorReportsWrongText(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		r.isLike(changed{client: r.editor, write: func(context.Context, string, string) error { return nil }}, OverlayOptions{})
 		path := r.has("a.txt", three)

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killsEnv is how many rounds TestKilledWithObstacles has.
+// killsEnv sets the number of rounds of TestKilledWithObstacles.
 const killsEnv = "DROID_ACP_EDIT_KILLS"
 
-// crashObstacle comes into the way of an edit, or of its mending. Errors are those of a file that is
+// crashObstacle comes into the way of an edit, or of its replay. Errors are those of a file that is
 // just being replaced; then it is none.
 type crashObstacle struct {
 	name      string
@@ -120,7 +120,7 @@ func giveAway(t *testing.T, base string) {
 
 // TestKilledWithObstacles kills agent and editor at any moment of an edit, while the file or its directory
 // becomes such that it cannot be read or written, or has another name. The file is old or new, whole, as soon
-// as it can be mended; new if droid was told so; and until then the text is kept.
+// as it can be replayed; new if droid was notified so; and until then the text is kept.
 func TestKilledWithObstacles(t *testing.T) {
 	kills := 28
 	if testing.Short() {

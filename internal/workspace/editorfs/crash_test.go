@@ -89,7 +89,7 @@ func die() {
 	select {}
 }
 
-// crashChild is one agent that edits one file, or only mends.
+// crashChild is one agent that edits one file, or only replays.
 func crashChild() {
 	args := strings.Split(os.Getenv(crashEnv), ",")
 	base, kind := args[0], args[1]
@@ -123,12 +123,12 @@ func crashChild() {
 	if strings.HasSuffix(kind, "link") {
 		path = filepath.Join(base, "link")
 	}
-	d.Before(ctx, "call", []string{path})
+	d.BeginEdit(ctx, "call", []string{path})
 	if err := os.WriteFile(path, []byte(crashNew), 0o644); err != nil {
 		panic(err)
 	}
 	os.Stdout.WriteString("wrote\n")
-	d.After(ctx, "call")
+	d.EndEdit(ctx, "call")
 	d.Close()
 	f.Close()
 	os.Stdout.WriteString("done\n")
@@ -173,7 +173,7 @@ func crash(t *testing.T, base, kind string, step int, kill time.Duration, meanwh
 	return wrote, done
 }
 
-// crashRoom is what a child works in.
+// crashRoom is the room of a child.
 func crashRoom(t *testing.T, kind string) (base, path string) {
 	base = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(base, "project"), 0o755))
@@ -189,7 +189,7 @@ func crashRoom(t *testing.T, kind string) (base, path string) {
 	return base, path
 }
 
-// mended opens the journal as the next agent does, and looks what the file has then.
+// replayed opens the journal as the next agent does, and looks what the file has then.
 func mended(t *testing.T, base, path, kind string, wrote bool) {
 	t.Helper()
 	f := newFiles(Options{Journal: filepath.Join(base, "journal")})
@@ -246,8 +246,8 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItMends kills the next agent, too, before each of its steps.
-func TestKilledWhileItMends(t *testing.T) {
+// TestKilledDuringReplay kills the next agent, too, before each of its steps.
+func TestKilledDuringReplay(t *testing.T) {
 	for edit := 4; edit <= 9; edit++ {
 		for step := 1; ; step++ {
 			require.Less(t, step, 10)
@@ -272,7 +272,7 @@ func TestKilledAtRandom(t *testing.T) {
 }
 
 // TestEditorOutlivesTheAgent: the editor does the write when the agent was killed. The next agent
-// does not mend the file under its hands.
+// does not replay the file under its hands.
 func TestEditorOutlivesTheAgent(t *testing.T) {
 	base, path := crashRoom(t, "outlived")
 	wrote, done := crash(t, base, "outlived", 0, 0)

@@ -17,10 +17,10 @@ type comparison struct {
 type verdict string
 
 const (
-	equal    verdict = "equal"     // both
-	disk     verdict = "disk"      // the editor's text is out of date, or this is unknown
-	askAgain verdict = "ask again" // the editor may be about to reload the file: ask again
-	unsaved  verdict = "unsaved"   // the user has unsaved changes
+	verdictEqual   verdict = "equal"     // both
+	verdictDisk    verdict = "disk"      // the editor's text is out of date, or this is unknown
+	verdictRetry   verdict = "ask again" // the editor may be about to reload the file: ask again
+	verdictUnsaved verdict = "unsaved"   // the user has unsaved changes
 )
 
 // reloadTime is how long after a change of a file an editor may take to reload it.
@@ -31,21 +31,21 @@ func judge(s comparison) verdict {
 	recent := s.age < reloadTime
 	switch {
 	case s.same:
-		return equal
+		return verdictEqual
 	case s.empty:
-		return disk
+		return verdictDisk
 	case s.earlier && recent && !s.command && s.age > -reloadTime:
-		return askAgain
+		return verdictRetry
 	case s.earlier:
-		return disk // the editor does not notice changes, or has an unsaved undo
+		return verdictDisk // the editor does not notice changes, or has an unsaved undo
 	case s.confirmed:
-		return unsaved
+		return verdictUnsaved
 	case s.command, s.age <= -reloadTime:
-		return disk
+		return verdictDisk
 	case recent:
-		return askAgain
+		return verdictRetry
 	case s.direct:
-		return disk // the user may have edited the text from before
+		return verdictDisk // the user may have edited the text from before
 	}
-	return unsaved
+	return verdictUnsaved
 }

@@ -14,33 +14,33 @@ func TestJudge(t *testing.T) {
 		comparison
 		want verdict
 	}{
-		"the same":                                    {comparison{same: true, age: old}, equal},
-		"the same, just changed by a command":         {comparison{same: true, command: true}, equal},
-		"typed into a file that nobody has touched":   {comparison{age: old}, unsaved},
-		"exactly when a reload must have come":        {comparison{age: reloadTime}, unsaved},
-		"just before":                                 {comparison{age: reloadTime - 1}, askAgain},
-		"just changed":                                {comparison{age: 0}, askAgain},
-		"changed by a clock that is a little ahead":   {comparison{age: -time.Second}, askAgain},
-		"changed in the far future":                   {comparison{age: future}, disk},
-		"changed by a command":                        {comparison{command: true, age: old}, disk},
-		"changed by a command just now":               {comparison{command: true, age: young}, disk},
-		"changed by a command, loaded, then typed":    {comparison{command: true, confirmed: true, age: young}, unsaved},
-		"saved by us through the editor, then typed":  {comparison{confirmed: true, age: young}, unsaved},
-		"loaded from the far future, then typed":      {comparison{confirmed: true, age: future}, unsaved},
-		"a reload of the text before":                 {comparison{earlier: true, age: young}, askAgain},
-		"typed, or an edit beside the editor":         {comparison{direct: true, age: old}, disk},
-		"just after an edit beside the editor":        {comparison{direct: true, age: young}, askAgain},
-		"... that the editor has loaded, then typed":  {comparison{direct: true, confirmed: true, age: young}, unsaved},
-		"an empty text for one that is not":           {comparison{empty: true, confirmed: true, age: old}, disk},
-		"... just changed":                            {comparison{empty: true, age: young}, disk},
-		"both are empty":                              {comparison{empty: true, same: true, age: old}, equal},
-		"... after the editor had the new one":        {comparison{earlier: true, confirmed: true, age: young}, askAgain},
-		"... of a command":                            {comparison{earlier: true, command: true, age: young}, disk},
-		"an editor that never reloads":                {comparison{earlier: true, age: old}, disk},
-		"an undo that is not saved":                   {comparison{earlier: true, confirmed: true, age: old}, disk},
-		"an earlier text, the file from far ahead":    {comparison{earlier: true, age: future}, disk},
-		"an earlier text, of a clock a little ahead":  {comparison{earlier: true, age: -time.Second}, askAgain},
-		"an earlier text, exactly when it is too old": {comparison{earlier: true, age: reloadTime}, disk},
+		"the same":                                    {comparison{same: true, age: old}, verdictEqual},
+		"the same, just changed by a command":         {comparison{same: true, command: true}, verdictEqual},
+		"typed into a file that nobody has touched":   {comparison{age: old}, verdictUnsaved},
+		"exactly when a reload must have come":        {comparison{age: reloadTime}, verdictUnsaved},
+		"just before":                                 {comparison{age: reloadTime - 1}, verdictRetry},
+		"just changed":                                {comparison{age: 0}, verdictRetry},
+		"changed by a clock that is a little ahead":   {comparison{age: -time.Second}, verdictRetry},
+		"changed in the far future":                   {comparison{age: future}, verdictDisk},
+		"changed by a command":                        {comparison{command: true, age: old}, verdictDisk},
+		"changed by a command just now":               {comparison{command: true, age: young}, verdictDisk},
+		"changed by a command, loaded, then typed":    {comparison{command: true, confirmed: true, age: young}, verdictUnsaved},
+		"saved by us through the editor, then typed":  {comparison{confirmed: true, age: young}, verdictUnsaved},
+		"loaded from the far future, then typed":      {comparison{confirmed: true, age: future}, verdictUnsaved},
+		"a reload of the text before":                 {comparison{earlier: true, age: young}, verdictRetry},
+		"typed, or an edit beside the editor":         {comparison{direct: true, age: old}, verdictDisk},
+		"just after an edit beside the editor":        {comparison{direct: true, age: young}, verdictRetry},
+		"... that the editor has loaded, then typed":  {comparison{direct: true, confirmed: true, age: young}, verdictUnsaved},
+		"an empty text for one that is not":           {comparison{empty: true, confirmed: true, age: old}, verdictDisk},
+		"... just changed":                            {comparison{empty: true, age: young}, verdictDisk},
+		"both are empty":                              {comparison{empty: true, same: true, age: old}, verdictEqual},
+		"... after the editor had the new one":        {comparison{earlier: true, confirmed: true, age: young}, verdictRetry},
+		"... of a command":                            {comparison{earlier: true, command: true, age: young}, verdictDisk},
+		"an editor that never reloads":                {comparison{earlier: true, age: old}, verdictDisk},
+		"an undo that is not saved":                   {comparison{earlier: true, confirmed: true, age: old}, verdictDisk},
+		"an earlier text, the file from far ahead":    {comparison{earlier: true, age: future}, verdictDisk},
+		"an earlier text, of a clock a little ahead":  {comparison{earlier: true, age: -time.Second}, verdictRetry},
+		"an earlier text, exactly when it is too old": {comparison{earlier: true, age: reloadTime}, verdictDisk},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, judge(tc.comparison)) })
 	}
@@ -51,7 +51,7 @@ func TestJudgeNeverSavesWhatMayBeOld(t *testing.T) {
 	for bits := range 64 {
 		for _, age := range []time.Duration{-time.Hour, -time.Second, 0, time.Second, reloadTime, time.Hour} {
 			s := comparison{same: bits&1 != 0, confirmed: bits&2 != 0, earlier: bits&4 != 0, command: bits&8 != 0, direct: bits&16 != 0, empty: bits&32 != 0, age: age}
-			if judge(s) != unsaved {
+			if judge(s) != verdictUnsaved {
 				continue
 			}
 			require.False(t, s.same || s.earlier || s.empty, fmt.Sprint(s))
@@ -66,13 +66,13 @@ func TestCommands(t *testing.T) {
 	a, b := commandKey{id: "a"}, commandKey{id: "b"}
 	require.False(t, c.ran(at(0)))
 	c.begin(a, at(1))
-	c.begin(a, at(5)) // told twice
+	c.begin(a, at(5)) // reported twice
 	require.False(t, c.ran(at(0)))
 	require.True(t, c.ran(at(1)))
 	require.True(t, c.ran(at(99)), "it still runs")
 	c.begin(b, at(3))
 	c.end(a, at(10))
-	c.end(a, at(20)) // told twice
+	c.end(a, at(20)) // reported twice
 	require.True(t, c.ran(at(50)), "the other runs")
 	c.end(b, at(12))
 	require.True(t, c.ran(at(12).Add(commandSlack)))

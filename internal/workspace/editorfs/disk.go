@@ -52,7 +52,7 @@ func resolve(path string) (location, error) {
 		}
 	}
 	at.resolved, err = filepath.EvalSymlinks(path)
-	if err == nil && files.IsKernels(at.resolved) {
+	if err == nil && files.IsKernelPath(at.resolved) {
 		err = errKind
 	}
 	return at, err
@@ -75,7 +75,7 @@ func resolveMissing(path string) (string, error) {
 		return "", err
 	}
 	resolved = filepath.Join(resolved, filepath.Base(path))
-	if files.IsKernels(resolved) {
+	if files.IsKernelPath(resolved) {
 		return "", errKind
 	}
 	return resolved, nil
@@ -84,7 +84,7 @@ func resolveMissing(path string) (string, error) {
 // content is a file that was read.
 type content struct {
 	text    string
-	ends    ends
+	ends    lineEnds
 	info    fs.FileInfo
 	changed time.Time
 	unfit   error // why the file must not pass through the editor, whatever its text
@@ -95,9 +95,9 @@ func (c *content) same(info fs.FileInfo, changed time.Time) bool {
 	return os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime()) && c.changed.Equal(changed)
 }
 
-// look reads a file that may pass through the editor. Otherwise it returns the reason as error, along with the content if only the text is
-// unsuitable.
-func (f *Files) look(resolved string) (*content, error) {
+// readSuitable reads a file that may pass through the editor. Otherwise it returns the reason as error, along with the content if only the
+// text is unsuitable.
+func (f *Files) readSuitable(resolved string) (*content, error) {
 	if err := f.failure("look"); err != nil {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ func (f *Files) look(resolved string) (*content, error) {
 	return c, err
 }
 
-// peek reads a regular file of at most maxSize, even if it must not pass through the editor: then content.unfit has the reason.
+// readAny reads a regular file of at most maxSize, even if it must not pass through the editor: then content.unfit has the reason.
 // fs.ErrNotExist means that the file is missing, errSize that it is larger; after any other error its content is unknown.
-func (f *Files) peek(resolved string) (*content, error) {
+func (f *Files) readAny(resolved string) (*content, error) {
 	if err := f.failure("peek"); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (f *Files) read(resolved string) (c *content, data []byte, err error) {
 }
 
 func (f *Files) readOnce(resolved string) (*content, []byte, error) {
-	file, before, err := files.OpenExact(resolved)
+	file, before, err := files.OpenNoFollow(resolved)
 	if errors.Is(err, files.ErrNotRegular) {
 		err = errKind
 	}
@@ -159,7 +159,7 @@ func (f *Files) readOnce(resolved string) (*content, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &content{info: before, changed: f.changed(before), unfit: suits(resolved, before)}
+	c := &content{info: before, changed: f.changed(before), unfit: unfitReason(resolved, before)}
 	if int64(n) != before.Size() || !c.same(info, f.changed(info)) {
 		return nil, nil, errBusy
 	}
@@ -169,8 +169,8 @@ func (f *Files) readOnce(resolved string) (*content, []byte, error) {
 	return c, data[:n], nil
 }
 
-// suits returns why a regular file must not pass through the editor, as far as is known without opening it.
-func suits(path string, info fs.FileInfo) error {
+// unfitReason returns why a regular file must not pass through the editor, as far as is known without opening it.
+func unfitReason(path string, info fs.FileInfo) error {
 	if info.Mode()&0o200 == 0 || info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 		return errNoWrite
 	}

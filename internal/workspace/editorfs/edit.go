@@ -17,23 +17,23 @@ import (
 type edit struct {
 	*Overlay
 	*lockedFile
-	n        *content // droid's text, and the state of the file after droid's write
-	step     func(stepName)
-	temp     string
-	journal  *record
-	reserve  *staged // droid's text with disk space reserved
-	before   *staged // the old text; nil for a new file
-	late     bool
-	agreed   bool   // the editor was seen to have the text on disk
-	readText string // the text that it had instead
-	tries    int    // see late
-	begun    bool   // the file was touched
-	base     string // the text on disk for the editor; one other than it and droid's was saved by someone else
-	sent     bool   // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
-	text     string // the text that restore writes: droid's, possibly merged with what someone has saved
-	torn     string // a partial text, most likely left by the editor
-	inPlace  bool   // the file was going to be written in place: a partial text may be ours
-	over     string // text that the editor saved instead of droid's; it may contain the user's changes
+	n           *content // droid's text, and the state of the file after droid's write
+	step        func(stepName)
+	temp        string
+	journal     *record
+	reserve     *staged // droid's text with disk space reserved
+	before      *staged // the old text; nil for a new file
+	late        bool
+	agreed      bool   // the editor was seen to have the text on disk
+	readText    string // the text that it had instead
+	tries       int    // see late
+	begun       bool   // the file was touched
+	base        string // the text on disk for the editor; one other than it and droid's was saved by someone else
+	sent        bool   // droid's text is being written, usually by the editor: a part of it on disk is not a save by someone else
+	text        string // the text that restore writes: droid's, possibly merged with what someone has saved
+	torn        string // a partial text, most likely left by the editor
+	inPlace     bool   // the file was going to be written in place: a partial text may be ours
+	overwritten string // text that the editor saved instead of droid's; it may contain the user's changes
 }
 
 // run delivers droid's edit by means of through.
@@ -53,15 +53,15 @@ func (e *edit) run(ctx context.Context, through func(context.Context) (*content,
 }
 
 // carryOut writes droid's text through the editor by means of through. Whatever happens, the disk finally has it, or what the editor saved
-// instead (saved). An error means that the text is only in the journal, or errMet that what the user saved stays.
+// instead (saved). An error means that the text is only in the journal, or errOverlap that what the user saved stays.
 func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*content, error)) (saved *content, err error) {
 	if err = e.guarded(e.prepareEdit); err != nil && !e.begun {
-		e.miss(e.path, err)
+		e.warnMissed(e.path, err)
 	}
 	defer func() {
 		e.reserve.close()
 		e.before.close()
-		e.journal.leave() // to be mended if it was not forgotten
+		e.journal.leave() // to be replayed if it was not forgotten
 	}()
 	saved = e.n
 	if err == nil {
@@ -78,14 +78,14 @@ func (e *edit) carryOut(ctx context.Context, through func(context.Context) (*con
 		if e.begun || e.journal != nil { // else the file stays as it is
 			saved, err = e.restore()
 		}
-		if err != nil && !errors.Is(err, errMet) {
+		if err != nil && !errors.Is(err, errOverlap) {
 			e.files.log.Error("droid's text could not be put back on disk; it is kept in the journal and put there later", zap.String("path", e.path), zap.Error(err))
 			return nil, err
 		}
 	}
-	over := cmp.Or(e.over, e.torn)
+	over := cmp.Or(e.overwritten, e.torn)
 	if err == nil && over != "" && (saved == nil || saved.text != over) {
-		e.tell("While an edit of droid's was on its way to %s, another text that your editor had saved there was written over. "+
+		e.warn("While an edit of droid's was on its way to %s, another text that your editor had saved there was written over. "+
 			"If that had changes of yours, undo in your editor brings them back.", e.location)
 	}
 	if e.guarded(func() error { e.complete(saved); return nil }) != nil {
@@ -136,8 +136,8 @@ func (e *edit) prepareEdit() (err error) {
 	return err
 }
 
-// through makes the edit through the editor. It returns the file as saved by the editor; after an error the file may have any content.
-func (e *edit) through(ctx context.Context) (*content, error) {
+// viaEditor makes the edit through the editor. It returns the file as saved by the editor; after an error the file may have any content.
+func (e *edit) viaEditor(ctx context.Context) (*content, error) {
 	e.step(stepOld)
 	if err := e.putOld(); err != nil {
 		return nil, err
@@ -158,10 +158,10 @@ func (e *edit) through(ctx context.Context) (*content, error) {
 	err = e.write(writing, buffer)
 	e.step(stepLook)
 	saved, found, err := e.examine(writing, err)
-	if err == nil && found == undone {
+	if err == nil && found == findingUndone {
 		saved, found, err = e.onceMore(writing)
 	}
-	if err != nil || found != twice {
+	if err != nil || found != findingTwice {
 		return saved, err
 	}
 	return e.writeOver(all, saved.text)
@@ -181,7 +181,7 @@ func (e *edit) writeOver(ctx context.Context, has string) (*content, error) {
 		}
 		err = e.write(ctx, buffer)
 		saved, found, err := e.examine(ctx, err)
-		if err != nil || found != twice || saved.text == has {
+		if err != nil || found != findingTwice || saved.text == has {
 			return saved, err
 		}
 		has = saved.text
@@ -199,7 +199,7 @@ func (e *edit) oldText() string {
 
 // unchanged checks that the disk has droid's text.
 func (e *edit) unchanged() error {
-	now, err := e.files.look(e.resolved)
+	now, err := e.files.readSuitable(e.resolved)
 	if err == nil && now.text != e.n.text {
 		err = errMoved
 	}
@@ -230,13 +230,13 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 		answered = true
 		if err != nil && (e.old != nil || errors.Is(err, errLate)) {
 			if errors.Is(err, errLate) {
-				e.wasSilent(ctx)
+				e.markSilent(ctx)
 				e.late = true
 			}
 			return "", err
 		}
 		every := pollEvery
-		if seen++; err != nil && text == "" || err == nil && alike(text, buffer) {
+		if seen++; err != nil && text == "" || err == nil && sameText(text, buffer) {
 			every = settle
 		} else {
 			seen = 0
@@ -244,7 +244,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 		if seen == 2 {
 			return buffer, nil
 		}
-		if !child.Pause(ctx, every) {
+		if !child.Sleep(ctx, every) {
 			return "", errStale
 		}
 	}
@@ -257,7 +257,7 @@ func (e *edit) write(ctx context.Context, buffer string) error {
 	answered, err := e.writeEditor(ctx, e.path, matching(buffer, e.n.text))
 	if errors.Is(err, errLate) {
 		e.late = true
-		e.awaitLate(e.location, answered, &late{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
+		e.awaitLate(e.location, answered, &lateWrite{text: e.n.text, base: e.oldText(), sent: e.n.text, wrote: true, tries: e.tries})
 	}
 	return err
 }

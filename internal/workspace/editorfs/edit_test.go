@@ -24,7 +24,7 @@ import (
 
 const three, four = "one\ntwo\nthree\n", "one\ndroid\ntwo\nthree\n"
 
-// TestSlowEditors: the file has droid's text when After returns, and keeps it when late
+// TestSlowEditors: the file has droid's text when EndEdit returns, and keeps it when late
 // answers come.
 func TestSlowEditors(t *testing.T) {
 	t.Parallel()
@@ -65,9 +65,9 @@ func TestSlowEditors(t *testing.T) {
 	}
 }
 
-// TestLateWriteIsMended: the editor does a write when it has long reloaded droid's text, so
+// TestLateWriteIsRepaired: the editor does a write when it has long reloaded droid's text, so
 // that it has the edit twice.
-func TestLateWriteIsMended(t *testing.T) {
+func TestLateWriteIsRepaired(t *testing.T) {
 	const replaced = "one\n2\nthree\n"
 	var slow atomic.Int64
 	var doubled atomic.Bool
@@ -103,7 +103,7 @@ func TestLateWriteIsMended(t *testing.T) {
 }
 
 // TestLateWriteBehindAnother: the editor does a write when droid has changed the same line again. That is nobody's save, and
-// nothing is told.
+// the user gets no message.
 func TestLateWriteBehindAnother(t *testing.T) {
 	var slow atomic.Int64
 	bubble(t, func(o *testeditor.Options) {
@@ -122,12 +122,12 @@ func TestLateWriteBehindAnother(t *testing.T) {
 		r.edits("2", path, to("one\nII\nthree\n"))
 		time.Sleep(20 * time.Second)
 		require.Equal(r, "one\nII\nthree\n", r.disk(path))
-		require.Empty(r, r.overlay.Missed())
+		require.Empty(r, r.overlay.PendingWarnings())
 	})
 }
 
 // TestLateSaveKeepsWhatWasTyped: the editor saves what the user has typed only when droid has long edited the file
-// without it. Both changes stay where they do not meet; else the user's does, and they are told.
+// without it. Both changes stay if they do not overlap; else the user's does, and they are notified.
 func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 	for typed, droid := range map[string]struct{ change, disk string }{
 		"apart": {"one\ntwo\nthree\ndroid\n", "user\none\ntwo\nthree\ndroid\n"},
@@ -152,7 +152,7 @@ func TestLateSaveKeepsWhatWasTyped(t *testing.T) {
 				require.Equal(r, droid.disk, r.disk(path))
 				text, _ := r.editor.Buffer(path)
 				require.Equal(r, droid.disk, text)
-				if told := r.overlay.Missed(); typed == "met" {
+				if told := r.overlay.PendingWarnings(); typed == "met" {
 					require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 				} else {
 					require.Empty(r, told)
@@ -304,7 +304,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 				path := r.has("a.txt", three)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				r.overlay.Before(ctx, "1", []string{path})
+				r.overlay.BeginEdit(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step {
@@ -312,7 +312,7 @@ func TestContextEndsAtEachStep(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				r.overlay.After(ctx, "1")
+				r.overlay.EndEdit(ctx, "1")
 				require.Less(r, time.Since(began), 500*time.Millisecond)
 				require.Equal(r, four, r.disk(path))
 				time.Sleep(time.Minute)
@@ -339,7 +339,7 @@ func TestFullDisk(t *testing.T) {
 						}
 					}, func(r *room) {
 						path := r.has("a.txt", three)
-						r.overlay.Before(context.Background(), "1", []string{path})
+						r.overlay.BeginEdit(context.Background(), "1", []string{path})
 						r.droidWrites(path, four)
 						n := 0
 						r.files.fault = func(what string) error {
@@ -350,7 +350,7 @@ func TestFullDisk(t *testing.T) {
 							}
 							return nil
 						}
-						note := r.overlay.After(context.Background(), "1")
+						note := r.overlay.EndEdit(context.Background(), "1")
 						if r.disk(path) != four {
 							require.Equal(r, three, r.disk(path))
 							require.Contains(r, note, "could not be written")
@@ -367,7 +367,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullJournal: an edit of which nothing can be noted stays on the disk alone, and the user is told, once a file.
+// TestFullJournal: an edit that cannot be recorded stays on the disk alone, and the user is notified, once per file.
 func TestFullJournal(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path, other := r.has("a.txt", three), r.has("b.txt", three)
@@ -380,15 +380,15 @@ func TestFullJournal(t *testing.T) {
 		require.Empty(r, r.edits("1", path, to(four)))
 		require.Equal(r, four, r.disk(path))
 		require.Equal(r, []string{"droid's edit of " + path + " is on the disk, and could not pass through your editor: write " + r.journal + ": no space left on device. " +
-			"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again."}, r.overlay.Missed())
+			"Where your editor still shows the text from before, reload the file there. Mend the cause, and the next edit passes again."}, r.overlay.PendingWarnings())
 		r.edits("2", path, to(three))
-		require.Empty(r, r.overlay.Missed(), "it was told")
+		require.Empty(r, r.overlay.PendingWarnings(), "it was told")
 		r.edits("3", other, to(four))
-		require.Len(r, r.overlay.Missed(), 1)
+		require.Len(r, r.overlay.PendingWarnings(), 1)
 		r.files.fault = nil
 		time.Sleep(time.Minute)
 		r.edits("4", other, to(three))
-		require.Empty(r, r.overlay.Missed())
+		require.Empty(r, r.overlay.PendingWarnings())
 		require.Equal(r, three, r.disk(other))
 	})
 }
@@ -461,7 +461,7 @@ func TestEditBesideAnother(t *testing.T) {
 							r.opened(path)
 							other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 							defer other.Close()
-							r.overlay.Before(ctx, "1", []string{path})
+							r.overlay.BeginEdit(ctx, "1", []string{path})
 							r.droidWrites(path, four)
 							othersNote := make(chan string, 1)
 							var done atomic.Bool
@@ -469,16 +469,16 @@ func TestEditBesideAnother(t *testing.T) {
 								if s == step && done.CompareAndSwap(false, true) {
 									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 									defer cancel()
-									other.Before(soon, "1", []string{path})
+									other.BeginEdit(soon, "1", []string{path})
 									r.droidWrites(path, strings.Replace(r.disk(path), behind, behind+"other\n", 1))
-									go func() { othersNote <- other.After(ctx, "1") }()
+									go func() { othersNote <- other.EndEdit(ctx, "1") }()
 									time.Sleep(time.Millisecond)
 								}
 							}
-							note := r.overlay.After(ctx, "1")
+							note := r.overlay.EndEdit(ctx, "1")
 							note += <-othersNote
 							disk := r.disk(path)
-							told := append(r.overlay.Missed(), other.Missed()...)
+							told := append(r.overlay.PendingWarnings(), other.PendingWarnings()...)
 							both := strings.Count(disk, "droid\n") == 1 && strings.Count(disk, "other\n") == 1
 							require.True(r, both || name == "met", disk)
 							require.True(r, both || strings.Contains(note, "could not be written") && len(told) == 1, note, told)
@@ -494,22 +494,22 @@ func TestEditBesideAnother(t *testing.T) {
 	}
 }
 
-// TestSeveralFilesBesideAnother: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
-func TestSeveralFilesBesideAnother(t *testing.T) {
+// TestConcurrentEditsOfSeveralFiles: files that could not be held wait together, as droid waits for its hook no longer than 20 s.
+func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		ctx := context.Background()
 		paths := []string{r.has("a.txt", three), r.has("b.txt", three), r.has("c.txt", three), r.has("d.txt", three)}
 		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 		defer other.Close()
-		other.Before(ctx, "1", paths[:3])
-		other.Before(ctx, "2", paths[3:])
-		r.overlay.Before(ctx, "1", paths)
+		other.BeginEdit(ctx, "1", paths[:3])
+		other.BeginEdit(ctx, "2", paths[3:])
+		r.overlay.BeginEdit(ctx, "1", paths)
 		for _, path := range paths {
 			r.droidWrites(path, four)
 		}
 		other.Drop("2")
 		began := time.Now()
-		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 		require.LessOrEqual(r, time.Since(began), 7*time.Second)
 		for _, path := range paths {
 			require.Equal(r, four, r.disk(path))
@@ -518,7 +518,7 @@ func TestSeveralFilesBesideAnother(t *testing.T) {
 }
 
 // TestEditIsWrittenOver: an edit that could not wait any longer is written over by the one before it, before its own hook runs.
-// What the hook finds is not taken for droid's text: the model is told.
+// What the hook finds is not taken for droid's text: the model is notified.
 func TestEditIsWrittenOver(t *testing.T) {
 	tabs := func(_, text string) string { return strings.ReplaceAll(text, "droid", "\tdroid") }
 	for name, format := range map[string]func(string, string) string{"as it is": nil, "formatted": tabs} {
@@ -534,7 +534,7 @@ func TestEditIsWrittenOver(t *testing.T) {
 							r.opened(path)
 							other := r.files.Overlay(async{r.editor}, OverlayOptions{KeepTimes: keepTimes})
 							defer other.Close()
-							r.overlay.Before(ctx, "1", []string{path})
+							r.overlay.BeginEdit(ctx, "1", []string{path})
 							r.droidWrites(path, four)
 							note := make(chan string, 1)
 							written, ended := false, false
@@ -544,7 +544,7 @@ func TestEditIsWrittenOver(t *testing.T) {
 									written = true
 									soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 									defer cancel()
-									other.Before(soon, "1", []string{path})
+									other.BeginEdit(soon, "1", []string{path})
 									before := r.disk(path)
 									r.droidWrites(path, strings.Replace(before, "three\n", "three\nother\n", 1))
 									if seen == stepLook { // as if the editor were given the text once more
@@ -552,11 +552,11 @@ func TestEditIsWrittenOver(t *testing.T) {
 									}
 								case written && !ended && s == hook:
 									ended = true
-									go func() { note <- other.After(ctx, "1") }()
+									go func() { note <- other.EndEdit(ctx, "1") }()
 									time.Sleep(time.Millisecond)
 								}
 							}
-							require.NotContains(r, r.overlay.After(ctx, "1"), "could not be written")
+							require.NotContains(r, r.overlay.EndEdit(ctx, "1"), "could not be written")
 							require.NotContains(r, r.disk(path), "other")
 							require.Equal(r, path+" could not be written: another edit of it has taken too long. Your change may be missing from it.", <-note)
 							require.NotEqual(r, other.files.exact(r.disk(path)), other.known[path].text, "droid does not know this text")
@@ -576,18 +576,18 @@ func TestLockedFile(t *testing.T) {
 		path := r.has("a.txt", three)
 		other := r.files.Overlay(async{r.editor}, OverlayOptions{})
 		defer other.Close()
-		other.Before(context.Background(), "1", []string{path})
+		other.BeginEdit(context.Background(), "1", []string{path})
 		began := time.Now()
 		r.edits("1", path, to(four))
 		require.Equal(r, 12*time.Second, time.Since(began).Truncate(10*time.Millisecond), "before and after it")
 		require.Equal(r, four, r.disk(path))
 		_, _, listed := r.editor.Review(path)
 		require.False(r, listed)
-		other.Pause("1", true)
+		other.PauseEdit("1", true)
 		began = time.Now()
 		r.edits("2", path, to(four+"2\n"))
 		require.Less(r, time.Since(began), time.Second)
-		other.After(context.Background(), "1") // paused: nothing
+		other.EndEdit(context.Background(), "1") // paused: nothing
 		require.Equal(r, four+"2\n", r.disk(path))
 	})
 }
@@ -601,8 +601,8 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.opened(path)
 			require.Equal(r, three, r.shown(path))
 			droids := r.mtime(path)
-			r.overlay.Before(ctx, "1", []string{path})
-			r.overlay.Pause("1", lands)
+			r.overlay.BeginEdit(ctx, "1", []string{path})
+			r.overlay.PauseEdit("1", lands)
 			r.types(path, "typed\n")
 			require.NoError(r, r.editor.Save(path))
 			r.touched(path)
@@ -610,19 +610,19 @@ func TestTypingWhileTheUserIsAsked(t *testing.T) {
 			r.types(path, "more\n")
 			saved := r.mtime(path)
 			require.NotEqual(r, droids, saved)
-			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.BeginEdit(ctx, "1", []string{path})
 			require.Equal(r, "more\ntyped\n"+three, r.disk(path))
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "a text that is replaced as a whole is not what droid has read")
 			r.overlay.Drop("1")
 			require.False(r, r.mtime(path).Before(saved), "others see the change")
 			r.types(path, "before it is asked\n")
-			r.overlay.Before(ctx, "2", []string{path})
+			r.overlay.BeginEdit(ctx, "2", []string{path})
 			require.NotEqual(r, droids, r.mtime(path), "the model has not seen that")
-			r.overlay.Pause("2", lands)
+			r.overlay.PauseEdit("2", lands)
 			require.Equal(r, r.disk(path), r.shown(path))
 			droids = r.mtime(path)
 			r.types(path, "again\n")
-			r.overlay.Before(ctx, "2", []string{path})
+			r.overlay.BeginEdit(ctx, "2", []string{path})
 			require.Equal(r, lands, droids.Equal(r.mtime(path)), "it has read it anew")
 			r.overlay.Drop("2")
 			require.Empty(r, r.overlay.paused)
@@ -635,10 +635,10 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		r.overlay.Before(context.Background(), "1", []string{path})
+		r.overlay.BeginEdit(context.Background(), "1", []string{path})
 		r.droidWrites(path, four)
 		r.types(path, "user\n")
-		r.overlay.After(context.Background(), "1")
+		r.overlay.EndEdit(context.Background(), "1")
 		require.Equal(r, four, r.disk(path))
 		text, _ := r.editor.Buffer(path)
 		require.Equal(r, "user\n"+three, text)
@@ -647,7 +647,7 @@ func TestUserTypesDuringAnEdit(t *testing.T) {
 }
 
 // TestUserTypesInAnEditSoonAfterAnother: the editor saves what the user types with droid's text, and is given that once more, since it
-// may have met a reload. The user is told.
+// may have met a reload. The user is notified.
 func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", three)
@@ -661,12 +661,12 @@ func TestUserTypesInAnEditSoonAfterAnother(t *testing.T) {
 		r.edits("2", path, to(four+"more\n"))
 		require.Equal(r, four+"more\n", r.disk(path))
 		require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", another text that your editor had saved there was written over. " +
-			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.Missed())
+			"If that had changes of yours, undo in your editor brings them back."}, r.overlay.PendingWarnings())
 	})
 }
 
 // TestUserSavesDuringAnEdit: what the user has typed while droid writes, and saves while the editor is waited for, stays.
-// Both changes are made where they do not meet; else the user's stays, and both are told.
+// Both changes are made if they do not overlap; else the user's stays, and user and droid are notified.
 func TestUserSavesDuringAnEdit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ droid, disk, note string }{
@@ -688,7 +688,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 					}, func(r *room) {
 						path, ctx := r.has("a.txt", three), context.Background()
 						r.opened(path)
-						r.overlay.Before(ctx, "1", []string{path})
+						r.overlay.BeginEdit(ctx, "1", []string{path})
 						r.droidWrites(path, tc.droid)
 						droids := r.mtime(path)
 						r.types(path, "user\n")
@@ -707,12 +707,12 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 								save()
 							}
 						}
-						note := r.overlay.After(ctx, "1")
+						note := r.overlay.EndEdit(ctx, "1")
 						require.True(r, saved.Load())
 						require.Equal(r, tc.disk, r.disk(path))
 						require.Equal(r, strings.ReplaceAll(tc.note, "PATH", path), note)
 						require.Equal(r, name != "met", droids.Equal(r.mtime(path)), "droid has to read the file again where its edit is missing")
-						if told := r.overlay.Missed(); name == "met" {
+						if told := r.overlay.PendingWarnings(); name == "met" {
 							require.Equal(r, []string{"While an edit of droid's was on its way to " + path + ", the same lines were changed and saved. That stays, and the edit may be missing: look at the file, and ask droid to make it again."}, told)
 						} else {
 							require.Empty(r, told)
@@ -729,7 +729,7 @@ func TestUserSavesDuringAnEdit(t *testing.T) {
 	}
 }
 
-// TestUserSavesBehindAWrite: what the user types and saves when the editor was told to write droid's text, and has not answered
+// TestUserSavesBehindAWrite: what the user types and saves when the editor was asked to write droid's text, and has not answered
 // or refuses, stays, with droid's edit where the two do not meet. Nothing goes untold.
 func TestUserSavesBehindAWrite(t *testing.T) {
 	t.Parallel()
@@ -759,7 +759,7 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 						}, func(r *room) {
 							path := r.has("a.txt", three)
 							r.opened(path)
-							r.overlay.Before(context.Background(), "1", []string{path})
+							r.overlay.BeginEdit(context.Background(), "1", []string{path})
 							r.droidWrites(path, four)
 							r.files.step = func(s stepName) {
 								if s == stepWrite {
@@ -770,16 +770,16 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 									})
 								}
 							}
-							note := r.overlay.After(context.Background(), "1")
+							note := r.overlay.EndEdit(context.Background(), "1")
 							time.Sleep(20 * time.Second)
-							disk, told := r.disk(path), r.overlay.Missed()
+							disk, told := r.disk(path), r.overlay.PendingWarnings()
 							for _, line := range []string{"droid\n", "user\n"} {
 								require.LessOrEqual(r, strings.Count(disk, line), 1, disk)
 								missing := !strings.Contains(disk, line)
 								require.False(r, missing && name == "apart" && at < min(takes, 3*time.Second), disk)
 								require.False(r, missing && len(told) == 0 && !(line == "droid\n" && at > 3*time.Second && at < takes-lateSave), disk)
 							}
-							for _, text := range told { // what is told is what happened
+							for _, text := range told { // the messages match what happened
 								require.Equal(r, strings.Contains(text, "That stays"), strings.Contains(disk, "user\n"), text)
 								require.Equal(r, strings.Contains(text, "was written over"), !strings.Contains(disk, "user\n"), text)
 							}
@@ -793,7 +793,7 @@ func TestUserSavesBehindAWrite(t *testing.T) {
 	}
 }
 
-// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is told is
+// TestLateWriteOverASave: what the user has saved comes back over what the editor makes of droid's text late. What is reported is
 // that, and not that droid's edit was made.
 func TestLateWriteOverASave(t *testing.T) {
 	var slow atomic.Bool
@@ -809,7 +809,7 @@ func TestLateWriteOverASave(t *testing.T) {
 	}, func(r *room) {
 		path := r.has("a.txt", three)
 		r.opened(path)
-		r.overlay.Before(context.Background(), "1", []string{path})
+		r.overlay.BeginEdit(context.Background(), "1", []string{path})
 		r.droidWrites(path, four)
 		r.files.step = func(s stepName) {
 			if s == stepWrite {
@@ -820,10 +820,10 @@ func TestLateWriteOverASave(t *testing.T) {
 				})
 			}
 		}
-		require.Contains(r, r.overlay.After(context.Background(), "1"), "could not be written")
+		require.Contains(r, r.overlay.EndEdit(context.Background(), "1"), "could not be written")
 		time.Sleep(20 * time.Second)
 		require.Equal(r, "user\ntwo\nthree\n", r.disk(path))
-		told := r.overlay.Missed()
+		told := r.overlay.PendingWarnings()
 		require.Len(r, told, 2)
 		require.Contains(r, told[0], "That stays, and the edit may be missing")
 		require.Contains(r, told[1], "another text that your editor had saved there was written over")
@@ -873,14 +873,14 @@ func TestUserSavesANewFile(t *testing.T) {
 		bubble(t, nil, func(r *room) {
 			path, ctx := r.path("a.txt"), context.Background()
 			r.isLike(typing{}, OverlayOptions{})
-			r.overlay.Before(ctx, "1", []string{path})
+			r.overlay.BeginEdit(ctx, "1", []string{path})
 			r.droidWrites(path, four)
 			r.files.step = func(s stepName) {
 				if s == stepRead {
 					r.writes(path, saved)
 				}
 			}
-			note := r.overlay.After(ctx, "1")
+			note := r.overlay.EndEdit(ctx, "1")
 			require.Equal(r, want, r.disk(path))
 			require.Equal(r, saved == want, strings.Contains(note, "could not be written"))
 		})
@@ -930,22 +930,22 @@ func TestTimes(t *testing.T) {
 		r.types(path, "typed\n")
 		require.Equal(r, "typed\n"+three, r.shown(path))
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		require.Equal(r, "typed\n"+three, r.disk(path))
 		require.Equal(r, known, mtime(), "droid was shown this text")
 		r.overlay.Drop("1")
 		truly := mtime()
 		require.NotEqual(r, known, truly, "other programs see that it was saved")
-		r.overlay.Before(ctx, "2", []string{path})
+		r.overlay.BeginEdit(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
-		r.overlay.Before(ctx, "2", []string{path})
+		r.overlay.BeginEdit(ctx, "2", []string{path})
 		require.Equal(r, known, mtime())
 		r.overlay.Drop("2")
 		require.Equal(r, truly, mtime())
 		r.types(path, "typed again, not shown\n")
-		r.overlay.Before(ctx, "3", []string{path})
+		r.overlay.BeginEdit(ctx, "3", []string{path})
 		require.NotEqual(r, known, mtime(), "droid has to read it again")
-		require.Empty(r, r.overlay.After(ctx, "3"), "droid wrote nothing")
+		require.Empty(r, r.overlay.EndEdit(ctx, "3"), "droid wrote nothing")
 	})
 }
 
@@ -955,7 +955,7 @@ func TestSettled(t *testing.T) {
 		path := r.has("a.txt", three)
 		r.opened(path)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.overlay.files.AwaitDelivery(ctx, []string{path, "relative"}) // nothing moves
 		r.droidWrites(path, four)
 		time.Sleep(1490 * time.Millisecond) // the reload comes while the old text is on disk
@@ -966,7 +966,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 		done := make(chan struct{})
-		go func() { r.overlay.After(ctx, "1"); close(done) }()
+		go func() { r.overlay.EndEdit(ctx, "1"); close(done) }()
 		<-old
 		require.Equal(r, three, r.disk(path))
 		r.files.AwaitDelivery(ctx, []string{path})
@@ -980,18 +980,18 @@ func TestSeveralFiles(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		changed, created, deleted, untouched := r.has("changed", three), r.path("new/created"), r.has("deleted", three), r.has("untouched", three)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
+		r.overlay.BeginEdit(ctx, "1", []string{changed, created, deleted, untouched, changed, filepath.Join(r.dir, ".", "changed")})
 		r.droidWrites(changed, four)
 		r.droidWrites(created, four)
 		require.NoError(r, os.Remove(deleted))
-		require.Empty(r, r.overlay.After(ctx, "1"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"))
 		require.Equal(r, four, r.disk(changed))
 		require.Equal(r, four, r.disk(created))
 		require.NoFileExists(r, deleted)
 		require.Equal(r, three, r.disk(untouched))
 		require.Equal(r, []string{changed, created}, r.editor.Listed())
-		require.Empty(r, r.overlay.After(ctx, "1"), "once")
-		require.Empty(r, r.overlay.After(ctx, "unknown"))
+		require.Empty(r, r.overlay.EndEdit(ctx, "1"), "once")
+		require.Empty(r, r.overlay.EndEdit(ctx, "unknown"))
 		r.overlay.Drop("unknown")
 	})
 }
@@ -1110,9 +1110,9 @@ func TestOneWriteLongAfter(t *testing.T) {
 		r.opened(path)
 		for i := range 2 {
 			ctx, call := context.Background(), fmt.Sprint(i)
-			r.overlay.Before(ctx, call, []string{path})
+			r.overlay.BeginEdit(ctx, call, []string{path})
 			r.droidWrites(path, fmt.Sprintf("one\n  %d\n", i))
-			r.overlay.After(ctx, call)
+			r.overlay.EndEdit(ctx, call)
 			require.Equal(r, fmt.Sprintf("one\n\t%d\n", i), r.disk(path))
 			time.Sleep(2 * time.Minute) // more than any time of this package
 		}

@@ -24,8 +24,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// Editor is the file system of a client (ACP: fs/read_text_file and fs/write_text_file).
-type Editor interface {
+// ACPClient is the file system of a client (ACP: fs/read_text_file and fs/write_text_file).
+type ACPClient interface {
 	// ReadTextFile returns the client's result. If ctx is done first, the request is withdrawn.
 	ReadTextFile(ctx context.Context, path string) (text string, err error)
 	// WriteTextFile sends the request and returns. The result arrives on the channel, however late.
@@ -88,10 +88,10 @@ type Files struct {
 
 	unlocked sync.Once // see noLocks
 
-	mu       sync.Mutex
-	places   map[string]*place // by resolved path
-	left     map[string]*kept  // journal entries that could not be mended, by ID
-	commands commands
+	mu         sync.Mutex
+	fileStates map[string]*fileState       // by resolved path
+	unreplayed map[string]*unreplayedEntry // journal entries that could not be replayed, by ID
+	commands   commands
 }
 
 // Open completes the edits that killed agents left in the journal. Its directory is created by the first edit that needs it. Open fails if
@@ -107,9 +107,10 @@ func Open(o Options) (*Files, error) {
 	return f, nil
 }
 
-// Mend is for an agent whose client has no file system: it completes the edits that killed agents left in the journal and creates nothing.
-// The result is for Untold only and needs no Close. Mend fails if the directory exists but is inaccessible or may belong to another user.
-func Mend(o Options) (*Files, error) {
+// Replay is for an agent whose client has no file system: it completes the edits that killed agents left in the journal and creates
+// nothing. The result is for ReplayWarnings only and needs no Close. Mend fails if the directory exists but is inaccessible or may belong
+// to another user.
+func Replay(o Options) (*Files, error) {
 	f := newFiles(o)
 	defer f.cancel()
 	if !filepath.IsAbs(o.Journal) {
@@ -126,7 +127,7 @@ func Mend(o Options) (*Files, error) {
 func newFiles(o Options) *Files {
 	f := &Files{
 		journal: o.Journal, quiet: quiet, wait: defaultWait, log: o.Log, step: func(stepName) {}, changed: o.Changed,
-		seed: maphash.MakeSeed(), places: make(map[string]*place), left: make(map[string]*kept), commands: commands{open: make(map[commandKey]time.Time)},
+		seed: maphash.MakeSeed(), fileStates: make(map[string]*fileState), unreplayed: make(map[string]*unreplayedEntry), commands: commands{open: make(map[commandKey]time.Time)},
 	}
 	f.log = cmp.Or(f.log, zap.NewNop())
 	if f.changed == nil {
@@ -137,7 +138,7 @@ func newFiles(o Options) *Files {
 	return f
 }
 
-// begin mends the entries of the journal, if it exists.
+// begin replays the entries of the journal, if it exists.
 func (f *Files) begin() error {
 	names, err := os.ReadDir(f.journal)
 	if err == nil {
@@ -150,7 +151,7 @@ func (f *Files) begin() error {
 		f.cancel()
 		return fmt.Errorf("the journal of edits: %w", err)
 	}
-	f.mend(names)
+	f.replay(names)
 	return nil
 }
 
@@ -162,15 +163,15 @@ func (f *Files) Close() {
 		f.work.Wait()
 		close(idle)
 	}()
-	if !child.Within(idle, f.wait) {
+	if !child.WaitTimeout(idle, f.wait) {
 		f.cancel()
-		if !child.Within(idle, f.wait) {
+		if !child.WaitTimeout(idle, f.wait) {
 			f.log.Warn("giving up waiting for an editor's response")
 		}
 	}
 	f.cancel()
 	if names, err := os.ReadDir(f.journal); err == nil {
-		f.mend(names)
+		f.replay(names)
 	}
 	f.tidy()
 }
@@ -187,7 +188,7 @@ func (f *Files) AwaitDelivery(ctx context.Context, paths []string) {
 		}
 		f.mu.Lock()
 		var delivering chan struct{}
-		if p := f.places[at.resolved]; p != nil {
+		if p := f.fileStates[at.resolved]; p != nil {
 			delivering = p.delivering
 		}
 		f.mu.Unlock()

@@ -14,55 +14,55 @@ const catchUp = time.Second
 type finding string
 
 const (
-	fine   finding = ""       // the text on disk is right
-	twice  finding = "twice"  // possibly droid's edit applied twice, or to another text than the old one: a second write shows which
-	undone finding = "undone" // the disk is right, but the buffer has the old text
+	findingOK     finding = ""       // the text on disk is right
+	findingTwice  finding = "twice"  // possibly droid's edit applied twice, or to another text than the old one: a second write shows which
+	findingUndone finding = "undone" // the disk is right, but the buffer has the old text
 )
 
 // examine compares the disk and the editor's text after a write with this outcome. It is fine if the disk has droid's text, or the same as
 // the buffer.
 func (e *edit) examine(ctx context.Context, outcome error) (saved *content, found finding, err error) {
-	now, err := e.files.look(e.resolved)
+	now, err := e.files.readSuitable(e.resolved)
 	if now != nil && outcome == nil { // what the editor made of droid's text; overwritten if it is not accepted
 		e.base = now.text
 		switch {
-		case e.over != "", now.text == e.oldText(), plain(now.text) == plain(e.n.text):
-		case !perhapsTwice(e.oldText(), e.n.text, now.text):
-			e.over = now.text
+		case e.overwritten != "", now.text == e.oldText(), plain(now.text) == plain(e.n.text):
+		case !maybeTwice(e.oldText(), e.n.text, now.text):
+			e.overwritten = now.text
 		}
 	}
 	switch {
 	case err == nil && now.text == e.n.text:
 		return now, e.readBack(ctx), e.linked()
 	case outcome != nil:
-		return nil, fine, outcome
+		return nil, findingOK, outcome
 	case err != nil:
-		return nil, fine, err
-	case !fits(e.n.ends, now.ends):
-		return nil, fine, errEnds
+		return nil, findingOK, err
+	case !endsFit(e.n.ends, now.ends):
+		return nil, findingOK, errEnds
 	case now.text == e.oldText(), now.text == "": // a reload has undone the edit, or nothing was written
-		return nil, fine, errMoved
+		return nil, findingOK, errMoved
 	}
 	buffer, err := e.readEditor(ctx, e.path)
 	if err != nil {
-		return nil, fine, err
+		return nil, findingOK, err
 	}
-	if !alike(now.text, buffer) {
-		if alike(e.oldText(), buffer) {
+	if !sameText(now.text, buffer) {
+		if sameText(e.oldText(), buffer) {
 			e.distrust(e.location)
 		}
-		return nil, fine, errSaved
+		return nil, findingOK, errSaved
 	}
 	e.agreed = true
-	if perhapsTwice(e.oldText(), e.n.text, now.text) || e.soon() {
-		found = twice
+	if maybeTwice(e.oldText(), e.n.text, now.text) || e.mayReload() {
+		found = findingTwice
 	}
 	return now, found, e.linked()
 }
 
-// soon reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older text. A
-// write that coincides with such a reload is applied to that text, whose lines then appear on disk.
-func (e *edit) soon() bool { return !e.came.IsZero() && e.n.changed.Sub(e.came) < reloadTime }
+// mayReload reports whether the file had changed so shortly before the edit that the editor may have been about to reload an even older
+// text. A write that coincides with such a reload is applied to that text, whose lines then appear on disk.
+func (e *edit) mayReload() bool { return !e.came.IsZero() && e.n.changed.Sub(e.came) < reloadTime }
 
 // readBack reads the editor after a write that has put droid's text on disk. agreed stays false if the editor cannot return its text.
 func (e *edit) readBack(ctx context.Context) finding {
@@ -70,15 +70,15 @@ func (e *edit) readBack(ctx context.Context) finding {
 	buffer, err := e.readEditor(ctx, e.path)
 	switch {
 	case err != nil, buffer == "" && e.n.text != "":
-	case alike(e.n.text, buffer):
+	case sameText(e.n.text, buffer):
 		e.agreed = true
-	case e.old != nil && alike(e.oldText(), buffer):
+	case e.old != nil && sameText(e.oldText(), buffer):
 		e.readText = buffer
-		return undone
+		return findingUndone
 	default:
 		e.distrust(e.location)
 	}
-	return fine
+	return findingOK
 }
 
 // onceMore handles a buffer that has the old text after a write. If it was reloaded late, a second write makes the edit the agent's; it is
@@ -87,16 +87,16 @@ func (e *edit) readBack(ctx context.Context) finding {
 func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	err := e.write(ctx, e.readText)
 	saved, found, err := e.examine(ctx, err)
-	if err != nil || found != undone {
+	if err != nil || found != findingUndone {
 		return saved, found, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
-	for found == undone && child.Pause(waiting, pollEvery) {
+	for found == findingUndone && child.Sleep(waiting, pollEvery) {
 		found = e.readBack(ctx)
 	}
-	if found == undone {
+	if found == findingUndone {
 		e.distrust(e.location)
 	}
-	return saved, fine, nil
+	return saved, findingOK, nil
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is an editor without buffers that saves something else than it is told.
+// scripted is an editor without buffers that saves something else than it is asked to.
 type scripted struct {
 	instant
-	saves []string // the first, second, ... time; then what it is told
+	saves []string // the first, second, ... time; then what it is asked to
 	told  []string
 }
 
@@ -67,9 +67,9 @@ func TestWhatTheEditorSaves(t *testing.T) {
 			d := f.Overlay(async{editor}, OverlayOptions{})
 			defer d.Close()
 			ctx := context.Background()
-			d.Before(ctx, "1", []string{path})
+			d.BeginEdit(ctx, "1", []string{path})
 			require.NoError(t, os.WriteFile(path, []byte(written), 0o640))
-			note := d.After(ctx, "1")
+			note := d.EndEdit(ctx, "1")
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, string(data))
@@ -82,7 +82,7 @@ func TestWhatTheEditorSaves(t *testing.T) {
 	}
 }
 
-// autosaving is an editor that saves what its user types with what it is told, and has more typed since.
+// autosaving is an editor that saves what its user types along with what it is asked to, and has more typed since.
 type autosaving struct {
 	instant
 	typed string
@@ -109,28 +109,28 @@ func TestAutosaveIsWrittenOver(t *testing.T) {
 			path := r.has("a.txt", three)
 			r.edits("1", path, to(four))
 			require.Equal(r, four, r.disk(path))
-			require.Len(r, r.overlay.Missed(), told)
+			require.Len(r, r.overlay.PendingWarnings(), told)
 		})
 	}
 }
 
-// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not told as something that the
-// editor had saved; nor one that somebody has saved over since.
+// TestOwnPartOfATextIsNotTold: a part of the text that we have left ourselves, as a write in place failed, is not reported as something
+// that the editor had saved; nor one that somebody has saved over since.
 func TestOwnPartOfATextIsNotTold(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		e := &edit{base: three, text: four, n: &content{text: four}, sent: !inPlace}
 		if inPlace {
 			e.writesInPlace()
 		}
-		require.NoError(t, e.join(&content{text: "one\n"}))
+		require.NoError(t, e.mergeSaved(&content{text: "one\n"}))
 		require.Equal(t, inPlace, e.torn == "")
-		require.NoError(t, e.join(&content{text: three + "user\n"}))
+		require.NoError(t, e.mergeSaved(&content{text: three + "user\n"}))
 		require.Empty(t, e.torn)
 	}
 }
 
 // TestSomebodySavesBehindDroid: what is on disk when the old text is to be put there stays, with droid's edit where the two
-// do not meet; else both are told.
+// do not overlap; else both are reported.
 func TestSomebodySavesBehindDroid(t *testing.T) {
 	t.Parallel()
 	for saved, want := range map[string]string{"somebody\n": "somebody\n", three + "somebody\n": four + "somebody\n", four + "somebody\n": four + "somebody\n"} {
@@ -144,7 +144,7 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 						want = four // there is no such step
 					}
 					ctx := context.Background()
-					r.overlay.Before(ctx, "1", []string{path})
+					r.overlay.BeginEdit(ctx, "1", []string{path})
 					r.droidWrites(path, four)
 					done := false
 					r.files.step = func(s stepName) {
@@ -153,11 +153,11 @@ func TestSomebodySavesBehindDroid(t *testing.T) {
 							r.writes(path, saved)
 						}
 					}
-					note := r.overlay.After(ctx, "1")
+					note := r.overlay.EndEdit(ctx, "1")
 					require.Equal(r, want, r.disk(path))
 					missing := !strings.Contains(want, "droid") || isNew && want != four
 					require.Equal(r, missing, strings.Contains(note, "could not be written"), note)
-					require.Equal(r, missing, len(r.overlay.Missed()) == 1)
+					require.Equal(r, missing, len(r.overlay.PendingWarnings()) == 1)
 				})
 			}
 		}
@@ -172,7 +172,7 @@ func TestDirectoryVanishes(t *testing.T) {
 			bubble(t, nil, func(r *room) {
 				path := r.has("dir/a.txt", three)
 				ctx := context.Background()
-				r.overlay.Before(ctx, "1", []string{path})
+				r.overlay.BeginEdit(ctx, "1", []string{path})
 				r.droidWrites(path, four)
 				r.files.step = func(s stepName) {
 					if s == step {
@@ -180,12 +180,12 @@ func TestDirectoryVanishes(t *testing.T) {
 					}
 				}
 				began := time.Now()
-				r.overlay.After(ctx, "1")
+				r.overlay.EndEdit(ctx, "1")
 				require.LessOrEqual(r, time.Since(began), 6*time.Second)
 				r.files.step = func(stepName) {}
 				_, err := os.Stat(path)
 				kept := err != nil && step != stepTimes && step != stepForget // then the edit was done
-				require.Equal(r, kept, len(r.files.Untold()) > 0)
+				require.Equal(r, kept, len(r.files.ReplayWarnings()) > 0)
 				r.writes(r.has("dir/a.txt", three), "third\n")
 				r.overlay.Read(ctx, "r", path)
 				require.Equal(r, "third\n", r.disk(path), "nothing is kept for a file that was read and has another text")

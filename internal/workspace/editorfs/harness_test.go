@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// bubbleClock tells when files changed by the clock of a synctest bubble: when it was asked
+// bubbleClock returns when files changed by the clock of a synctest bubble: when it was asked
 // about this change first.
 type bubbleClock struct {
 	mu   sync.Mutex
@@ -142,7 +142,7 @@ func (r *room) disk(path string) string {
 	return string(data)
 }
 
-// shown is what droid reads.
+// shown returns what droid reads.
 func (r *room) shown(path string) string {
 	r.Helper()
 	private, err := r.overlay.Read(context.Background(), "r", path)
@@ -175,7 +175,7 @@ func (r *room) droidWrites(path, text string) {
 func (r *room) edits(call, path string, change func(string) string) (note string) {
 	r.Helper()
 	ctx := context.Background()
-	r.overlay.Before(ctx, call, []string{path})
+	r.overlay.BeginEdit(ctx, call, []string{path})
 	old, _ := os.ReadFile(path)
 	time.Sleep(3 * time.Millisecond)
 	text := change(string(old))
@@ -183,7 +183,7 @@ func (r *room) edits(call, path string, change func(string) string) (note string
 	info, err := os.Stat(path)
 	require.NoError(r, err)
 	time.Sleep(3 * time.Millisecond)
-	note = r.overlay.After(ctx, call)
+	note = r.overlay.EndEdit(ctx, call)
 	now, err := os.Stat(path)
 	require.NoError(r, err)
 	require.Equal(r, info.ModTime(), now.ModTime(), "droid finds the mtime of its own write")

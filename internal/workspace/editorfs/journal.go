@@ -45,7 +45,7 @@ func (e entry) removeTemps() error {
 	return nil
 }
 
-// record is an open journal entry. While it is open no other agent mends it.
+// record is an open journal entry. While it is open no other agent replays it.
 type record struct {
 	file *os.File
 	path string
@@ -57,7 +57,7 @@ const (
 	halfEnd    = ".new" // an entry being written, on file systems without unnamed files
 	lockEnd    = ".lock"
 	damagedEnd = ".damaged"
-	toldEnd    = ".told" // suffix of an entry that the user was notified of
+	warnedEnd  = ".told" // suffix of an entry that the user was notified of
 )
 
 var errDamaged = errors.New("the entry is damaged")
@@ -165,7 +165,7 @@ func (r *record) forget() {
 	r.file = nil
 }
 
-// leave unlocks the entry, so that others may mend it. It does nothing without an entry.
+// leave unlocks the entry, so that others may replay it. It does nothing without an entry.
 func (r *record) leave() {
 	if r != nil && r.file != nil {
 		_ = r.file.Close()

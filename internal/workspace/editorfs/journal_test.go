@@ -45,12 +45,12 @@ func mend(t *testing.T, journal string) {
 
 func onlyMend(t *testing.T, journal string) *Files {
 	t.Helper()
-	f, err := Mend(Options{Journal: journal})
+	f, err := Replay(Options{Journal: journal})
 	require.NoError(t, err)
 	return f
 }
 
-func TestMending(t *testing.T) {
+func TestReplay(t *testing.T) {
 	const text = "new\ntext\r\n\xff is never written by us, but may be\n"
 	for name, tc := range map[string]struct {
 		isNew bool
@@ -97,8 +97,8 @@ func TestMending(t *testing.T) {
 	}
 }
 
-// TestMendingLeavesOtherFilesAlone: what a damaged or forged entry names is not touched.
-func TestMendingLeavesOtherFilesAlone(t *testing.T) {
+// TestReplayLeavesOtherFilesAlone: what a damaged or forged entry names is not touched.
+func TestReplayLeavesOtherFilesAlone(t *testing.T) {
 	for name, spoil := range map[string]func(string) string{
 		"cut":               func(s string) string { return s[:len(s)-1] },
 		"empty":             func(string) string { return "" },
@@ -192,7 +192,7 @@ func TestJournalIsPrivate(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Open(Options{Journal: file})
 	require.Error(t, err)
-	_, err = Mend(Options{Journal: file})
+	_, err = Replay(Options{Journal: file})
 	require.Error(t, err)
 	_, err = Open(Options{})
 	require.Error(t, err)

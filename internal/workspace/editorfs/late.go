@@ -16,9 +16,9 @@ const maxTries = 3
 // lateSave is how long before its response a late write may have saved the file.
 const lateSave = time.Second
 
-// late is a write that the editor has not answered in time. It may still be applied, to a buffer that has been reloaded since, and then the
-// edit is there twice. Until it is answered no edit of the file passes through the editor.
-type late struct {
+// lateWrite is a write that the editor has not answered in time. It may still be applied, to a buffer that has been reloaded since, and
+// then the edit is there twice. Until it is answered no edit of the file passes through the editor.
+type lateWrite struct {
 	text  string // what the disk must have when it is answered
 	base  string // what it had before
 	sent  string // what the editor was asked to write
@@ -29,14 +29,14 @@ type late struct {
 }
 
 // awaitLate waits for the response to a write in another goroutine. If the late write has then overwritten droid's text, that is restored.
-func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
+func (d *Overlay) awaitLate(at location, answered <-chan error, l *lateWrite) {
 	f := d.files
 	f.mu.Lock()
-	p := f.place(at.resolved)
+	p := f.fileState(at.resolved)
 	p.late = l
 	f.mu.Unlock()
 	f.work.Go(func() {
-		defer d.survive("panic while handling a late response of the editor")
+		defer d.recoverPanic("panic while handling a late response of the editor")
 		defer func() {
 			f.mu.Lock()
 			if p.late == l { // else the repair is late, too
@@ -57,14 +57,14 @@ func (d *Overlay) awaitLate(at location, answered <-chan error, l *late) {
 			return
 		}
 		defer release()
-		d.mendLate(at, l, now, refused)
+		d.repairLate(at, l, now, refused)
 	})
 }
 
-// mendLate checks whether a late write, answered at this time, has spoiled the file, and repairs that. What the user has saved since stays:
+// repairLate checks whether a late write, answered at this time, has spoiled the file, and repairs that. What the user has saved since stays:
 // droid's edit is merged into it, or if they overlap, the user is notified. What was saved within the same second cannot be distinguished
 // from what the editor made of droid's text, which is written again. The file is locked.
-func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused error) {
+func (d *Overlay) repairLate(at location, l *lateWrite, answered time.Time, refused error) {
 	f := d.files
 	f.mu.Lock()
 	text, wrote, saved := l.text, l.wrote, l.saved
@@ -72,7 +72,7 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	if !wrote || l.tries >= maxTries {
 		return
 	}
-	c, err := f.peek(at.resolved)
+	c, err := f.readAny(at.resolved)
 	if err != nil {
 		f.log.Error("a late write of the editor may have spoiled a file that cannot be read", zap.String("path", at.path), zap.Error(err))
 		return
@@ -93,7 +93,7 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	case apart:
 		text = both
 	case l.saves, refused != nil:
-		d.gaveWay(at)
+		d.warnDropped(at)
 		return
 	}
 	f.log.Warn("the editor has written late; restoring the file's text", zap.String("path", at.path))
@@ -105,8 +105,8 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	written.text, written.ends = text, has
 	e := &edit{Overlay: d, lockedFile: &lockedFile{location: at, overlay: d, old: c, came: c.changed}, n: &written, step: f.step, tries: l.tries + 1, begun: true}
 	ours := plain(c.text) == plain(l.sent) || saved && madeOf(c.text, text, l.sent) // the edit, possibly merged with what was saved
-	if torn || !apart && !ours && !perhapsTwice(l.base, text, c.text) {
-		e.over = c.text
+	if torn || !apart && !ours && !maybeTwice(l.base, text, c.text) {
+		e.overwritten = c.text
 	}
 	_, _ = e.carryOut(f.ctx, func(ctx context.Context) (*content, error) { // logs errors
 		ctx, cancel := context.WithTimeout(ctx, f.wait)
@@ -115,15 +115,15 @@ func (d *Overlay) mendLate(at location, l *late, answered time.Time, refused err
 	})
 }
 
-// gaveWay notifies the user that droid's edit may have been dropped in favour of what was saved.
-func (d *Overlay) gaveWay(at location) {
-	d.tell("While an edit of droid's was on its way to %s, the same lines were changed and saved. That stays, and the edit may be "+
+// warnDropped notifies the user that droid's edit may have been dropped in favour of what was saved.
+func (d *Overlay) warnDropped(at location) {
+	d.warn("While an edit of droid's was on its way to %s, the same lines were changed and saved. That stays, and the edit may be "+
 		"missing: look at the file, and ask droid to make it again.", at)
 }
 
-// tell queues a message for the user about a file.
-func (d *Overlay) tell(text string, at location) {
+// warn queues a message for the user about a file.
+func (d *Overlay) warn(text string, at location) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.untold = append(d.untold, fmt.Sprintf(text, at.path))
+	d.warnings = append(d.warnings, fmt.Sprintf(text, at.path))
 }

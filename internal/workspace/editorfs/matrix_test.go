@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// delays are how late the editor looks at what has changed on the disk.
+// delays are the times after which the editor notices changes on the disk.
 func delays() map[string]func() time.Duration {
 	fixed := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 	all := map[string]func() time.Duration{

@@ -16,19 +16,19 @@ import (
 // texts are unsaved.
 type Overlay struct {
 	files  *Files
-	editor Editor
+	editor ACPClient
 	o      OverlayOptions
 
 	mu           sync.Mutex
 	closed       bool
 	silent       time.Time // until when the editor is not asked for reads
-	known        map[string]known
-	calls        map[string]*call
-	paused       map[string]map[string]time.Time // by call and resolved path, see Pause
-	privateFiles map[string][]*files.Private     // with unsaved texts, by call
+	known        map[string]droidFile
+	calls        map[string]*editCall
+	paused       map[string]map[string]time.Time // by call and resolved path, see PauseEdit
+	privateFiles map[string][]*files.PrivateFile // with unsaved texts, by call
 	stale        map[string]bool                 // files no longer read through the editor, see distrust
-	missed       map[string]bool                 // files that the user was notified of, see miss
-	untold       []string                        // messages to be returned by Missed
+	warned       map[string]bool                 // files that the user was notified of, see miss
+	warnings     []string                        // messages to be returned by PendingWarnings
 }
 
 // OverlayOptions describe the client.
@@ -39,18 +39,18 @@ type OverlayOptions struct {
 	KeepTimes bool
 }
 
-// known is what droid knows of a file.
-type known struct {
-	mtime time.Time // of droid's last read or write of the file
-	text  uint64    // exact hash of the text that it has written or seen
-	told  bool      // text is set, and the file's mtime may differ
+// droidFile is what droid knows of a file.
+type droidFile struct {
+	mtime   time.Time // of droid's last read or write of the file
+	text    uint64    // exact hash of the text that it has written or seen
+	hasText bool      // text is set, and the file's mtime may differ
 }
 
-// call is an announced edit.
-type call struct {
+// editCall is an announced edit.
+type editCall struct {
 	files []*lockedFile
 	times map[string]time.Time // mtimes of the files when it was paused, by resolved path
-	busy  bool                 // in use by Before or After
+	busy  bool                 // in use by BeginEdit or EndEdit
 	ended bool                 // whoever uses it must release its files
 }
 
@@ -68,10 +68,10 @@ type lockedFile struct {
 }
 
 // Overlay returns a new overlay for a droid process whose client is editor.
-func (f *Files) Overlay(editor Editor, o OverlayOptions) *Overlay {
+func (f *Files) Overlay(editor ACPClient, o OverlayOptions) *Overlay {
 	return &Overlay{
-		files: f, editor: editor, o: o, known: make(map[string]known), calls: make(map[string]*call),
-		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.Private), stale: make(map[string]bool), missed: make(map[string]bool),
+		files: f, editor: editor, o: o, known: make(map[string]droidFile), calls: make(map[string]*editCall),
+		paused: make(map[string]map[string]time.Time), privateFiles: make(map[string][]*files.PrivateFile), stale: make(map[string]bool), warned: make(map[string]bool),
 	}
 }
 
@@ -88,7 +88,7 @@ func (d *Overlay) Close() {
 	d.mu.Lock()
 	d.closed = true
 	calls, private := d.calls, d.privateFiles
-	d.calls, d.privateFiles = make(map[string]*call), make(map[string][]*files.Private)
+	d.calls, d.privateFiles = make(map[string]*editCall), make(map[string][]*files.PrivateFile)
 	var ended []*lockedFile
 	for _, c := range calls {
 		ended = append(ended, c.end()...)
@@ -121,10 +121,10 @@ func (d *Overlay) CommandEnded(id string) {
 	d.files.commands.end(commandKey{d, id}, time.Now())
 }
 
-// Pause unlocks the files of a call while the user is asked. Before follows if they allow it; otherwise After does nothing. lands means
+// PauseEdit unlocks the files of a call while the user is asked. Before follows if they allow it; otherwise EndEdit does nothing. lands means
 // that the call only replaces text that it names, so it may be applied to what the user has typed since. droid refuses that (0.99 to 0.225:
-// "has been modified externally"), so Before then restores the mtimes that the files have now.
-func (d *Overlay) Pause(id string, lands bool) {
+// "has been modified externally"), so BeginEdit then restores the mtimes that the files have now.
+func (d *Overlay) PauseEdit(id string, lands bool) {
 	d.mu.Lock()
 	times := make(map[string]time.Time)
 	if c := d.calls[id]; c != nil && !c.busy && lands {
@@ -143,7 +143,7 @@ func (d *Overlay) Pause(id string, lands bool) {
 	}
 }
 
-// Drop releases what a call holds: files, if no After follows, and what Read returned. An unknown call is ignored.
+// Drop releases what a call holds: files, if no EndEdit follows, and what Read returned. An unknown call is ignored.
 func (d *Overlay) Drop(id string) {
 	d.mu.Lock()
 	private := d.privateFiles[id]
@@ -160,14 +160,14 @@ func (d *Overlay) Drop(id string) {
 }
 
 // remove removes private files.
-func remove(private []*files.Private) {
+func remove(private []*files.PrivateFile) {
 	for _, s := range private {
 		s.Close()
 	}
 }
 
 // end marks a call as ended. It returns the files to be unlocked by the caller, unless someone else uses them. Overlay.mu is held.
-func (c *call) end() []*lockedFile {
+func (c *editCall) end() []*lockedFile {
 	c.ended = true
 	if c.busy {
 		return nil
@@ -191,7 +191,7 @@ func unlock(files []*lockedFile) {
 
 // putTrueTime restores the true mtime of a saved file, so that other programs notice the change.
 func (d *Overlay) putTrueTime(h *lockedFile) {
-	now, err := d.files.look(h.resolved)
+	now, err := d.files.readSuitable(h.resolved)
 	if err == nil && now.text == h.saved.text && now.info.ModTime().Equal(h.saved.info.ModTime()) {
 		now = d.files.putAttributes(h.resolved, now, mode(now.info), h.trueTime)
 		d.files.noteDisk(h.resolved, now, true)
@@ -199,14 +199,14 @@ func (d *Overlay) putTrueTime(h *lockedFile) {
 }
 
 // begin registers a call, replacing one with the same ID.
-func (d *Overlay) begin(id string) *call {
+func (d *Overlay) begin(id string) *editCall {
 	d.mu.Lock()
 	times := d.paused[id]
 	d.mu.Unlock()
 	d.Drop(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := &call{times: times, busy: true, ended: d.closed}
+	c := &editCall{times: times, busy: true, ended: d.closed}
 	if !d.closed {
 		d.calls[id] = c
 	}
@@ -214,7 +214,7 @@ func (d *Overlay) begin(id string) *call {
 }
 
 // finish ends the use of a call.
-func (d *Overlay) finish(c *call) {
+func (d *Overlay) finish(c *editCall) {
 	d.mu.Lock()
 	c.busy = false
 	var files []*lockedFile
@@ -225,8 +225,8 @@ func (d *Overlay) finish(c *call) {
 	unlock(files)
 }
 
-// knows updates what droid knows of a file.
-func (d *Overlay) knows(resolved string, change func(*known)) {
+// updateKnown updates what droid knows of a file.
+func (d *Overlay) updateKnown(resolved string, change func(*droidFile)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.known[resolved]
@@ -244,37 +244,37 @@ func (d *Overlay) knows(resolved string, change func(*known)) {
 func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer string, v verdict, err error) {
 	first := ""
 	for n := 0; ; n++ {
-		if c, err = d.files.look(at.resolved); err != nil {
-			return nil, "", disk, err
+		if c, err = d.files.readSuitable(at.resolved); err != nil {
+			return nil, "", verdictDisk, err
 		}
-		if d.o.KeepTimes && d.files.behind(at.resolved, c) {
-			return c, "", disk, nil // the client would ask its user
+		if d.o.KeepTimes && d.files.editorBehind(at.resolved, c) {
+			return c, "", verdictDisk, nil // the client would ask its user
 		}
 		buffer, err = d.readEditor(ctx, at.path)
 		switch {
 		case n > 0 && errors.Is(err, errLate): // it answered before, but not with the expected text
-			return c, "", disk, nil
+			return c, "", verdictDisk, nil
 		case err != nil:
-			return c, "", disk, err
+			return c, "", verdictDisk, err
 		}
-		buffer = withLast(c.text, buffer)
-		now, err := d.files.look(at.resolved)
+		buffer = withFinalNewline(c.text, buffer)
+		now, err := d.files.readSuitable(at.resolved)
 		if err != nil {
-			return nil, "", disk, err
+			return nil, "", verdictDisk, err
 		}
-		v = askAgain // the file has changed
+		v = verdictRetry // the file has changed
 		if now.same(c.info, c.changed) && now.text == c.text {
 			v = judge(d.files.compareWith(at.resolved, c, buffer))
-			if n > 0 && buffer != first && v == askAgain {
-				v = disk // not caused by a reload
+			if n > 0 && buffer != first && v == verdictRetry {
+				v = verdictDisk // not caused by a reload
 			}
 			first = buffer
 		}
-		if v != askAgain {
+		if v != verdictRetry {
 			return c, buffer, v, nil
 		}
-		if !child.Pause(ctx, pollEvery) {
-			return c, buffer, disk, nil
+		if !child.Sleep(ctx, pollEvery) {
+			return c, buffer, verdictDisk, nil
 		}
 	}
 }

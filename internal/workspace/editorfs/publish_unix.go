@@ -15,11 +15,11 @@ import (
 // publish creates a locked file with its complete content, which is first written under another name. If another agent takes that for an
 // abandoned file and removes it, the error is fs.ErrNotExist.
 func publish(path string, data []byte, lock func(*os.File) error) (*os.File, error) {
-	d, err := files.BeginAs(path, strings.TrimSuffix(path, editEnd)+halfEnd, 0o600)
+	d, err := files.NewDraftAs(path, strings.TrimSuffix(path, editEnd)+halfEnd, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	d.Fast = true // synced below
+	d.NoSync = true // synced below
 	if err = lock(d.File); errors.Is(err, files.ErrHeld) {
 		err = fs.ErrNotExist // about to be removed
 	}
@@ -39,7 +39,7 @@ func publish(path string, data []byte, lock func(*os.File) error) (*os.File, err
 	return d.File, nil
 }
 
-// claim opens an entry for mending, if no one else has it open. An entry that cannot be locked is left alone until no one can be working on
+// claim opens an entry for replay, if no one else has it open. An entry that cannot be locked is left alone until no one can be working on
 // it.
 func (f *Files) claim(path string) (*os.File, bool) {
 	file, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
@@ -52,7 +52,7 @@ func (f *Files) claim(path string) (*os.File, bool) {
 			err = nil
 		}
 	}
-	if err != nil || !files.At(file, path) {
+	if err != nil || !files.IsAt(file, path) {
 		_ = file.Close()
 		return nil, false
 	}

@@ -16,16 +16,16 @@ func (d *Overlay) Read(ctx context.Context, id, path string) (private string, er
 	ctx, cancel := context.WithTimeout(ctx, d.files.wait)
 	defer cancel()
 	at, err := resolve(path)
-	if err == nil && d.files.mendFor(at.resolved) {
+	if err == nil && d.files.replayFor(at.resolved) {
 		at, err = resolve(path)
 	}
 	if err != nil || !at.exists {
 		return "", nil
 	}
 	c, buffer, v, _ := d.unsaved(ctx, at)
-	if v != unsaved {
+	if v != verdictUnsaved {
 		if info, err := os.Lstat(at.resolved); err == nil {
-			d.knows(at.resolved, func(k *known) { *k = known{mtime: info.ModTime()} })
+			d.updateKnown(at.resolved, func(k *droidFile) { *k = droidFile{mtime: info.ModTime()} })
 		}
 		return "", nil
 	}
@@ -33,8 +33,8 @@ func (d *Overlay) Read(ctx context.Context, id, path string) (private string, er
 	if private, err = d.privateFile(id, text); err != nil {
 		return "", err
 	}
-	d.knows(at.resolved, func(k *known) {
-		k.text, k.told = d.files.exact(text), true
+	d.updateKnown(at.resolved, func(k *droidFile) {
+		k.text, k.hasText = d.files.exact(text), true
 		if k.mtime == (time.Time{}) {
 			k.mtime = c.info.ModTime()
 		}
@@ -53,9 +53,9 @@ func (d *Overlay) Unsaved(ctx context.Context, path string) (text *string, known
 	}
 	c, buffer, v, err := d.unsaved(ctx, at)
 	switch {
-	case v == unsaved:
+	case v == verdictUnsaved:
 		return new(withEnds(plain(buffer), c.ends)), true
-	case v == equal:
+	case v == verdictEqual:
 		return nil, true
 	}
 	return nil, c != nil && err != nil && !errors.Is(err, errLate) // the editor does not have the file
@@ -65,18 +65,18 @@ func (d *Overlay) Unsaved(ctx context.Context, path string) (text *string, known
 func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, verdict, error) {
 	d.files.AwaitDelivery(ctx, []string{at.path})
 	if d.o.KeepTimes { // during an edit its mtime may differ from the one that the editor knows
-		leave, err := d.files.enter(ctx, at.resolved)
+		leave, err := d.files.lockLocal(ctx, at.resolved)
 		if err != nil {
-			return nil, "", disk, err
+			return nil, "", verdictDisk, err
 		}
 		defer leave()
 	}
 	if ctx.Err() != nil || d.files.lateAt(at.resolved) != nil || d.isSilent() || !d.trusts(at.resolved) {
-		return nil, "", disk, nil
+		return nil, "", verdictDisk, nil
 	}
 	c, buffer, v, err := d.compare(ctx, at)
 	if errors.Is(err, errLate) {
-		d.wasSilent(ctx)
+		d.markSilent(ctx)
 	}
 	if err != nil {
 		d.debug("the editor cannot say what is unsaved", at, err)
@@ -86,7 +86,7 @@ func (d *Overlay) unsaved(ctx context.Context, at location) (*content, string, v
 
 // privateFile creates a private file for a call, until Drop.
 func (d *Overlay) privateFile(id, text string) (path string, err error) {
-	file, err := files.NewPrivate("unsaved", []byte(text))
+	file, err := files.NewPrivateFile("unsaved", []byte(text))
 	if err != nil {
 		return "", err
 	}

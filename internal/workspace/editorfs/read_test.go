@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/testing/testeditor"
 )
 
-// bubble runs a test in a room of its own.
+// bubble runs a test in a new room.
 func bubble(t *testing.T, change func(*testeditor.Options), test func(r *room)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,17 +161,17 @@ func TestAnswersThatDoNotHelp(t *testing.T) {
 		bubble(t, change, func(r *room) {
 			path := r.has("a.txt", three)
 			r.opened(path)
-			r.overlay.Before(context.Background(), "1", []string{path})
+			r.overlay.BeginEdit(context.Background(), "1", []string{path})
 			r.types(path, "typed\n")
 			r.droidWrites(path, four)
-			r.overlay.After(context.Background(), "1")
+			r.overlay.EndEdit(context.Background(), "1")
 			require.Equal(r, four, r.disk(path))
 			require.False(r, r.overlay.isSilent())
 		})
 	})
 }
 
-func TestShadowsEnd(t *testing.T) {
+func TestPrivateFilesEnd(t *testing.T) {
 	bubble(t, nil, func(r *room) {
 		path := r.has("a.txt", "one\r\n")
 		r.opened(path)
@@ -225,8 +225,8 @@ func TestHostilePaths(t *testing.T) {
 			require.NoError(r, err)
 			require.Empty(r, private, path)
 		}
-		r.overlay.Before(context.Background(), "1", paths)
-		require.Empty(r, r.overlay.After(context.Background(), "1"))
+		r.overlay.BeginEdit(context.Background(), "1", paths)
+		require.Empty(r, r.overlay.EndEdit(context.Background(), "1"))
 		require.Zero(r, asked.Load())
 		require.Equal(r, maxSize+1, len(r.disk(r.path("huge"))))
 	})
@@ -245,10 +245,10 @@ func TestLateAnswersSilenceReads(t *testing.T) {
 	}, func(r *room) {
 		path := r.has("a.txt", three)
 		ctx := context.Background()
-		r.overlay.Before(ctx, "1", []string{path})
+		r.overlay.BeginEdit(ctx, "1", []string{path})
 		r.droidWrites(path, four)
 		slow.Store(true)
-		r.overlay.After(ctx, "1")
+		r.overlay.EndEdit(ctx, "1")
 		require.True(r, r.overlay.isSilent())
 		began := time.Now()
 		require.Equal(r, four, r.shown(path))

@@ -23,14 +23,14 @@ func (e *edit) linked() error {
 }
 
 // restore writes droid's text to disk: into the reserved space, and if that fails, twice more into new space. If someone has saved another
-// text in the meantime, droid's edit is merged into that, which is returned (saved); or that text stays, and the error is errMet.
+// text in the meantime, droid's edit is merged into that, which is returned (saved); or that text stays, and the error is errOverlap.
 func (e *edit) restore() (saved *content, err error) {
 	for range 3 {
 		err = e.guarded(e.restoreOnce)
 		if err == nil && e.text != e.n.text {
 			saved = &content{text: e.text}
 		}
-		if err == nil || errors.Is(err, errMet) {
+		if err == nil || errors.Is(err, errOverlap) {
 			return saved, err
 		}
 		e.step = func(stepName) {}
@@ -38,7 +38,7 @@ func (e *edit) restore() (saved *content, err error) {
 		e.reserve = nil
 	}
 	if e.journal != nil {
-		e.files.stays(e.journal.path, e.journal.in, err)
+		e.files.keepUnreplayed(e.journal.path, e.journal.in, err)
 	}
 	return nil, err
 }
@@ -49,9 +49,9 @@ func (e *edit) restoreOnce() error {
 			e.files.log.Error("a symbolic link that the editor has replaced cannot be made again", zap.String("path", e.path), zap.Error(err))
 		}
 	}
-	now, err := e.files.peek(e.resolved)
+	now, err := e.files.readAny(e.resolved)
 	if err == nil && now.text != e.base && now.text != e.text {
-		err = e.join(now)
+		err = e.mergeSaved(now)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // if it cannot be read, what was saved is unknown
 		return err
@@ -67,7 +67,7 @@ func (e *edit) restoreOnce() error {
 	}
 	e.step(stepPut)
 	e.reserve.last = true
-	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, func() error { return e.asSeen(now) })
+	return e.files.replace(e.resolved, e.temp, e.reserve, now, e.step, e.writesInPlace, func() error { return e.unchangedSince(now) })
 }
 
 // writesInPlace records that the file is going to be written in place.
@@ -76,11 +76,11 @@ func (e *edit) writesInPlace() {
 	e.sent, e.inPlace = true, true
 }
 
-// errMet means that droid's edit was dropped in favour of what someone has saved.
-var errMet = errors.New("somebody has changed the same lines and saved it")
+// errOverlap means that droid's edit was dropped in favour of what someone has saved.
+var errOverlap = errors.New("somebody has changed the same lines and saved it")
 
-// join merges droid's edit into what someone has saved since. If they overlap, that stays, and the user is notified.
-func (e *edit) join(now *content) error {
+// mergeSaved merges droid's edit into what someone has saved since. If they overlap, that stays, and the user is notified.
+func (e *edit) mergeSaved(now *content) error {
 	both, apart := udiff.Merge(e.base, now.text, e.n.text)
 	switch {
 	case e.sent && partOf(e.text, now.text): // most likely an incomplete write
@@ -90,16 +90,16 @@ func (e *edit) join(now *content) error {
 	case apart:
 		e.text, e.torn = both, ""
 	default:
-		e.gaveWay(e.location)
+		e.warnDropped(e.location)
 		e.files.noteText(e.resolved, now, true)
-		return errMet
+		return errOverlap
 	}
 	return nil
 }
 
-// asSeen checks that no one has saved the file since it was read; seen is nil if it was missing.
-func (e *edit) asSeen(seen *content) error {
-	now, err := e.files.peek(e.resolved)
+// unchangedSince checks that no one has saved the file since it was read; seen is nil if it was missing.
+func (e *edit) unchangedSince(seen *content) error {
+	now, err := e.files.readAny(e.resolved)
 	if seen == nil && errors.Is(err, fs.ErrNotExist) || seen != nil && err == nil && now.text == seen.text {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (e *edit) asSeen(seen *content) error {
 
 // relink restores a symbolic link that the editor has replaced by a file with droid's text.
 func (e *edit) relink() error {
-	now, err := e.files.look(e.path)
+	now, err := e.files.readSuitable(e.path)
 	if err != nil || plain(now.text) != plain(e.n.text) {
 		return errors.Join(errMoved, err)
 	}
@@ -131,11 +131,11 @@ func (e *edit) complete(saved *content) {
 	if saved != nil {
 		text = saved.text
 	}
-	if now, err := e.files.look(e.resolved); err == nil && now.text == text {
+	if now, err := e.files.readSuitable(e.resolved); err == nil && now.text == text {
 		mtime := e.n.info.ModTime()
 		if saved != nil && e.o.KeepTimes {
 			mtime = now.info.ModTime()
-			e.knows(e.resolved, func(k *known) { k.text = e.files.exact(text) })
+			e.updateKnown(e.resolved, func(k *droidFile) { k.text = e.files.exact(text) })
 		}
 		now = e.files.putAttributes(e.resolved, now, mode(e.n.info), mtime)
 		if saved != nil && e.agreed {
@@ -151,7 +151,7 @@ func (e *edit) complete(saved *content) {
 	e.step(stepDone)
 }
 
-// forget removes the entry of a completed edit. If the temporary file cannot be removed now, it gets a separate entry: mending the edit's
+// forget removes the entry of a completed edit. If the temporary file cannot be removed now, it gets a separate entry: replay the edit's
 // own would repeat the edit even if the user has undone it.
 func (e *edit) forget() {
 	if in := e.journal.in; in.removeTemps() != nil {

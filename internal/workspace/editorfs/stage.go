@@ -21,7 +21,7 @@ type staged struct {
 // named.
 func stage(path, text string, mode fs.FileMode) (*staged, error) {
 	s := &staged{text: text, mode: mode}
-	d, err := files.Nameless(path)
+	d, err := files.NewUnnamedDraft(path)
 	if err != nil {
 		return s, nil
 	}
@@ -48,7 +48,7 @@ func (s *staged) named(path, temp string) (d *files.Draft, err error) {
 		if d != nil {
 			d.Discard()
 		}
-		if d, err = files.BeginAs(path, temp, 0o600); err != nil {
+		if d, err = files.NewDraftAs(path, temp, 0o600); err != nil {
 			return nil, err
 		}
 		if err = s.fill(d.File); err != nil {
@@ -56,7 +56,7 @@ func (s *staged) named(path, temp string) (d *files.Draft, err error) {
 			return nil, err
 		}
 	}
-	d.ModTime, d.Fast = s.mtime, !s.last
+	d.ModTime, d.NoSync = s.mtime, !s.last
 	return d, nil
 }
 

@@ -14,11 +14,11 @@ import (
 // after an edit of a file of more than about 125 kB, 0.225 after each (4 MB were tried).
 const maxSize = 4 << 20
 
-// ends is the line ending of a text.
-type ends int
+// lineEnds is the line ending of a text.
+type lineEnds int
 
 const (
-	noEnds ends = iota // a single line without an ending
+	noEnds lineEnds = iota // a single line without an ending
 	lf
 	crlf
 )
@@ -30,7 +30,7 @@ var (
 )
 
 // readable returns the text of a file's bytes. It fails if an editor could not return the same bytes.
-func readable(data []byte) (string, ends, error) {
+func readable(data []byte) (string, lineEnds, error) {
 	if len(data) > maxSize {
 		return "", 0, errSize
 	}
@@ -64,7 +64,7 @@ func plain(text string) string {
 // withEnds converts a text with
 //
 //	line endings to the given ones.
-func withEnds(text string, e ends) string {
+func withEnds(text string, e lineEnds) string {
 	if e == crlf {
 		return strings.ReplaceAll(text, "\n", "\r\n")
 	}
@@ -82,9 +82,9 @@ func matching(buffer, text string) string {
 	return plain(text)
 }
 
-// withLast appends the newline of the last line to an editor's text if the disk's text has one: several clients drop it on reading, and
-// write what they have read. A user who has removed only that newline has changed nothing.
-func withLast(disk, buffer string) string {
+// withFinalNewline appends the newline of the last line to an editor's text if the disk's text has one: several clients drop it on reading,
+// and write what they have read. A user who has removed only that newline has changed nothing.
+func withFinalNewline(disk, buffer string) string {
 	dropped := plain(disk) == plain(buffer)+"\n"
 	if !dropped && (!strings.HasSuffix(disk, "\n") || strings.HasSuffix(buffer, "\n") || buffer == "") {
 		return buffer
@@ -95,18 +95,18 @@ func withLast(disk, buffer string) string {
 	return buffer + "\n"
 }
 
-// alike reports whether an editor's text equals the disk's except for line endings.
-func alike(disk, buffer string) bool { return plain(disk) == plain(withLast(disk, buffer)) }
+// sameText reports whether an editor's text equals the disk's except for line endings.
+func sameText(disk, buffer string) bool { return plain(disk) == plain(withFinalNewline(disk, buffer)) }
 
-// fits reports whether a text with ends b can replace one with ends a in an editor, which has one kind of line ending per file.
-func fits(a, b ends) bool {
+// endsFit reports whether a text with ends b can replace one with ends a in an editor, which has one kind of line ending per file.
+func endsFit(a, b lineEnds) bool {
 	return a == b || b == noEnds || a == noEnds && b == lf
 }
 
-// perhapsTwice reports whether a saved text could be the new one with the edit applied twice, as when a write coincides with a reload: it
+// maybeTwice reports whether a saved text could be the new one with the edit applied twice, as when a write coincides with a reload: it
 // has more bytes than the new text, at most as many of each value as the edit's whole lines have inserted. A formatter's result can look
 // the same.
-func perhapsTwice(old, new, saved string) bool {
+func maybeTwice(old, new, saved string) bool {
 	head := 0
 	for head < len(old) && head < len(new) && old[head] == new[head] {
 		head++

@@ -8,7 +8,7 @@ import (
 )
 
 func TestReadable(t *testing.T) {
-	for text, want := range map[string]ends{
+	for text, want := range map[string]lineEnds{
 		"": noEnds, "a": noEnds, "a\n": lf, "\n": lf, "a\nb": lf, "a\r\nb\r\n": crlf, "\r\n": crlf, "é\U0001f600\n": lf,
 	} {
 		got, has, err := readable([]byte(text))
@@ -33,7 +33,7 @@ func TestEnds(t *testing.T) {
 	require.Equal(t, "a\r\nb", matching("x", "a\r\nb"), "the editor has shown none")
 	for a, row := range [][]bool{{true, true, false}, {true, true, false}, {true, false, true}} {
 		for b, want := range row {
-			require.Equal(t, want, fits(ends(a), ends(b)), "%d %d", a, b)
+			require.Equal(t, want, endsFit(lineEnds(a), lineEnds(b)), "%d %d", a, b)
 		}
 	}
 }
@@ -44,17 +44,17 @@ func TestLastNewline(t *testing.T) {
 		{"a\r\nb\r\n", "a\r\nb", "a\r\nb\r\n"}, {"a\r\n", "a", "a\r\n"}, {"a\r\nb\r\n", "a\nb", "a\nb\n"},
 		{"\n", "", "\n"}, {"\r\n", "", "\r\n"}, {"a\n", "", ""}, {"", "", ""},
 	} {
-		require.Equal(t, tc.want, withLast(tc.disk, tc.buffer), "%q %q", tc.disk, tc.buffer)
+		require.Equal(t, tc.want, withFinalNewline(tc.disk, tc.buffer), "%q %q", tc.disk, tc.buffer)
 	}
-	require.True(t, alike("a\nb\n", "a\nb"))
-	require.True(t, alike("a\r\nb\r\n", "a\nb"))
-	require.False(t, alike("a\n", ""))
-	require.False(t, alike("a\n", "a\n\n"))
-	require.True(t, alike("a\n\n", "a\n"))
-	require.False(t, alike("a\n\n", ""))
+	require.True(t, sameText("a\nb\n", "a\nb"))
+	require.True(t, sameText("a\r\nb\r\n", "a\nb"))
+	require.False(t, sameText("a\n", ""))
+	require.False(t, sameText("a\n", "a\n\n"))
+	require.True(t, sameText("a\n\n", "a\n"))
+	require.False(t, sameText("a\n\n", ""))
 }
 
-func TestPerhapsTwice(t *testing.T) {
+func TestMaybeTwice(t *testing.T) {
 	for name, tc := range map[string]struct {
 		old, new, saved string
 		want            bool
@@ -71,7 +71,7 @@ func TestPerhapsTwice(t *testing.T) {
 		"the same":              {"a\n", "b\n", "b\n", false},
 		"a comma that it likes": {"f(a)\n", "f(a, b)\n", "f(a, b,)\n", true},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, perhapsTwice(tc.old, tc.new, tc.saved)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, tc.want, maybeTwice(tc.old, tc.new, tc.saved)) })
 	}
 }
 

@@ -29,13 +29,13 @@ type entry struct {
 var errNowhere = errors.New("there is no directory to remember it in: HOME is not set")
 
 // read returns the content of the file; a missing file is empty.
-func (k *Keeper) read() (remembered, error) {
+func (s *Store) read() (remembered, error) {
 	all := remembered{Projects: map[string]entry{}}
-	if k.o.File == "" {
+	if s.o.File == "" {
 		return all, errNowhere
 	}
-	if _, err := (config.File{Path: k.o.File}).Decode(&all); err != nil {
-		return all, fmt.Errorf("%s cannot be read; mend or remove it: %w", k.o.File, err)
+	if _, err := (config.File{Path: s.o.File}).Decode(&all); err != nil {
+		return all, fmt.Errorf("%s cannot be read; mend or remove it: %w", s.o.File, err)
 	}
 	if all.Projects == nil {
 		all.Projects = map[string]entry{}
@@ -44,23 +44,23 @@ func (k *Keeper) read() (remembered, error) {
 }
 
 // remembers reports whether all items of the project are trusted, and records since when.
-func (k *Keeper) remembers(p *Project) bool {
-	all, err := k.read()
+func (s *Store) remembers(p *Project) bool {
+	all, err := s.read()
 	if err != nil {
 		return false
 	}
 	found := all.Projects[p.key]
 	if found.Since > 0 {
-		p.Since = time.Unix(found.Since, 0)
+		p.since = time.Unix(found.Since, 0)
 	}
 	p.Granted = found.Items
-	return p.In(p.Granted)
+	return p.CoveredBy(p.Granted)
 }
 
 // Trust records that the project may run the items of p. What it brings later requires another yes. It has no effect for a project that is
-// Unread.
-func (k *Keeper) Trust(p Project) error {
-	return k.change(func(all *remembered) {
+// HasUnread.
+func (s *Store) Trust(p Project) error {
+	return s.change(func(all *remembered) {
 		e := all.Projects[p.key]
 		e.Root, e.Since = p.Root, time.Now().Unix()
 		e.Items = slices.Compact(slices.Sorted(slices.Values(append(e.Items, p.Sums()...))))
@@ -70,7 +70,7 @@ func (k *Keeper) Trust(p Project) error {
 
 // Forget revokes every yes for the project of a directory, and reports whether there was one. After an error the yes, if any, is still in
 // effect. What droid's own terminal remembers stays.
-func (k *Keeper) Forget(cwd string) (forgot bool, err error) {
+func (k *Store) Forget(cwd string) (forgot bool, err error) {
 	key := config.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
@@ -87,22 +87,22 @@ const lockTime = 5 * time.Second
 
 // change rewrites the file under a lock; otherwise it could restore a yes that another process has just revoked. Without the lock nothing
 // is changed.
-func (k *Keeper) change(f func(*remembered)) error {
-	if k.o.File == "" {
+func (s *Store) change(f func(*remembered)) error {
+	if s.o.File == "" {
 		return errNowhere
 	}
-	if err := os.MkdirAll(filepath.Dir(k.o.File), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.o.File), 0o700); err != nil {
 		return err
 	}
-	path := k.o.File + ".lock"
-	lock, err := k.locks.Await(path, lockTime)
+	path := s.o.File + ".lock"
+	lock, err := s.locks.TakeWait(path, lockTime)
 	if lock != nil {
 		defer files.Unlock(lock, path)
 	}
 	if err != nil {
-		return k.notLocked(path, err)
+		return s.notLocked(path, err)
 	}
-	all, err := k.read()
+	all, err := s.read()
 	if err != nil {
 		return err
 	}
@@ -111,17 +111,17 @@ func (k *Keeper) change(f func(*remembered)) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(k.o.File, append(data, '\n'), 0o600)
+	return files.Write(s.o.File, append(data, '\n'), 0o600)
 }
 
 // notLocked explains why nothing was changed, and what to do.
-func (k *Keeper) notLocked(path string, err error) error {
+func (s *Store) notLocked(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrHeld):
 		return fmt.Errorf("another droid-acp has %s locked; try again, and end that one if it does not let go", path)
 	case errors.As(err, new(*files.NoLocksError)):
 		return fmt.Errorf("%s cannot be locked: %w; set $XDG_STATE_HOME to a directory on a local disk. To take every yes back, remove %s",
-			path, err, k.o.File)
+			path, err, s.o.File)
 	}
 	return fmt.Errorf("%s cannot be locked: %w; see that you may write there, and that it is no link", path, err)
 }

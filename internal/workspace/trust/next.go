@@ -9,29 +9,29 @@ import (
 // Step is what must happen before a prompt is sent to droid.
 type Step int
 
-// After Question and Replace, another look decides again.
+// After StepAsk and StepReplace, another look decides again.
 const (
-	Send     Step = iota // the prompt may be sent
-	Question             // the user must be asked whether the project may run what it brings
-	Replace              // a new droid must be started, with what the project brings now
+	StepSend    Step = iota // the prompt may be sent
+	StepAsk                 // the user must be asked whether the project may run what it brings
+	StepReplace             // a new droid must be started, with what the project brings now
 )
 
 // Facts are the basis of Next.
 type Facts struct {
-	// Brings is the result of the latest look, as far as this droid uses it. Allowed means that the user has allowed all of it, and Asks
+	// present is the result of the latest look, as far as this droid uses it. Allowed means that the user has allowed all of it, and asks
 	// that they must be asked.
-	Brings        layer.Layer
-	Allowed, Asks bool
-	// Given is what the project brought when droid was started. All means that nothing of it was left out, and Revoked that the user has
+	present       layer.Layer
+	Allowed, asks bool
+	// started is what the project brought when droid was started. All means that nothing of it was left out, and revoked that the user has
 	// since revoked a yes to some of it.
-	Given        layer.Layer
-	All, Revoked bool
+	started      layer.Layer
+	All, revoked bool
 }
 
 // Facts compares the result of a look with what droid was started with. takes returns the part of a layer that this droid uses.
 func (p Project) Facts(given layer.Layer, all bool, takes func(layer.Layer) layer.Layer) Facts {
-	f := Facts{Brings: takes(p.Layer), Allowed: p.free, Asks: p.Asks, Given: takes(given), All: all}
-	f.Revoked = all && slices.ContainsFunc(f.Given.Items, func(i layer.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
+	f := Facts{present: takes(p.Layer), Allowed: p.free, asks: p.Asks, started: takes(given), All: all}
+	f.revoked = all && slices.ContainsFunc(f.started.Items, func(i layer.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
 	return f
 }
 
@@ -39,24 +39,24 @@ func (p Project) Facts(given layer.Layer, all bool, takes func(layer.Layer) laye
 // and without it unless the user has allowed it.
 func (f Facts) Next() Step {
 	switch {
-	case f.Revoked:
-		return Replace // first, as the running droid still has what was revoked
-	case f.Asks && len(f.Brings.Items) > 0:
-		return Question
+	case f.revoked:
+		return StepReplace // first, as the running droid still has what was revoked
+	case f.asks && len(f.present.Items) > 0:
+		return StepAsk
 	case f.Stale():
-		return Replace
+		return StepReplace
 	}
-	return Send
+	return StepSend
 }
 
 // Stale reports whether droid was started with anything else than a new droid would be.
 func (f Facts) Stale() bool {
-	return (len(f.Brings.Items) > 0 || len(f.Given.Items) > 0) && (f.All != f.Allowed || !layer.Same(&f.Brings, &f.Given))
+	return (len(f.present.Items) > 0 || len(f.started.Items) > 0) && (f.All != f.Allowed || !layer.Same(&f.present, &f.started))
 }
 
 // Adds reports whether the project brings something that droid was not started with.
 func (f Facts) Adds() bool {
-	return slices.ContainsFunc(f.Brings.Items, func(i layer.Item) bool {
-		return !slices.ContainsFunc(f.Given.Items, func(given layer.Item) bool { return given.Sum() == i.Sum() })
+	return slices.ContainsFunc(f.present.Items, func(i layer.Item) bool {
+		return !slices.ContainsFunc(f.started.Items, func(given layer.Item) bool { return given.Sum() == i.Sum() })
 	})
 }

@@ -28,21 +28,21 @@ func TestNext(t *testing.T) {
 						require.Less(t, steps, 4, name)
 						p := Project{Layer: brings}
 						p.Granted = allowed
-						p.free = len(brings.Items) > 0 && p.In(allowed)
+						p.free = len(brings.Items) > 0 && p.CoveredBy(allowed)
 						p.Asks = len(brings.Items) > 0 && !p.free && !asked
 						step := p.Facts(given, all, func(l layer.Layer) layer.Layer { return l }).Next()
-						if step == Send {
+						if step == StepSend {
 							require.True(t, layer.Same(&given, &brings), name)
-							require.True(t, !all || p.In(allowed), name)
+							require.True(t, !all || p.CoveredBy(allowed), name)
 							require.False(t, p.Asks, name)
 							break
 						}
-						if step == Replace {
+						if step == StepReplace {
 							given, all = brings, p.free
 							continue
 						}
 						require.False(t, asked, "%s: nobody is asked twice", name)
-						require.True(t, !all || Project{Layer: given}.In(allowed), "%s: what was revoked does not run meanwhile", name)
+						require.True(t, !all || Project{Layer: given}.CoveredBy(allowed), "%s: what was revoked does not run meanwhile", name)
 						if asked = true; yes {
 							allowed = append(allowed, p.Sums()...)
 						}
@@ -57,7 +57,7 @@ func TestNext(t *testing.T) {
 func TestNextOfWhatIsNotTaken(t *testing.T) {
 	p := Project{Layer: layer.Layer{Items: []layer.Item{{Kind: layer.Preload}}}, Asks: true}
 	none := func(l layer.Layer) layer.Layer { return l.Except(layer.Preload) }
-	require.Equal(t, Send, p.Facts(layer.Layer{}, false, none).Next())
+	require.Equal(t, StepSend, p.Facts(layer.Layer{}, false, none).Next())
 	require.False(t, p.Facts(layer.Layer{}, false, none).Adds())
 	require.True(t, p.Facts(layer.Layer{}, false, func(l layer.Layer) layer.Layer { return l }).Adds())
 }
@@ -65,7 +65,7 @@ func TestNextOfWhatIsNotTaken(t *testing.T) {
 // A yes is to what was shown: when something else is there by then, that is shown, and not trusted.
 func TestYesToWhatWasShown(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
-	shown := k.Look(dir).Sums()
+	shown := k.Check(dir).Sums()
 	setServers(t, dir, server("y"))
 	for _, read := range [][]string{nil, shown} {
 		answer, err := k.Answer(dir, "yes", read, nil)
@@ -74,31 +74,31 @@ func TestYesToWhatWasShown(t *testing.T) {
 		require.True(t, answer.Shows)
 		require.Contains(t, answer.Text, "`y`")
 		require.Contains(t, answer.Text, "You had not been shown all of this")
-		require.False(t, k.Look(dir).Trusted)
+		require.False(t, k.Check(dir).Trusted)
 	}
-	answer, err := k.Answer(dir, "yes", k.Look(dir).Sums(), nil)
+	answer, err := k.Answer(dir, "yes", k.Check(dir).Sums(), nil)
 	require.NoError(t, err)
 	require.True(t, answer.Changed)
-	require.True(t, k.Look(dir).Trusted)
+	require.True(t, k.Check(dir).Trusted)
 }
 
 // What cannot be read whole is asked about by nobody and trusted by no yes.
 func TestNoYesToWhatCannotBeRead(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, "")
 	setServers(t, dir, "{"+strings.Repeat(" ", config.MaxFile)+"}")
-	p := k.Look(dir)
-	require.False(t, p.Unread(), "it has a hash")
+	p := k.Check(dir)
+	require.False(t, p.HasUnread(), "it has a hash")
 	require.True(t, p.Asks)
 	require.NoError(t, k.Trust(p))
-	require.True(t, k.Look(dir).Trusted)
+	require.True(t, k.Check(dir).Trusted)
 	setServers(t, dir, strings.Repeat(" ", config.MaxFile)+"{}")
-	require.False(t, k.Look(dir).Trusted, "another content of the same size and error")
+	require.False(t, k.Check(dir).Trusted, "another content of the same size and error")
 	setServers(t, dir, "{"+strings.Repeat(" ", 65<<20)+"}")
-	p = k.Look(dir)
-	require.True(t, p.Unread())
+	p = k.Check(dir)
+	require.True(t, p.HasUnread())
 	require.False(t, p.Asks || p.Trusted)
 	require.NoError(t, k.Trust(p))
-	require.False(t, k.Look(dir).Trusted)
+	require.False(t, k.Check(dir).Trusted)
 	answer, err := k.Answer(dir, "yes", p.Sums(), nil)
 	require.NoError(t, err)
 	require.Contains(t, answer.Text, NotReadable)

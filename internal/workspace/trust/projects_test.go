@@ -84,7 +84,7 @@ func TestWhatUsersOfProjectsRead(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(text), mode))
 		}
 		read := func(takes func(layer.Layer) layer.Layer) string {
-			p := k.LookFor(dir, takes)
+			p := k.CheckFor(dir, takes)
 			if !p.Asks {
 				return "nothing\n"
 			}
@@ -97,7 +97,7 @@ func TestWhatUsersOfProjectsRead(t *testing.T) {
 				rows += max(1, (utf8.RuneCountInString(line)+screenColumns-1)/screenColumns)
 			}
 			require.LessOrEqual(t, rows, screenRows+5, tc.name)
-			return strings.ReplaceAll(p.LeftOut("…")+"\n# "+title+"\n"+text, dir, "/project")
+			return strings.ReplaceAll(p.ExcludedText("…")+"\n# "+title+"\n"+text, dir, "/project")
 		}
 		now, old := read(func(l layer.Layer) layer.Layer { return l.Except(layer.Unheard, layer.Preload) }), read(nil)
 		fmt.Fprintf(&b, "== %s\n%s", tc.name, now)

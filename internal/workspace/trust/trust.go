@@ -1,5 +1,5 @@
 // Package trust records which projects the user allows to run things. A project brings MCP servers, hooks, programs and settings in its
-// files (package layer), all of which droid's headless modes use without asking (0.99 to 0.225). The main type is Keeper; adapter asks it
+// files (package layer), all of which droid's headless modes use without asking (0.99 to 0.225). The main type is Store; adapter asks it
 // before each prompt, and the trust command changes it.
 package trust
 
@@ -23,22 +23,22 @@ const (
 	Never  Mode = "never"  // no project is trusted, and the user is not asked
 )
 
-// Options configure a Keeper.
+// Options configure a Store.
 type Options struct {
 	Mode Mode
 	File string // stores the decisions; "" for nowhere
 	Home string // the user's directory, whose .factory is not a project's
 }
 
-// Keeper stores the trusted projects. Its methods access files, and may be called from any goroutine. A nil Keeper trusts everything.
-type Keeper struct {
+// Store stores the trusted projects. Its methods access files, and may be called from any goroutine. A nil Store trusts everything.
+type Store struct {
 	o     Options
 	locks files.Locks
 }
 
-// New returns a Keeper. It reads nothing yet.
-func New(o Options) *Keeper {
-	return &Keeper{o: o}
+// New returns a Store. It reads nothing yet.
+func New(o Options) *Store {
+	return &Store{o: o}
 }
 
 // Project is the state of a project in which a session is about to work.
@@ -46,22 +46,22 @@ type Project struct {
 	layer.Layer
 	Trusted bool // it may run what it brings: it is trusted, or brings nothing
 	Asks    bool // it is not trusted, and the user must be asked
-	// Since is when the user last said yes, zero if never or if that was before times were recorded.
-	Since time.Time
+	// since is when the user last said yes, zero if never or if that was before times were recorded.
+	since time.Time
 
 	key  string // of the repository, shared by its worktrees
 	free bool   // the user said yes: nothing is left out
 }
 
-// Look reports whether the project of a directory may run what it brings. In doubt it may not.
-func (k *Keeper) Look(cwd string) Project { return k.LookFor(cwd, nil) }
+// Check reports whether the project of a directory may run what it brings. In doubt it may not.
+func (s *Store) Check(cwd string) Project { return s.CheckFor(cwd, nil) }
 
-// LookFor is Look for a known droid version: takes returns the part of a layer that it uses, nil for all.
-func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
-	if k.RunsAll() {
+// CheckFor is Check for a known droid version: takes returns the part of a layer that it uses, nil for all.
+func (s *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
+	if s.TrustsAll() {
 		return Project{Trusted: true, free: true} // what it brings is irrelevant
 	}
-	p := Project{Layer: layer.Project(cwd, k.o.Home)}
+	p := Project{Layer: layer.Project(cwd, s.o.Home)}
 	if takes != nil {
 		p.Layer = takes(p.Layer)
 	}
@@ -69,8 +69,8 @@ func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	switch {
 	case len(p.Items) == 0:
 		p.Trusted = true
-	case k.o.Mode == Never, p.Unread():
-	case k.remembers(&p):
+	case s.o.Mode == Never, p.HasUnread():
+	case s.remembers(&p):
 		p.Trusted, p.free = true, true
 	default:
 		p.Asks = true
@@ -79,24 +79,24 @@ func (k *Keeper) LookFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 }
 
 // ServerPrograms is layer.ServerPrograms for a session in cwd.
-func (k *Keeper) ServerPrograms(cwd string) map[string]string {
-	if k == nil {
+func (s *Store) ServerPrograms(cwd string) map[string]string {
+	if s == nil {
 		return nil
 	}
-	return layer.ServerPrograms(cwd, k.o.Home)
+	return layer.ServerPrograms(cwd, s.o.Home)
 }
 
 // NotOwn is layer.NotOwn for a session in cwd.
-func (k *Keeper) NotOwn(cwd, server string) (why string, err error) {
-	if k == nil {
+func (s *Store) NotOwn(cwd, server string) (why string, err error) {
+	if s == nil {
 		return "", errors.New("nothing is known of your files here")
 	}
-	return layer.NotOwn(cwd, k.o.Home, server)
+	return layer.NotOwn(cwd, s.o.Home, server)
 }
 
-// Without returns what a droid working in the project must leave out, nil if the user said yes. It is empty if they did not and the project
+// Excluded returns what a droid working in the project must leave out, nil if the user said yes. It is empty if they did not and the project
 // is not known to bring anything.
-func (p Project) Without() *layer.Layer {
+func (p Project) Excluded() *layer.Layer {
 	if p.free {
 		return nil
 	}
@@ -109,16 +109,16 @@ func (p Project) TrustedByVersion() bool {
 	return !p.Trusted && p.Except(layer.ByVersion...).AllGranted()
 }
 
-// Unread reports whether the project brings something that could not be read completely. It cannot be trusted.
-func (p Project) Unread() bool {
+// HasUnread reports whether the project brings something that could not be read completely. It cannot be trusted.
+func (p Project) HasUnread() bool {
 	return slices.ContainsFunc(p.Items, func(i layer.Item) bool { return i.Unread })
 }
 
-// RunsAll reports whether every project may run what it brings.
-func (k *Keeper) RunsAll() bool { return k == nil || k.o.Mode == Always }
+// TrustsAll reports whether every project may run what it brings.
+func (s *Store) TrustsAll() bool { return s == nil || s.o.Mode == Always }
 
 // MayAsk reports whether the user's answer has any effect.
-func (k *Keeper) MayAsk() bool { return k != nil && k.o.Mode != Always && k.o.Mode != Never }
+func (s *Store) MayAsk() bool { return s != nil && s.o.Mode != Always && s.o.Mode != Never }
 
 // Declined is a set of projects, each with what it brings, that the user was asked about and did not trust. The zero value is empty.
 type Declined map[string]bool
@@ -143,8 +143,8 @@ func (p Project) id() string {
 	return id
 }
 
-// In reports whether sums contains the sum of each item.
-func (p Project) In(sums []string) bool {
+// CoveredBy reports whether sums contains the sum of each item.
+func (p Project) CoveredBy(sums []string) bool {
 	return !slices.ContainsFunc(p.Sums(), func(sum string) bool { return !slices.Contains(sums, sum) })
 }
 

@@ -40,7 +40,7 @@ func server(command string) string {
 	return fmt.Sprintf(`{"mcpServers":{"s":{"command":%q}}}`, command)
 }
 
-func newKeeper(t *testing.T, mode Mode) *Keeper {
+func newKeeper(t *testing.T, mode Mode) *Store {
 	t.Helper()
 	home := t.TempDir()
 	return New(Options{Mode: mode, Home: home, File: filepath.Join(home, "state", "trust.json")})
@@ -48,21 +48,21 @@ func newKeeper(t *testing.T, mode Mode) *Keeper {
 
 func TestModes(t *testing.T) {
 	dir := project(t, server("x"))
-	require.True(t, (*Keeper)(nil).Look(dir).Trusted)
-	require.False(t, (*Keeper)(nil).MayAsk())
-	require.True(t, newKeeper(t, Always).Look(dir).Trusted)
+	require.True(t, (*Store)(nil).Check(dir).Trusted)
+	require.False(t, (*Store)(nil).MayAsk())
+	require.True(t, newKeeper(t, Always).Check(dir).Trusted)
 	never := newKeeper(t, Never)
-	p := never.Look(dir)
+	p := never.Check(dir)
 	require.False(t, p.Trusted || p.Asks || never.MayAsk())
 	require.NoError(t, never.Trust(p))
-	require.False(t, never.Look(dir).Trusted)
+	require.False(t, never.Check(dir).Trusted)
 	for _, mode := range []Mode{Ask, ""} {
 		k := newKeeper(t, mode)
-		p := k.Look(dir)
+		p := k.Check(dir)
 		require.False(t, p.Trusted)
 		require.True(t, p.Asks && k.MayAsk())
 	}
-	require.True(t, newKeeper(t, Ask).Look(project(t, "")).Trusted, "it brings nothing")
+	require.True(t, newKeeper(t, Ask).Check(project(t, "")).Trusted, "it brings nothing")
 }
 
 // One yes serves the subfolders and the worktrees, for what was there then.
@@ -70,12 +70,12 @@ func TestYesIsRemembered(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	sub := filepath.Join(dir, "a", "b")
 	require.NoError(t, os.MkdirAll(sub, 0o755))
-	require.NoError(t, k.Trust(k.Look(sub)))
+	require.NoError(t, k.Trust(k.Check(sub)))
 	k = New(k.o) // another process
-	require.True(t, k.Look(dir).Trusted)
-	require.True(t, k.Look(sub).Trusted)
+	require.True(t, k.Check(dir).Trusted)
+	require.True(t, k.Check(sub).Trusted)
 	other := project(t, server("x"))
-	require.False(t, k.Look(other).Trusted, "another repository, though it brings the same")
+	require.False(t, k.Check(other).Trusted, "another repository, though it brings the same")
 
 	tree := filepath.Join(t.TempDir(), "tree")
 	for _, args := range [][]string{
@@ -84,22 +84,22 @@ func TestYesIsRemembered(t *testing.T) {
 		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	require.True(t, k.Look(tree).Trusted)
+	require.True(t, k.Check(tree).Trusted)
 
 	setServers(t, dir, server("y"))
-	require.False(t, k.Look(dir).Trusted, "another command")
+	require.False(t, k.Check(dir).Trusted, "another command")
 	setServers(t, dir, `{"mcpServers":{"s":{"command":"x"},"t":{"command":"z"}}}`)
-	require.False(t, k.Look(dir).Trusted, "one more")
+	require.False(t, k.Check(dir).Trusted, "one more")
 	setServers(t, dir, server("x"))
-	require.True(t, k.Look(dir).Trusted)
+	require.True(t, k.Check(dir).Trusted)
 	setServers(t, sub, server("deeper"))
-	require.False(t, k.Look(sub).Trusted)
-	require.True(t, k.Look(dir).Trusted)
+	require.False(t, k.Check(sub).Trusted)
+	require.True(t, k.Check(dir).Trusted)
 
 	forgot, err := k.Forget(sub)
 	require.NoError(t, err)
 	require.True(t, forgot)
-	require.False(t, k.Look(dir).Trusted)
+	require.False(t, k.Check(dir).Trusted)
 	forgot, err = k.Forget(dir)
 	require.NoError(t, err)
 	require.False(t, forgot)
@@ -108,45 +108,45 @@ func TestYesIsRemembered(t *testing.T) {
 func TestDeclined(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	var declined Declined
-	require.False(t, declined.Has(k.Look(dir)))
-	declined.Add(k.Look(dir))
-	require.True(t, declined.Has(k.Look(dir)))
-	require.False(t, declined.Has(k.Look(project(t, server("x")))), "another project")
+	require.False(t, declined.Has(k.Check(dir)))
+	declined.Add(k.Check(dir))
+	require.True(t, declined.Has(k.Check(dir)))
+	require.False(t, declined.Has(k.Check(project(t, server("x")))), "another project")
 	setServers(t, dir, server("y"))
-	require.False(t, declined.Has(k.Look(dir)), "what it brings now was not asked about")
-	require.True(t, k.Look(dir).Asks)
+	require.False(t, declined.Has(k.Check(dir)), "what it brings now was not asked about")
+	require.True(t, k.Check(dir).Asks)
 }
 
-// What droid's own terminal remembers is no yes: nobody can tell whether a tool wrote it.
+// What droid's own terminal remembers is no yes: a tool may have written it.
 func TestFoldersTrustedInDroid(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	settings := filepath.Join(k.o.Home, ".factory", "settings.json")
 	require.NoError(t, os.Mkdir(filepath.Dir(settings), 0o755))
 	require.NoError(t, os.WriteFile(settings, fmt.Appendf(nil, `{"trustedFolders":{%q:{"at":1}}}`, dir), 0o600))
-	require.False(t, k.Look(dir).Trusted)
+	require.False(t, k.Check(dir).Trusted)
 }
 
 // What is left out, and when somebody said yes.
-func TestWithout(t *testing.T) {
+func TestExcluded(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	before := time.Now().Add(-time.Second)
-	require.Len(t, k.Look(dir).Without().Items, 1)
-	require.Zero(t, k.Look(dir).Since)
-	require.NoError(t, k.Trust(k.Look(dir)))
-	require.Nil(t, k.Look(dir).Without())
-	require.WithinRange(t, k.Look(dir).Since, before, time.Now())
-	require.Empty(t, k.Look(t.TempDir()).Without().Items, "guarded")
-	require.Nil(t, newKeeper(t, Always).Look(dir).Without())
-	require.Len(t, newKeeper(t, Never).Look(dir).Without().Items, 1)
-	require.Nil(t, (*Keeper)(nil).Look(dir).Without())
+	require.Len(t, k.Check(dir).Excluded().Items, 1)
+	require.Zero(t, k.Check(dir).since)
+	require.NoError(t, k.Trust(k.Check(dir)))
+	require.Nil(t, k.Check(dir).Excluded())
+	require.WithinRange(t, k.Check(dir).since, before, time.Now())
+	require.Empty(t, k.Check(t.TempDir()).Excluded().Items, "guarded")
+	require.Nil(t, newKeeper(t, Always).Check(dir).Excluded())
+	require.Len(t, newKeeper(t, Never).Check(dir).Excluded().Items, 1)
+	require.Nil(t, (*Store)(nil).Check(dir).Excluded())
 }
 
 // A file that cannot be read is no yes, and is not written over.
 func TestDamagedFile(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
-	require.NoError(t, k.Trust(k.Look(dir)))
+	require.NoError(t, k.Trust(k.Check(dir)))
 	require.NoError(t, os.WriteFile(k.o.File, []byte("{"), 0o600))
-	p := k.Look(dir)
+	p := k.Check(dir)
 	require.True(t, p.Asks && !p.Trusted)
 	require.ErrorContains(t, k.Trust(p), "mend or remove it")
 	text, err := os.ReadFile(k.o.File)
@@ -160,9 +160,9 @@ func TestDamagedFile(t *testing.T) {
 func TestOneWritesAfterTheOther(t *testing.T) {
 	a, b := project(t, server("x")), project(t, server("y"))
 	k := newKeeper(t, Ask)
-	require.NoError(t, k.Trust(k.Look(a)))
+	require.NoError(t, k.Trust(k.Check(a)))
 	synctest.Test(t, func(t *testing.T) { // the other one's patience costs no time
-		other, p := New(k.o), k.Look(b)
+		other, p := New(k.o), k.Check(b)
 		require.NoError(t, k.change(func(all *remembered) {
 			forgot, err := other.Forget(a)
 			require.ErrorContains(t, err, "the yes was not taken back: ")
@@ -172,12 +172,12 @@ func TestOneWritesAfterTheOther(t *testing.T) {
 			require.ErrorContains(t, other.Trust(p), k.o.File+".lock")
 			all.Projects[p.key] = entry{Root: p.Root, Items: p.Sums()}
 		}))
-		require.True(t, k.Look(a).Trusted && k.Look(b).Trusted)
+		require.True(t, k.Check(a).Trusted && k.Check(b).Trusted)
 		forgot, err := other.Forget(a)
 		require.NoError(t, err)
 		require.True(t, forgot)
 		require.NoError(t, k.Trust(p))
-		require.False(t, k.Look(a).Trusted, "it was taken back")
+		require.False(t, k.Check(a).Trusted, "it was taken back")
 		require.NoFileExists(t, k.o.File+".lock")
 	})
 }
@@ -187,7 +187,7 @@ func TestEachYesIsKept(t *testing.T) {
 	k := newKeeper(t, Ask)
 	var all sync.WaitGroup
 	for range 8 {
-		p := k.Look(project(t, server("x")))
+		p := k.Check(project(t, server("x")))
 		defer func() { require.True(t, k.remembers(&p)) }()
 		all.Go(func() {
 			if err := New(k.o).Trust(p); err != nil {
@@ -206,19 +206,19 @@ func TestNoLock(t *testing.T) {
 	k, dir := newKeeper(t, Ask), project(t, server("x"))
 	none := New(k.o)
 	none.locks.Fault = func() error { return os.ErrInvalid }
-	require.ErrorContains(t, none.Trust(k.Look(dir)), "XDG_STATE_HOME")
-	require.False(t, k.Look(dir).Trusted)
-	require.NoError(t, k.Trust(k.Look(dir)))
+	require.ErrorContains(t, none.Trust(k.Check(dir)), "XDG_STATE_HOME")
+	require.False(t, k.Check(dir).Trusted)
+	require.NoError(t, k.Trust(k.Check(dir)))
 	forgot, err := none.Forget(dir)
 	require.ErrorContains(t, err, "the yes was not taken back: ")
 	require.ErrorContains(t, err, "remove "+k.o.File)
 	require.False(t, forgot)
 	_, err = none.Answer(dir, "no", nil, nil)
 	require.ErrorContains(t, err, "the yes was not taken back: ")
-	require.True(t, k.Look(dir).Trusted)
+	require.True(t, k.Check(dir).Trusted)
 	require.NoFileExists(t, k.o.File+".lock")
 	require.NoError(t, os.Symlink(k.o.File, k.o.File+".lock"))
-	require.ErrorContains(t, k.Trust(k.Look(dir)), "it is a symbolic link")
+	require.ErrorContains(t, k.Trust(k.Check(dir)), "it is a symbolic link")
 }
 
 // The command that a refusal names is for the session's directory: what stands below the root is in no look at that.
@@ -227,34 +227,34 @@ func TestRefusalNamesTheDirectory(t *testing.T) {
 	sub := filepath.Join(dir, "a", "b")
 	require.NoError(t, os.MkdirAll(filepath.Join(sub, ".factory"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(sub, ".factory", "settings.json"), []byte(`{"customModels":[{"model":"m"}]}`), 0o644))
-	p := k.Look(sub)
+	p := k.Check(sub)
 	require.NotEmpty(t, p.Inseparable())
 	said := p.Refusal("nothing overrules it.")
 	require.Contains(t, said, diagnosis.Command("trust", "--yes", sub))
-	require.Contains(t, said, "This project ("+p.Place()+")")
-	require.Contains(t, Project{Layer: *p.Without()}.Refusal("droid has said so."), diagnosis.Command("trust", "--yes", sub), "as droid's process knows it")
-	named := k.Look(sub) // as the command does
+	require.Contains(t, said, "This project ("+p.rootMarkdown()+")")
+	require.Contains(t, Project{Layer: *p.Excluded()}.Refusal("droid has said so."), diagnosis.Command("trust", "--yes", sub), "as droid's process knows it")
+	named := k.Check(sub) // as the command does
 	require.NoError(t, k.Trust(named))
-	require.True(t, New(k.o).Look(sub).Trusted)
+	require.True(t, New(k.o).Check(sub).Trusted)
 
 	setServers(t, dir, server("x"))
-	require.Contains(t, k.Look(dir).Refusal("it cannot."), diagnosis.Command("trust", "--yes", dir))
+	require.Contains(t, k.Check(dir).Refusal("it cannot."), diagnosis.Command("trust", "--yes", dir))
 }
 
-func TestWords(t *testing.T) {
+func TestTexts(t *testing.T) {
 	k := newKeeper(t, Ask)
 	dir := project(t, "{\"mcpServers\":{\"a`b\\u202e\":{\"command\":\"sh\",\"args\":[\"-c\",\"`rm`\\u001b[2J\\n- fake\"]}}}")
 	hook := `[{"hooks":[{"type":"command","command":"./h"}]}]`
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "hooks.json"), []byte(`{"Stop":`+hook+`,"SessionStart":`+hook+`}`), 0o644))
-	p := k.Look(dir)
+	p := k.Check(dir)
 	require.Equal(t, "1 MCP server and 1 hook", p.Kinds())
 	list := p.List()
 	require.Len(t, strings.Split(strings.TrimSpace(list), "\n"), 2, "no text makes a line of its own: %s", list)
 	require.NotContains(t, list, "\x1b")
 	require.NotContains(t, list, "\u202e")
 	require.Contains(t, list, "- hook, at each `SessionStart`, `Stop`: `./h` (in `.factory/hooks.json`)\n")
-	require.Contains(t, k.Look(project(t, server("x"+strings.Repeat(" ", 300)+"; curl evil"))).List(), "x ␣×300 ; curl evil")
-	require.Contains(t, k.Look(project(t, server("x"+strings.Repeat("\u00a0", 3)+"; curl evil"))).List(), `x\u00a0\u00a0\u00a0; curl evil`)
+	require.Contains(t, k.Check(project(t, server("x"+strings.Repeat(" ", 300)+"; curl evil"))).List(), "x ␣×300 ; curl evil")
+	require.Contains(t, k.Check(project(t, server("x"+strings.Repeat("\u00a0", 3)+"; curl evil"))).List(), `x\u00a0\u00a0\u00a0; curl evil`)
 	long := project(t, server(strings.Repeat("x", 5000)))
-	require.Contains(t, k.Look(long).List(), "… and 3000 bytes more")
+	require.Contains(t, k.Check(long).List(), "… and 3000 bytes more")
 }

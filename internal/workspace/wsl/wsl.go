@@ -1,5 +1,5 @@
 // Package wsl translates paths between Windows and a Linux in it (WSL): an editor on Windows may run an agent in WSL, or the reverse.
-// adapter calls Here for the directory of each new session.
+// adapter calls LocalPath for the directory of each new session.
 package wsl
 
 import (
@@ -21,9 +21,9 @@ const program = "wslpath"
 // limit bounds the run of program, which calls Windows.
 const limit = 3 * time.Second
 
-// Here returns this system's path of a directory. Most paths are returned unchanged; a Windows path is translated by wslpath in WSL. The
+// LocalPath returns this system's path of a directory. Most paths are returned unchanged; a Windows path is translated by wslpath in WSL. The
 // error is the rest of a sentence whose subject is the path, and says what to do instead.
-func Here(ctx context.Context, path string) (string, error) {
+func LocalPath(ctx context.Context, path string) (string, error) {
 	switch {
 	case filepath.IsAbs(path):
 		return path, nil
@@ -43,7 +43,7 @@ func isWindows(path string) bool {
 
 // translate runs wslpath, without a shell.
 func translate(ctx context.Context, path string) (string, error) {
-	found, err := child.Find(program)
+	found, err := child.LookPath(program)
 	if err != nil {
 		return "", errors.New("is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here")
 	}

@@ -42,20 +42,20 @@ func wslpath(t *testing.T, script string) {
 	}
 }
 
-func TestHere(t *testing.T) {
+func TestLocalPath(t *testing.T) {
 	wslpath(t, `printf '/mnt/%s\n' "$1" "$2" | tail -n 1`)
 	for path, want := range map[string]string{
 		"/w": "/w", "relative": "relative", "": "", "/mnt/c/x": "/mnt/c/x",
 		`C:\a b\$(touch x);'"`: `/mnt/C:\a b\$(touch x);'"`,
 		`\\wsl$\Ubuntu\home`:   `/mnt/\\wsl$\Ubuntu\home`,
 	} {
-		got, err := Here(t.Context(), path)
+		got, err := LocalPath(t.Context(), path)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 }
 
-func TestHereRefuses(t *testing.T) {
+func TestLocalPathRefuses(t *testing.T) {
 	for script, want := range map[string]string{
 		"":                                       "is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here",
 		"echo wslpath: no such path >&2; exit 1": "is a path of Windows, which wslpath did not translate: wslpath: no such path. Open the project by its path in WSL, like /mnt/c/project",
@@ -66,17 +66,17 @@ func TestHereRefuses(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			wslpath(t, script)
-			_, err := Here(t.Context(), `C:\x`)
+			_, err := LocalPath(t.Context(), `C:\x`)
 			require.ErrorContains(t, err, want)
 		})
 	}
 }
 
 // A wslpath that hangs, as it does when Windows does not answer, is given up.
-func TestHereGivesUp(t *testing.T) {
+func TestLocalPathGivesUp(t *testing.T) {
 	wslpath(t, "sleep 1000")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := Here(ctx, `C:\x`)
+	_, err := LocalPath(ctx, `C:\x`)
 	require.ErrorContains(t, err, "did not translate: context deadline exceeded")
 }

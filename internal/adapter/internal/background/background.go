@@ -14,7 +14,7 @@ import (
 
 // Command is one of them.
 type Command struct {
-	show.Left
+	show.BackgroundCommand
 	Number  int        // counted from 1, in the life of a droid
 	Line    string     // the command, as the model gave it
 	Since   time.Time  // when its call ended
@@ -41,12 +41,12 @@ func (c *Commands) Heard(now time.Time, ev quirks.Event) *Command {
 	case quirks.ToolEnded:
 		line, open := c.calls[ev.ID]
 		delete(c.calls, ev.ID)
-		left, ok := show.LeftRunning(ev.Content)
+		left, ok := show.ParseBackgroundResult(ev.Content)
 		if !open || !ok || ev.IsError {
 			return nil
 		}
 		c.count++
-		begun := &Command{Left: left, Number: c.count, Line: line, Since: now}
+		begun := &Command{BackgroundCommand: left, Number: c.count, Line: line, Since: now}
 		c.run = append(c.run, begun)
 		return begun
 	}
@@ -54,11 +54,11 @@ func (c *Commands) Heard(now time.Time, ev quirks.Event) *Command {
 }
 
 func (c *Commands) called(id, tool string, input json.RawMessage) {
-	if show.LeavesRunning(tool, input) {
+	if show.RunsInBackground(tool, input) {
 		if c.calls == nil {
 			c.calls = make(map[string]string)
 		}
-		c.calls[id] = show.CommandOf(input)
+		c.calls[id] = show.ParseCommand(input)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestHeard(t *testing.T) {
 			require.Equal(t, tc.begins, begun != nil)
 			require.Equal(t, tc.begins, c.Runs(nil))
 			if tc.begins {
-				require.Equal(t, []any{554, "/tmp/droid-bg-17.out", "serve", 1, now}, []any{begun.Process, begun.Output, begun.Line, begun.Number, begun.Since})
+				require.Equal(t, []any{554, "/tmp/droid-bg-17.out", "serve", 1, now}, []any{begun.PID, begun.Output, begun.Line, begun.Number, begun.Since})
 				require.Nil(t, c.Heard(now, tc.end), "once")
 				require.True(t, c.Ended(begun))
 				require.False(t, c.Ended(begun))

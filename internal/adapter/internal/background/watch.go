@@ -25,7 +25,7 @@ const (
 )
 
 // Pause waits until it is time for the next look.
-func Pause(ctx context.Context) { child.Pause(ctx, lookEvery) }
+func Pause(ctx context.Context) { child.Sleep(ctx, lookEvery) }
 
 // Watch looks at one command. Its methods read files; one goroutine calls them at a time.
 type Watch struct {
@@ -74,7 +74,7 @@ func (w *Watch) Look(reads bool, at int64) (l Look) {
 func (w *Watch) read(more bool, at int64) (string, int64) {
 	data, from := w.end(at, most)
 	if more {
-		data = data[:visible.Whole(data)]
+		data = data[:visible.CompleteLen(data)]
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
 	if from > at {

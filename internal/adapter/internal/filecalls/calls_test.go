@@ -167,7 +167,7 @@ func TestEditThatIsAsked(t *testing.T) {
 			works = append(works, map[Work]string{Prepare: "prepare ", Pause: "pause ", Settle: "settle "}[j.Work]+j.Call.ID)
 		}
 	}
-	note(c.BeforeShown(quirks.PermissionAsked{Tools: tools}, []string{"/w/a"}))
+	note(c.BeforeShown(quirks.PermissionRequested{Tools: tools}, []string{"/w/a"}))
 	require.Equal(t, []string{"pause a", "prepare b", "pause b"}, works)
 	works = nil
 	note(c.BeforeAnswer(tools))

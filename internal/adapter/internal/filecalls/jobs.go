@@ -44,7 +44,7 @@ func (c *Calls) Done(job Job) {
 // BeforeShown are the jobs to do before the files are read that an event is shown with.
 func (c *Calls) BeforeShown(ev quirks.Event, files []string) (jobs []Job) {
 	switch ev := ev.(type) {
-	case quirks.PermissionAsked:
+	case quirks.PermissionRequested:
 		// The disk has what the editor has before the user is asked for an edit, so that the
 		// diff is the right one. A droid that asks before it runs hooks (0.99) needs that; others
 		// have run them. The user may take long, and others may edit meanwhile.

@@ -94,7 +94,7 @@ func (p *Process) Working() bool { return p.droid != nil && p.norm != nil && p.n
 
 // SubagentsWork reports whether subagents of the droid that runs do, which end with it.
 func (p *Process) SubagentsWork() bool {
-	return p.droid != nil && p.norm != nil && p.norm.SubagentsWork()
+	return p.droid != nil && p.norm != nil && p.norm.AnySubagentRunning()
 }
 
 // NotMade notes that the session has an id and no droid has made it.
@@ -151,7 +151,7 @@ func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
 	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
 		p.begun++
 	}
-	return p.norm.Push(now, ev)
+	return p.norm.Handle(now, ev)
 }
 
 // Background reports whether a command runs that droid has left in the background: it ends with droid (0.99 to

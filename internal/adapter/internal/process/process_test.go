@@ -140,8 +140,8 @@ func TestProcessHoldsBack(t *testing.T) {
 		p.Adopt(client, nil) // it has told no version, so an idle may be premature
 		now := time.Now()
 		p.norm.Begin(now, "r", "go")
-		p.norm.Push(now, stream.TextDelta{MessageID: "m", Text: "hi"})
-		p.norm.Push(now, stream.WorkingStateChanged{State: stream.StateIdle})
+		p.norm.Handle(now, stream.TextDelta{MessageID: "m", Text: "hi"})
+		p.norm.Handle(now, stream.WorkingStateChanged{State: stream.StateIdle})
 		at, ok := p.Due()
 		require.True(t, ok)
 		p.parkAt = at.Add(time.Hour)
@@ -178,7 +178,7 @@ func TestProcessExited(t *testing.T) {
 
 		p.Adopt(second, []string{"t"})
 		p.norm.Begin(time.Now(), "s", "go")
-		events := p.norm.Push(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
+		events := p.norm.Handle(time.Now(), stream.ToolCall{ToolUse: stream.ToolUse{ID: "t", Name: "Read"}})
 		require.Len(t, events, 1)
 		require.NotEqual(t, "t", events[0].(quirks.ToolStarted).ID, "that id was shown before")
 	})

@@ -79,7 +79,7 @@ func (b *builder) addLink(uri, name string) string {
 		return problem
 	}
 	mention := paths.Mention(uri, name)
-	if path, ok := paths.OfURI(uri); ok && b.Missing[path] {
+	if path, ok := paths.FromURI(uri); ok && b.Missing[path] {
 		mention = paths.MarkMissing(mention)
 	}
 	b.mention(mention)
@@ -157,7 +157,7 @@ func (b *builder) mention(mention string) {
 
 // pathOf is the file path of a file URI, or the URI itself.
 func pathOf(uri string) string {
-	if path, ok := paths.OfURI(uri); ok {
+	if path, ok := paths.FromURI(uri); ok {
 		return path
 	}
 	return uri

@@ -60,7 +60,7 @@ func errorf(format string, args ...any) *Error { return &Error{fmt.Sprintf(forma
 func Parse(raw json.RawMessage) (Prompt, error) {
 	var p Prompt
 	if err := json.Unmarshal(raw, &p.blocks); err != nil {
-		return Prompt{}, errorf("prompt must be a list of content blocks%s", rawjson.NoList(err))
+		return Prompt{}, errorf("prompt must be a list of content blocks%s", rawjson.ListErrorDetail(err))
 	}
 	if len(p.blocks) == 0 {
 		return Prompt{}, errorf("prompt is empty; send at least one content block")
@@ -123,7 +123,7 @@ func (p Prompt) Text() (text string, ok bool) {
 // Links are the files that the prompt links, as absolute paths.
 func (p Prompt) Links() (files []string) {
 	for _, block := range p.blocks {
-		if path, ok := paths.OfURI(block.URI); ok && block.Type == "resource_link" {
+		if path, ok := paths.FromURI(block.URI); ok && block.Type == "resource_link" {
 			files = append(files, path)
 		}
 	}

@@ -59,7 +59,7 @@ func (o *Output) Take() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.told = false
-	end := visible.Whole(o.fresh)
+	end := visible.CompleteLen(o.fresh)
 	piece := strings.ToValidUTF8(string(o.fresh[:end]), "\uFFFD")
 	o.fresh = append(o.fresh[:0], o.fresh[end:]...)
 	return piece

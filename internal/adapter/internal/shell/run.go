@@ -37,9 +37,9 @@ func (e End) String() string {
 // group are gone, and out has all that they wrote. Run writes to out from another
 // goroutine; a panic of out is passed on to the caller.
 func Run(ctx context.Context, dir, command string, out io.Writer) End {
-	c := child.Command{Path: "sh", Args: []string{"-c", command}, Dir: dir, Merged: true}
+	c := child.Command{Path: "sh", Args: []string{"-c", command}, Dir: dir, MergeStderr: true}
 	if runtime.GOOS == "windows" { // as it was typed: /S takes off the outer quotes and nothing else
-		c.Path, c.Line = "cmd", `cmd /S /C "`+command+`"`
+		c.Path, c.CmdLine = "cmd", `cmd /S /C "`+command+`"`
 	}
 	exit, err := child.Run(ctx, c, out, grace)
 	switch {

@@ -77,13 +77,13 @@ func (q *Question) Lead(ctx context.Context, w *Way, steps show.Dialog) Outcome 
 			step.Form.SessionID = w.Session()
 			filled := askStep[protocol.ElicitationResult](ctx, q, w, "elicitation/create", step.Form)
 			if q.outcome == Stands {
-				steps.Filled(filled)
+				steps.FormFilled(filled)
 			}
 			continue
 		}
 		step.Choice.SessionID = w.Session()
 		picked := pickedOption(askStep[protocol.PermissionResult](ctx, q, w, acp.ClientMethodSessionRequestPermission, step.Choice))
-		if q.outcome == Stands && !steps.Chose(picked) && picked != "" {
+		if q.outcome == Stands && !steps.OptionChosen(picked) && picked != "" {
 			w.log.Warn("the editor picked an option that was not offered; that is a refusal")
 		}
 	}

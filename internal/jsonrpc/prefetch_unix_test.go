@@ -1,0 +1,53 @@
+//go:build unix
+
+package jsonrpc
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// The end of a pipe or a socket is noticed, though more waits in it than is read ahead. The writer of a socket may go on
+// reading from it.
+func TestEndBeyondPrefetch(t *testing.T) {
+	for name, socket := range map[string]bool{"a pipe": false, "a socket": true} {
+		t.Run(name, func(t *testing.T) {
+			var fds [2]int
+			var err error
+			if socket {
+				fds, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+			} else {
+				err = unix.Pipe(fds[:])
+			}
+			require.NoError(t, err)
+			in, out := os.NewFile(uintptr(fds[0]), "in"), os.NewFile(uintptr(fds[1]), "out")
+			defer in.Close()
+			defer out.Close()
+			ended := make(chan struct{})
+			a := NewPrefetchReader(in, func() { close(ended) })
+			a.Prefetch()
+			_, err = out.Write(make([]byte, maxPrefetch+readBufferSize)) // at least a byte stays unread
+			require.NoError(t, err)
+			select {
+			case <-ended:
+				require.Fail(t, "the writer is still there")
+			default:
+			}
+			if socket {
+				err = unix.Shutdown(fds[1], unix.SHUT_WR)
+			} else {
+				err = out.Close()
+			}
+			require.NoError(t, err)
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				require.Fail(t, "the end is not noticed")
+			}
+		})
+	}
+}
