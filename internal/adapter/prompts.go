@@ -104,7 +104,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	select {
 	case <-p.ended:
 	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
-		s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
+		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
 		<-p.ended
 	}
 	return p.result, p.err // for the log: the response has left in respond
@@ -169,7 +169,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	if !known {
 		return nil, problem.UnknownSession(id)
 	}
-	s.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	s.mu.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
 }
 
