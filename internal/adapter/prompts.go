@@ -151,12 +151,11 @@ func (p *userPrompt) respond(result any, err *acp.RequestError) {
 	if p.responded {
 		return
 	}
-	p.responded = true
+	p.responded, p.result, p.err = true, result, err
+	defer close(p.ended) // also where this panics
 	if p.call != nil {
 		p.s.agent.respond(p.call, result, err)
 	}
-	p.result, p.err = result, err
-	close(p.ended)
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
