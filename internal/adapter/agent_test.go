@@ -298,7 +298,7 @@ func TestDroidThatDiesAsItOpens(t *testing.T) {
 			client := fakeDroid(says("hi"))
 			s, err := e.agent.session(e.session)
 			require.Nil(t, err)
-			s.Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
+			s.mu.Post(func() { time.Sleep(time.Second) }) // the session is busy until droid is dead
 			time.AfterFunc(500*time.Millisecond, client.Kill)
 			return client, nil
 		})

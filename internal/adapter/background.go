@@ -31,7 +31,7 @@ func (s *Session) heedLeft(ev quirks.Event) {
 		return
 	}
 	if c := s.proc.Left.Heard(time.Now(), ev); c != nil {
-		s.Go(func() { s.watch(s.Context, client, c) })
+		s.mu.Go(func() { s.watch(s.Context, client, c) })
 	}
 }
 

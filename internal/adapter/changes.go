@@ -16,7 +16,7 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change
 		return nil, err
 	}
 	change := s.prompts.Change(of)
-	err := s.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
+	err := s.mu.WaitFor(ctx, "what was asked", string(needTurn), func() bool { return change.Begun() || !s.prompts.Takes(change) })
 	if err == nil {
 		err = context.Cause(ctx) // it may have been cancelled as its turn came
 	}

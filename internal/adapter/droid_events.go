@@ -91,7 +91,7 @@ func (s *Session) apply(events []quirks.Event) {
 			requested = append(requested, s.directories()...)
 		}
 		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
-		s.Go(func() {
+		s.mu.Go(func() {
 			texts := show.Files(nil)
 			defer func() {
 				if texts == nil { // a panic: nothing waits for them any more

@@ -210,7 +210,7 @@ func (e *editor) inside(f func(*Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
 	done := make(chan struct{})
-	require.True(e.t, s.Post(func() { f(s); close(done) }))
+	require.True(e.t, s.mu.Post(func() { f(s); close(done) }))
 	<-done
 }
 

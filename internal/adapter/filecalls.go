@@ -136,7 +136,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 		return
 	}
 	for _, path := range s.fileCalls.Looks(ev, s.cwd) {
-		s.Go(func() {
+		s.mu.Go(func() {
 			unseen := false
 			s.unlocked(s.Context, func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {

@@ -248,7 +248,7 @@ func TestFileThatHangs(t *testing.T) {
 		r.hanging.begin("Overlay")
 		s, err := r.agent.session(r.session)
 		require.Nil(t, err)
-		s.Post(func() { s.endDroid(replaced, "test"); s.fileCalls.End() })
+		s.mu.Post(func() { s.endDroid(replaced, "test"); s.fileCalls.End() })
 		r.settle()
 		require.True(t, r.hanging.wasReached())
 		r.beginSessionIn(r.dir)
@@ -291,7 +291,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		id := d.linking("file:///somewhere")
 		time.Sleep(300 * time.Millisecond) // it is looked for when the prompt comes, and when it goes to droid
 		d.inside(func(s *Session) {
-			s.Go(func() {
+			s.mu.Go(func() {
 				if its, err := s.awaitTurn(s.Context, turns.Session); err == nil {
 					s.prompts.ChangeOver(its, nil)
 				}

@@ -26,7 +26,7 @@ func TestServeEndsWithABlockedOwner(t *testing.T) {
 		require.Nil(t, err)
 		release := make(chan struct{})
 		defer close(release)
-		s.Post(func() { <-release })
+		s.mu.Post(func() { <-release })
 		began := time.Now()
 		require.NoError(t, e.in.Close())
 		<-e.served

@@ -13,7 +13,7 @@ import (
 // enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
 // not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
 func (s *Session) enter(ordered func()) *acp.RequestError {
-	lock := s.Ticket()
+	lock := s.mu.Ticket()
 	if ordered != nil {
 		ordered()
 	}
@@ -30,7 +30,7 @@ func (s *Session) exit(err **acp.RequestError) {
 		*err = problem.Lost()
 		s.panicked(p)
 	}
-	s.Unlock()
+	s.mu.Unlock()
 }
 
 // unlocked gives the lock up while f runs, which may block. f's context ends with ctx and with the session, which waits for f before it ends.
@@ -40,7 +40,7 @@ func (s *Session) unlocked(ctx context.Context, f func(ctx context.Context)) {
 
 // unlockedAs is unlocked, and the user is told meanwhile who waits for what.
 func (s *Session) unlockedAs(ctx context.Context, who string, what need, f func(ctx context.Context)) {
-	s.Unlocked(who, string(what), func() {
+	s.mu.Unlocked(who, string(what), func() {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.Context, cancel)()
@@ -59,7 +59,7 @@ func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(c
 }
 
 // async runs f in another goroutine, without the lock. f's context ends with the session, which waits for f before it ends.
-func (s *Session) async(f func(ctx context.Context)) { s.Go(func() { s.unlocked(s.Context, f) }) }
+func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlocked(s.Context, f) }) }
 
 // EndError answers who asks a session that has ended, or is about to.
 func (s *Session) EndError() *acp.RequestError { return cmp.Or(s.unfit.Load(), problem.Ending()) }

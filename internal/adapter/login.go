@@ -33,7 +33,7 @@ func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
 		return nil, problem.Login(method, err)
 	}
 	for _, s := range a.sessions.List() {
-		s.Post(s.renewIdle)
+		s.mu.Post(s.renewIdle)
 	}
 	a.opener.Spare.Renew()
 	if protocol.Fields(result) == nil {
@@ -53,7 +53,7 @@ func (a *Agent) notify(method string, params any) {
 // open: a title in one line to a client that shows notices, else the text as a message.
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
-		s.Post(func() {
+		s.mu.Post(func() {
 			if s.out.Known() {
 				s.tell(show.Announcement{Title: title, Text: text})
 			}

@@ -31,10 +31,10 @@ func (s *Session) Run() {
 	defer s.loop.timer.Stop()
 	var room <-chan struct{}
 	step := func(f func()) {
-		s.Lock()
-		s.Guard(f)
+		s.mu.Lock()
+		s.mu.Guard(f)
 		room = s.loop.room // where it changes after that there is a token
-		s.Unlock()
+		s.mu.Unlock()
 	}
 	for {
 		select {
@@ -54,11 +54,11 @@ func (s *Session) Run() {
 				}
 			})
 		case <-s.Context.Done():
-			s.Lock()
-			s.Guard(s.end)
-			s.Guard(s.afterEnd)
-			s.End(errEnded)
-			s.Close()
+			s.mu.Lock()
+			s.mu.Guard(s.end)
+			s.mu.Guard(s.afterEnd)
+			s.mu.End(errEnded)
+			s.mu.Close()
 			return
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Session) tick() {
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
 		s.commands.NotDue()
-		s.Go(func() {
+		s.mu.Go(func() {
 			s.refreshCommands(s.Context, s.prompts.Idle)
 			s.unlocked(s.Context, func(context.Context) { memory.Release() }) // what the turn has left
 		})
@@ -165,10 +165,10 @@ func (s *Session) end() {
 	if norm := s.proc.Norm(); norm != nil {
 		s.apply(norm.EndSubagents(time.Now()))
 	}
-	s.End(errEnded)
-	s.Settle()
+	s.mu.End(errEnded)
+	s.mu.Settle()
 	s.prompts.Finish()
-	s.Settle()
+	s.mu.Settle()
 	for _, lock := range []*store.Lock{&s.storeLock, &s.loading.Lock} {
 		if release := lock.Begin(""); release != nil {
 			s.agent.atEnd("release", files.ReleaseTime, release)

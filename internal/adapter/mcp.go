@@ -28,7 +28,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		release, ended := s.take(s.Context, &s.explains, "a word on MCP servers", needExplained)
 		if ended != nil {
 			return
@@ -93,7 +93,7 @@ func processOf(client *droid.Client) mcp.Abilities {
 // watchServers tells the user which of the editor's MCP servers do not work, now
 // that droid has opened the session.
 func (s *Session) watchServers() {
-	s.Go(func() {
+	s.mu.Go(func() {
 		client := s.proc.Client()
 		problems := s.startProblems(s.Context, s.servers.Unreported())
 		if s.proc.Client() != client {

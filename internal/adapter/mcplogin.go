@@ -30,7 +30,7 @@ func beginLogin(r *slashRun, name string) {
 		return
 	}
 	asked, answered, err := s.servers.AskLogin(name), false, error(nil)
-	s.Go(func() {
+	s.mu.Go(func() {
 		s.unlocked(s.Context, func(context.Context) {
 			ctx, cancel := context.WithTimeoutCause(r.work, mcp.LoginTime, errLoginTime)
 			defer cancel()
@@ -38,7 +38,7 @@ func beginLogin(r *slashRun, name string) {
 		})
 		answered = true
 	})
-	given := s.WaitFor(r.work, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
+	given := s.mu.WaitFor(r.work, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
 	if s.servers.Unasked(asked) && r.cancelled() {
 		s.cancelAuth(name)
 	}
@@ -70,7 +70,7 @@ func (s *Session) showLogin(l *mcp.Login) {
 		return
 	}
 	dialog := uuid.NewString()
-	s.Go(func() { s.askToLogIn(s.Context, l, dialog) })
+	s.mu.Go(func() { s.askToLogIn(s.Context, l, dialog) })
 }
 
 // askToLogIn asks the user to log in, in a dialog of this id, and heeds what they say.

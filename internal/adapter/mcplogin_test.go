@@ -105,7 +105,7 @@ func TestLoginBeforeTheEditorKnowsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := beginAs(t, canOpen, playing(says("hi")))
 		e.settle()
-		e.inside(func(s *Session) { s.out = telling.New(e.agent.conn, s.Monitor, e.agent.log) })
+		e.inside(func(s *Session) { s.out = telling.New(e.agent.conn, s.mu, e.agent.log) })
 		e.auth(loginAt("https://example.com/login"))
 		require.Zero(t, e.count("elicitation/create"))
 		e.inside(func(s *Session) { s.out.Release() })

@@ -87,7 +87,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *acp.R
 		result = protocol.ConfigResult{ConfigOptions: list.ConfigOptions}
 	}
 	a.respond(c, result, err)
-	s.Yield() // to what was sent until now: it was meant for what was asked
+	s.mu.Yield() // to what was sent until now: it was meant for what was asked
 	s.prompts.ChangeOver(change, why)
 	return result, err
 }
@@ -246,7 +246,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	was := s.options.Mode()
-	s.Post(func() {
+	s.mu.Post(func() {
 		change, err := s.awaitTurn(s.Context, turns.Session)
 		if err != nil {
 			return

@@ -185,7 +185,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		e.inside(func(s *Session) {
-			s.Go(func() {
+			s.mu.Go(func() {
 				_, err := s.awaitTurn(cancelled, turns.Session)
 				require.Equal(t, problem.Cancelled(), err)
 			})
@@ -200,11 +200,11 @@ func TestPanicInAChange(t *testing.T) {
 	versions(t, func(t *testing.T, v fakedroid.Option) {
 		e := begin(t, playing(says("hi"), v, fakedroid.WithSessions(new(fakedroid.Sessions))))
 		e.inside(func(s *Session) {
-			s.Go(func() { _, _ = s.awaitTurn(s.Context, turns.Session) })
+			s.mu.Go(func() { _, _ = s.awaitTurn(s.Context, turns.Session) })
 		})
 		behind := e.prompt("behind it")
 		e.settle()
-		e.inside(func(s *Session) { s.Post(func() { panic("test") }) })
+		e.inside(func(s *Session) { s.mu.Post(func() { panic("test") }) })
 		require.Contains(t, ended(e.await(behind)), "-32603")
 		require.Equal(t, "end_turn", e.run("hello"))
 		require.Nil(t, e.set("mode", "spec").Error)

@@ -46,7 +46,7 @@ func twoSessions(t *testing.T, start starter) (e *editor, other, running string)
 func (e *editor) posts(f func(s *Session)) {
 	s, err := e.agent.session(e.session)
 	require.Nil(e.t, err)
-	require.True(e.t, s.Post(func() { f(s) }))
+	require.True(e.t, s.mu.Post(func() { f(s) }))
 	synctest.Wait()
 }
 
@@ -57,7 +57,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 		"with the lock":    func(*Session) { panic("test") },
 		"without the lock": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
-			s.Go(func() {
+			s.mu.Go(func() {
 				release, _ := s.takeCalls(s.Context)
 				defer release()
 				s.unlocked(s.Context, func(context.Context) { panic("test") })
@@ -65,7 +65,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 			calling(s, func(release func()) { release() })
 		},
 		"at the end of a prompt": func(s *Session) {
-			s.Go(func() {
+			s.mu.Go(func() {
 				if s.waitFor(s.Context, "a test", needQuiet) == nil {
 					panic("test")
 				}
@@ -112,11 +112,11 @@ func TestPanicLeavesNoRequestWithoutAnswer(t *testing.T) {
 				s, err := e.agent.session(e.session)
 				require.Nil(t, err)
 				machine := s.prompts.Machine
-				s.Post(func() { <-gate; s.prompts.Machine = nil }) // the session is busy while the request comes, which panics then
+				s.mu.Post(func() { <-gate; s.prompts.Machine = nil }) // the session is busy while the request comes, which panics then
 				synctest.Wait()
 				id := e.request(method[0], fmt.Sprintf(method[1], e.session))
 				synctest.Wait()
-				s.Post(func() { s.prompts.Machine = machine })
+				s.mu.Post(func() { s.prompts.Machine = machine })
 				close(gate)
 				m := e.await(id)
 				if name != "close" { // which then has nothing to wait for
@@ -166,7 +166,7 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 		e, _, running := twoSessions(t, asking())
 		e.posts(func(s *Session) {
 			s.prompts.Cancel(time.Now()) // whose interrupt panics
-			s.Go(func() {
+			s.mu.Go(func() {
 				defer func() { s.prompts.InterruptDone() }()
 				s.unlocked(s.Context, func(context.Context) { panic("test") })
 			})
@@ -183,7 +183,7 @@ func (noSteps) Next() (step show.Step, more bool) { return step, false }
 
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {
-	s.Go(func() {
+	s.mu.Go(func() {
 		s.questions.Open("before", nil)
 		s.questions.Open("x", nil).Lead(s.Context, s.out, noSteps{})
 		panic("test")
@@ -257,7 +257,7 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 
 // calling has a goroutine hold the calls to droid.
 func calling(s *Session, f func(release func())) {
-	s.Go(func() {
+	s.mu.Go(func() {
 		if release, err := s.takeCalls(s.Context); err == nil {
 			f(release)
 		}

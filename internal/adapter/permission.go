@@ -53,7 +53,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	p = s.show.Permission(ev, files, show.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
-	if !p.Refused && q.Lead(s.Context, s.out, p) == telling.Stands {
+	if !p.Refused && q.Lead(ctx, s.out, p) == telling.Stands {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
 }
@@ -61,7 +61,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 // awaitHearing returns when the client shows what it is asked. The outcome is what has become of the question.
 func (s *Session) awaitHearing(ctx context.Context, q *telling.Question) (was telling.Outcome) {
 	if s.agent.client.UpdatesInPromptsOnly() {
-		was = q.Await(s.out, s.prompts.Busy)
+		was = q.Await(ctx, s.out, s.prompts.Busy)
 	}
 	return was
 }

@@ -26,7 +26,7 @@ func (p *userPrompt) begin() {
 	p.takeQuestionBack()
 	ctx, giveUp := context.WithCancel(context.Background()) // not s.Context: who waits hears of the session's end by itself
 	p.giveUp = giveUp
-	s.Go(func() {
+	s.mu.Go(func() {
 		err := p.prepare(ctx)
 		switch {
 		case ctx.Err() != nil: // the prompt has ended, or is prepared anew

@@ -42,7 +42,7 @@ func (s *Session) endDroid(how ending, why string) {
 	switch how {
 	case replaced:
 		client, polite := s.proc.Retire(), s.proc.Polite()
-		s.Go(func() {
+		s.mu.Go(func() {
 			s.unlocked(s.Context, func(context.Context) { process.Close(polite, client); endLeft(left) })
 			s.proc.RetiredGone(client)
 		})

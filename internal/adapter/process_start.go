@@ -38,7 +38,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 			return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
 		}
 		if s.proc.BeginStart(historyLimit) {
-			s.Go(func() { s.start(s.Context, historyLimit) })
+			s.mu.Go(func() { s.start(s.Context, historyLimit) })
 		}
 		if err := s.waitFor(ctx, "what needs a droid", needStart); err != nil {
 			return nil, nil, err
@@ -151,7 +151,7 @@ func (s *Session) adopt(client *droid.Client) {
 	s.show.SetLinesFromOne(client.Version().Has(stream.CountsLinesFromOne))
 	s.servers.ProcessStarted(time.Now(), processOf(client))
 	s.fileCalls.use(s.agent.overlay(s, client))
-	s.Go(func() {
+	s.mu.Go(func() {
 		s.unlocked(s.Context, func(ctx context.Context) {
 			select {
 			case <-client.Ending():

@@ -104,7 +104,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 	select {
 	case <-p.ended:
 	case <-c.Context.Done(): // by $/cancel_request: it is answered as after session/cancel, with that stop reason
-		s.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
+		s.mu.Post(func() { s.prompts.CancelOne(time.Now(), p.id) })
 		<-p.ended
 	}
 	return p.result, p.err // for the log: the response has left in respond
@@ -151,12 +151,11 @@ func (p *userPrompt) respond(result any, err *acp.RequestError) {
 	if p.responded {
 		return
 	}
-	p.responded = true
+	p.responded, p.result, p.err = true, result, err
+	defer close(p.ended) // also where this panics
 	if p.call != nil {
 		p.s.agent.respond(p.call, result, err)
 	}
-	p.result, p.err = result, err
-	close(p.ended)
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
@@ -169,7 +168,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
 	if !known {
 		return nil, problem.UnknownSession(id)
 	}
-	s.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
+	s.mu.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
 }
 

@@ -46,7 +46,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	asked = s.show.Questions(ev)
 	s.tell(asked.Before...)
 	if !asked.Refused {
-		q.Lead(s.Context, s.out, asked)
+		q.Lead(ctx, s.out, asked)
 	}
 }
 

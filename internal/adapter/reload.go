@@ -92,7 +92,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 		select {
 		case <-r.ended:
 		case <-c.Context.Done():
-			s.Post(r.cancel)
+			s.mu.Post(r.cancel)
 			<-r.ended
 		}
 		err = r.err
@@ -114,7 +114,7 @@ func (r *reload) begin(ordered func(), followUp string) (err *acp.RequestError) 
 	}
 	defer r.s.exit(&err)
 	r.s.useFollowUp(followUp)
-	r.s.Go(func() { r.run(r.s.Context) })
+	r.s.mu.Go(func() { r.run(r.s.Context) })
 	return nil
 }
 

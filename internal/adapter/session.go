@@ -30,8 +30,8 @@ import (
 // Session is one conversation and the droid process that holds it, while there
 // is one.
 //
-// Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (Go, async), and those that
-// bring something from elsewhere (Post). Each has the lock as long as it touches the session, and gives it up where it waits.
+// Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (mu.Go, async), and those that
+// bring something from elsewhere (mu.Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
 	agent   *Agent
 	log     *zap.Logger
@@ -41,7 +41,7 @@ type Session struct {
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 
-	*monitor.Monitor // the lock, which guards what follows
+	mu *monitor.Monitor // the lock, which guards what follows
 	thread
 	commands   commands.List   // droid's and the user's
 	shellNotes []string        // for droid, with the next prompt
@@ -79,10 +79,10 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
-	s.Monitor = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
+	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
 	s.Context, s.Stop = context.WithCancel(a.ctx)
 	s.loop = newLoop()
-	s.out = telling.New(a.conn, s.Monitor, a.log)
+	s.out = telling.New(a.conn, s.mu, a.log)
 	s.out.Use(id)
 	s.servers.Use(servers)
 	s.instructed.Store(new(instructions.Instructions))
@@ -104,7 +104,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.apply(s.proc.Opened(info.Settings))
 	s.tellState()
 	s.watchServers()
-	s.Go(func() { s.lookForCommands(s.Context, askTime) })
+	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 }

@@ -73,7 +73,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 // the id that it gets here.
 func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.RequestError) {
 	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
-	s.Lock()
+	s.mu.Lock()
 	s.useInstructions(w)
 	s.proc.NotMade()
 	s.log.Warn("there is no droid; the session waits for one")
@@ -83,7 +83,7 @@ func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.Requ
 // takeUp makes the session that a process has just opened. begin follows, and the caller has its lock until then.
 func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instructions.Wanted) *Session {
 	s := a.makeSession(info.SessionID, w.CWD, w.Servers)
-	s.Lock() // nobody knows it
+	s.mu.Lock() // nobody knows it
 	s.useInstructions(w)
 	s.adopt(client)
 	s.opened(info)
@@ -97,16 +97,16 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()
 		s.Hurry()
-		s.Unlock()
+		s.mu.Unlock()
 		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
 			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
-	defer s.Unlock()
+	defer s.mu.Unlock()
 	failure = problem.Lost() // where it panics
-	s.Guard(func() {
+	s.mu.Guard(func() {
 		s.answerOpening(c, result)
 		failure = nil
 	})

@@ -42,7 +42,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 	place.Acted()
 	for _, s := range open {
 		s.cancelAndWait()
-		s.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves
+		s.mu.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves
 		s.Stop()
 	}
 	place.Alone()

@@ -172,7 +172,7 @@ func (r *slashRun) begin(p *userPrompt) {
 		r.reply(refusal)
 		return
 	}
-	r.s.Go(func() { r.run(r, r.args) })
+	r.s.mu.Go(func() { r.run(r, r.args) })
 }
 
 // over reports whether the prompt has ended, and another one may run.
@@ -242,7 +242,7 @@ func (r *slashRun) replyFailed(text string, why error) {
 	failing := r.s.prompts.Failing(r.prompt.id)
 	r.reply(text)
 	if failing != nil {
-		r.s.Yield() // to what was sent until now
+		r.s.mu.Yield() // to what was sent until now
 		r.s.prompts.ChangeOver(failing, why)
 	}
 }

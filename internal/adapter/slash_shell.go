@@ -17,7 +17,7 @@ func shellCommand(r *slashRun, command string) {
 	shown, begun := s.show.UserCommand(s.moment(), command)
 	wrote := func(piece string) { s.tell(shown.Output(s.moment(), piece)...) }
 	var output *shell.Output
-	output = shell.NewOutput(func() { s.Post(func() { wrote(output.Take()) }) })
+	output = shell.NewOutput(func() { s.mu.Post(func() { wrote(output.Take()) }) })
 	ctx, stop := context.WithCancel(s.Context)
 	defer stop()
 	r.stop = stop // a cancel does that, and the prompt ends when the command has

@@ -76,7 +76,7 @@ func (s *Session) lockStored() {
 		return
 	}
 	s.releaseLock(s.storeLock.Begin(id))
-	s.Go(func() {
+	s.mu.Go(func() {
 		s.tellUntold(s.Context)
 		others := false
 		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
@@ -129,7 +129,7 @@ func (s *Session) lookForOthers() {
 	if s.proc.Client() != nil {
 		s.lockStored() // where it could not be locked
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		var marked time.Time
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
@@ -145,7 +145,7 @@ func (s *Session) tellSoon(text string) {
 		s.tell(show.Notice(text))
 		return
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		if s.waitFor(s.Context, "a message", needShown) == nil {
 			s.tellNow(text)
 		}

@@ -16,7 +16,7 @@ import (
 // lookAtSubagents reads on in the files whose time has come.
 func (s *Session) lookAtSubagents(now time.Time) {
 	for _, id := range s.proc.NextSubagents(now) {
-		s.Go(func() {
+		s.mu.Go(func() {
 			norm := s.proc.Norm()
 			from, to, lines := s.readSubagent(s.Context, id)
 			if s.proc.Norm() != norm || s.fileCalls.Waiting() != nil || s.showsHistory() || !s.proc.Subagents.Read(id, from, to) {
@@ -51,7 +51,7 @@ const mostReads = 64
 
 // readToEnd reads the file of a subagent that has ended before what follows on that is told.
 func (s *Session) readToEnd(held *filecalls.Deferred, id string) {
-	s.Go(func() {
+	s.mu.Go(func() {
 		defer func() {
 			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
 				s.readNoMore()

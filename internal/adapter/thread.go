@@ -148,7 +148,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 func (s *Session) followTo(id string) {
 	if s.agent.sessions.Claim(s, id) {
 		if old := s.droidID; old != id {
-			s.Go(func() { s.noteMove(s.Context, old, id) })
+			s.mu.Go(func() { s.noteMove(s.Context, old, id) })
 		}
 		s.droidID = id
 		s.lockStored()

@@ -57,7 +57,7 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 	session := s.droidID
 	id, _ := s.prompts.Running()
 	p := s.prompts.Get(id) // nil in a turn of droid's own
-	s.Go(func() {
+	s.mu.Go(func() {
 		defer func() {
 			if s.fileCalls.Waiting() == held { // a panic: nothing waits for it any more
 				s.readNoMore()
@@ -94,9 +94,9 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 	case quirks.PromptDropped:
 		s.discarded(ev)
 	case quirks.PermissionRequested:
-		s.Go(func() { s.askPermission(s.Context, ev, files) })
+		s.mu.Go(func() { s.askPermission(s.Context, ev, files) })
 	case quirks.QuestionRequested:
-		s.Go(func() { s.askQuestions(s.Context, ev) })
+		s.mu.Go(func() { s.askQuestions(s.Context, ev) })
 	case quirks.SubagentStarted:
 		s.proc.Subagents.Begin(time.Now(), ev.ID)
 		s.lookInTurn() // it is another droid, which reads the project by itself

@@ -172,7 +172,7 @@ func (s *Session) lookInTurn() {
 	if s.looks++; s.looks > 1 {
 		return
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		defer func() { s.looks = 0 }()
 		for done := 0; done < s.looks; {
 			wanted := s.looks

@@ -70,7 +70,7 @@ func (p *userPrompt) send(request string) {
 		s.proc.Spoke(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
-	s.Go(func() {
+	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
 		if p.further != nil { // what joins a turn was not prepared
 			switch ended, unknown := s.endIfChanged(s.Context); {
@@ -117,7 +117,7 @@ func (s *Session) refusedLate(ev stream.LateError) {
 
 // interrupt asks droid to stop.
 func (s *Session) interrupt() {
-	s.Go(func() {
+	s.mu.Go(func() {
 		defer func() { s.prompts.InterruptDone() }() // also after a panic: prompts wait for it
 		s.apply(s.proc.Norm().Interrupted(time.Now()))
 		client := s.proc.Client()
@@ -136,7 +136,7 @@ func (s *Session) takeBack(request string) {
 	if !s.proc.Has(stream.GivesMessagesBack) {
 		return
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		client := s.proc.Client()
 		if client == nil {
 			return // droid has died, and the prompt ends with that

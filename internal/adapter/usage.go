@@ -18,7 +18,7 @@ func (s *Session) tellUsage() {
 	if !s.proc.Has(stream.TellsContextUse) {
 		return
 	}
-	s.Go(func() {
+	s.mu.Go(func() {
 		s.proc.Ask()
 		defer s.proc.Answered()
 		client, stats := s.proc.Client(), droid.ContextStats{}

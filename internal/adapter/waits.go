@@ -78,7 +78,7 @@ func (s *Session) waits(now time.Time) []string {
 			lines = append(lines, fmt.Sprintf("%s is under way, asked for %v ago", l.takers[0].who, now.Sub(l.takers[0].since).Round(time.Second)))
 		}
 	}
-	for _, w := range s.Waits() {
+	for _, w := range s.mu.Waits() {
 		lines = append(lines, fmt.Sprintf("%s waits for %s since %v", w.Who, w.What, now.Sub(w.Since).Round(time.Second)))
 	}
 	lines = append(lines, s.out.Waits(now)...)
@@ -97,7 +97,7 @@ func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *acp.R
 	lacks := func(n need) bool { return !s.satisfied(n) }
 	for {
 		n := needs[max(slices.IndexFunc(needs, lacks), 0)]
-		err := s.WaitFor(ctx, who, string(n), func() bool { return s.satisfied(n) })
+		err := s.mu.WaitFor(ctx, who, string(n), func() bool { return s.satisfied(n) })
 		if err != nil || !slices.ContainsFunc(needs, lacks) {
 			return s.waitError(err)
 		}
@@ -126,7 +126,7 @@ func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (re
 			release()
 		}
 	}()
-	err = s.waitError(s.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
+	err = s.waitError(s.mu.WaitFor(ctx, who, string(what), func() bool { return l.takers[0] == me }))
 	taken = err == nil
 	s.holdPrompts() // it is so at once
 	return release, err

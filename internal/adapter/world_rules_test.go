@@ -438,7 +438,7 @@ func (w *world) forgets() {
 func (win *window) waits() (lines []string) {
 	for _, s := range win.agent.sessions.List() {
 		told := make(chan struct{})
-		s.Post(func() { lines = append(append(lines, s.out.Session()+":"), s.waits(time.Now())...); close(told) })
+		s.mu.Post(func() { lines = append(append(lines, s.out.Session()+":"), s.waits(time.Now())...); close(told) })
 		<-told
 	}
 	return lines

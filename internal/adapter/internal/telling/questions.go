@@ -49,9 +49,9 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 	return q
 }
 
-// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back.
-func (q *Question) Await(w *Way, ready func() bool) Outcome {
-	q.wait(context.Background(), w, ready)
+// Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back, as when ctx ends.
+func (q *Question) Await(ctx context.Context, w *Way, ready func() bool) Outcome {
+	q.wait(ctx, w, ready)
 	return q.outcome
 }
 

@@ -1,0 +1,27 @@
+package adapter
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"droid-acp/internal/adapter/problem"
+)
+
+// TestEnterAfterTheEnd: a request of a session that has ended has its place in the order, and its answer.
+func TestEnterAfterTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := begin(t, playing(says("hi")))
+		s, err := e.agent.session(e.session)
+		require.Nil(t, err)
+		s.Stop()
+		synctest.Wait()
+		ordered := 0
+		require.Equal(t, problem.Ending(), s.enter(func() { ordered++ }))
+		require.Equal(t, 1, ordered)
+		s.unfit.Store(problem.InvalidRequest("no"))
+		require.Equal(t, problem.InvalidRequest("no"), s.enter(nil))
+		require.False(t, s.mu.Post(func() {}))
+	})
+}
