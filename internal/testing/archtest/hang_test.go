@@ -127,17 +127,17 @@ func nameOf(m *tree, f *ast.FuncDecl) string {
 // TestHangingCallsAreSeen: each form of such a call is found.
 func TestHangingCallsAreSeen(t *testing.T) {
 	for text, seen := range map[string]bool{
-		`os.Stat("x")`:                                         true,
-		`f(os.Stat)`:                                           true,
-		`a.cfg.Store.Find("x")`:                                true,
-		`a.opener.Stat("x")`:                                   true,
-		`<-client.Exited()`:                                    true,
-		`other.Kill(); <-client.Exited()`:                      true,
-		`client.Kill(); <-client.Exited()`:                     false,
-		`select { case <-client.Exited(): case <-t.C: }`:       false,
-		`files.CallBounded(ctx, a.calls, "x", path, os.Stat)`:       false,
+		`os.Stat("x")`:                                           true,
+		`f(os.Stat)`:                                             true,
+		`a.cfg.Store.Find("x")`:                                  true,
+		`a.opener.Stat("x")`:                                     true,
+		`<-client.Exited()`:                                      true,
+		`other.Kill(); <-client.Exited()`:                        true,
+		`client.Kill(); <-client.Exited()`:                       false,
+		`select { case <-client.Exited(): case <-t.C: }`:         false,
+		`files.CallBounded(ctx, a.calls, "x", path, os.Stat)`:    false,
 		`a.calls.Cleanup("x", limit, func() { os.Remove("x") })`: false,
-		`os.Getenv("x")`:                                       false,
+		`os.Getenv("x")`:                                         false,
 	} {
 		_, unlimited := hangingCalls(parse(t, map[string]string{"internal/adapter/a.go": "package adapter\nfunc f() { " + text + " }\n"}))
 		require.Equal(t, seen, len(unlimited) > 0, text)
