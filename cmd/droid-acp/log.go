@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
@@ -153,7 +153,7 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 // withoutWords is the text of an error without what droid or the editor wrote.
 func withoutWords(err error) string {
 	text := droid.LogText(err)
-	refused, is := errors.AsType[*acp.RequestError](err)
+	refused, is := errors.AsType[*jsonrpc.Error](err)
 	if !is {
 		return text
 	}

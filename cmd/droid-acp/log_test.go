@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/cli/flags"
+	"droid-acp/internal/jsonrpc"
 )
 
 // logLine is a line of a log file.
@@ -135,8 +135,8 @@ func TestLogLeavesWordsAndFilesOut(t *testing.T) {
 		moved := &os.LinkError{Op: "rename", Old: "/project/FILE.1", New: "/project/FILE.2", Err: fs.ErrExist}
 		log.With(zap.String("path", "/project/FILE")).Warn("one", zap.String("path", "/project/FILE.3"),
 			zap.Error(fmt.Errorf("no /project/FILE.3: %w", errors.Join(moved, fmt.Errorf("so: %w", missing)))),
-			zap.NamedError("refused", &acp.RequestError{Code: -32603, Message: "WORDS", Data: map[string]string{"kind": "model_rate_limited", "details": "WORDS"}}),
-			zap.NamedError("other", fmt.Errorf("asked: %w", &acp.RequestError{Code: -32602, Message: "WORDS: WORDS"})))
+			zap.NamedError("refused", &jsonrpc.Error{Code: -32603, Message: "WORDS", Data: map[string]string{"kind": "model_rate_limited", "details": "WORDS"}}),
+			zap.NamedError("other", fmt.Errorf("asked: %w", &jsonrpc.Error{Code: -32602, Message: "WORDS: WORDS"})))
 		closeLog()
 		text, lines := readLog(t, path)
 		require.NotContains(t, text+stderr.String(), "WORDS")

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -72,7 +71,7 @@ func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	relay := via.New(via.Options{
 		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
 		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
-			return (*jsonrpc.Error)(problem.For(client, method == "session/prompt", (*acp.RequestError)(e)))
+			return problem.For(client, method == "session/prompt", e)
 		},
 	})
 	c.leaving.onHurry(relay.Kill)

@@ -23,6 +23,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/visible"
 )
@@ -195,7 +196,7 @@ func (a *Agent) endSessions() error {
 }
 
 // handle runs one request or notification, and logs how it ended.
-func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 	began := time.Now()
 	result, err := a.serve(c)
 	err = notCancelled(c, err)
@@ -204,12 +205,12 @@ func (a *Agent) handle(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // respond answers a request before its function returns: what is told from then on comes behind the response.
-func (a *Agent) respond(c *wire.Call, result any, err *acp.RequestError) {
-	wire.Respond(c, result, a.inItsWords(c, err))
+func (a *Agent) respond(c *wire.Call, result any, err *jsonrpc.Error) {
+	c.Respond(result, a.inItsWords(c, err))
 }
 
 // inItsWords is an error as this client shows it well.
-func (a *Agent) inItsWords(c *wire.Call, err *acp.RequestError) *acp.RequestError {
+func (a *Agent) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
@@ -217,7 +218,7 @@ func (a *Agent) inItsWords(c *wire.Call, err *acp.RequestError) *acp.RequestErro
 }
 
 // notCancelled is why a call failed, which nobody cancelled where the editor has gone.
-func notCancelled(c *wire.Call, err *acp.RequestError) *acp.RequestError {
+func notCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
 		return problem.Ending()
 	}
@@ -226,7 +227,7 @@ func notCancelled(c *wire.Call, err *acp.RequestError) *acp.RequestError {
 
 // serve runs one request or notification. Of what has no id only ACP's one notification
 // to an agent has an effect: nobody would get the answer to a request's method.
-func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) serve(c *wire.Call) (any, *jsonrpc.Error) {
 	if c.Response == nil && c.Method != acp.AgentMethodSessionCancel {
 		a.log.Info("a message without an id, whose method is no notification's, was dropped", zap.String("method", visible.Line(c.Method)))
 		return nil, nil
@@ -237,7 +238,7 @@ func (a *Agent) serve(c *wire.Call) (any, *acp.RequestError) {
 	}
 	if !ok {
 		method := visible.Line(c.Method)
-		return nil, &acp.RequestError{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
+		return nil, &jsonrpc.Error{Code: -32601, Message: "Method not found: " + method, Data: map[string]string{"method": method}}
 	}
 	if err := a.checkInitialized(c.Method); err != nil {
 		return nil, err

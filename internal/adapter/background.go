@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
@@ -14,6 +13,7 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
@@ -159,7 +159,7 @@ func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
 const methodStopTask = "_session/async_task/stop"
 
 // stopTask is methodStopTask. stopped is false where there is no such command, or none any more.
-func (a *Agent) stopTask(c *wire.Call) (_ any, err *acp.RequestError) {
+func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
 	var params struct {
 		AsyncTaskID string `json:"asyncTaskId"`
 	}

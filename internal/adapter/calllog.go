@@ -16,6 +16,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
 )
 
@@ -33,7 +34,7 @@ func briefly(name string) string {
 }
 
 // logCall notes how a call ended that began then, if it was a prompt, opened a session or failed.
-func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *acp.RequestError) {
+func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *jsonrpc.Error) {
 	text, fields := "", []zap.Field(nil)
 	switch c.Method {
 	case acp.AgentMethodSessionPrompt:
@@ -66,12 +67,12 @@ func logCall(log *zap.Logger, c *wire.Call, began time.Time, result any, err *ac
 const turnEndedText = "turn ended"
 
 // logTurn notes how a turn ended that began then.
-func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *acp.RequestError) {
+func logTurn(log *zap.Logger, began time.Time, stop acp.StopReason, err *jsonrpc.Error) {
 	log.Info(turnEndedText, endingFields(began, stop, err)...)
 }
 
 // endingFields is what the log says of how something ended that began then.
-func endingFields(began time.Time, stop acp.StopReason, err *acp.RequestError) []zap.Field {
+func endingFields(began time.Time, stop acp.StopReason, err *jsonrpc.Error) []zap.Field {
 	fields := append(errorFields(err), zap.Float64("seconds", time.Since(began).Seconds()))
 	if stop != "" {
 		fields = append(fields, zap.String("stopReason", string(stop)))
@@ -80,7 +81,7 @@ func endingFields(began time.Time, stop acp.StopReason, err *acp.RequestError) [
 }
 
 // errorFields is what a log says of an error.
-func errorFields(err *acp.RequestError) []zap.Field {
+func errorFields(err *jsonrpc.Error) []zap.Field {
 	if err == nil {
 		return nil
 	}

@@ -3,15 +3,14 @@ package adapter
 import (
 	"context"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/jsonrpc"
 )
 
 // awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.ChangeOver must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
-func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change, *acp.RequestError) {
+func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change, *jsonrpc.Error) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
@@ -35,7 +34,7 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change
 }
 
 // takesNothing is why the session takes no request any more, nil when it does.
-func (s *Session) takesNothing() *acp.RequestError {
+func (s *Session) takesNothing() *jsonrpc.Error {
 	if err := s.unfit.Load(); err != nil {
 		return err
 	}

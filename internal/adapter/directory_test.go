@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -20,6 +19,7 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -198,7 +198,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 	}
 	dir, tools := t.TempDir(), t.TempDir()
 	a := New(Config{Log: zap.NewNop()})
-	decoded := func(cwd, more string) (instructions.Wanted, *acp.RequestError) {
+	decoded := func(cwd, more string) (instructions.Wanted, *jsonrpc.Error) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
 		var p instructions.Params

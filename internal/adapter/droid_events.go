@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 )
@@ -34,7 +33,7 @@ func (s *Session) nextEvent() (events <-chan stream.Event, room <-chan struct{})
 
 // syncEvents takes what droid said before the answer that the caller has just got, and returns when that counts: where files are being read
 // for what it said before, when they are. The error says that the session ends.
-func (s *Session) syncEvents(ctx context.Context) *acp.RequestError {
+func (s *Session) syncEvents(ctx context.Context) *jsonrpc.Error {
 	if s.drainEvents(); s.fileCalls.Waiting() == nil {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
@@ -23,6 +22,7 @@ import (
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/testeditor"
@@ -197,7 +197,7 @@ func (e *editor) sessionOf(answer wireMessage) string {
 }
 
 // session finds an open session.
-func (a *Agent) session(id string) (*Session, *acp.RequestError) {
+func (a *Agent) session(id string) (*Session, *jsonrpc.Error) {
 	if s, known := a.sessions.Find(id); known {
 		return s, nil
 	}

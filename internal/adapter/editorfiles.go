@@ -13,6 +13,7 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
@@ -193,7 +194,7 @@ func (a *Agent) runHook(ctx context.Context, r hooks.Request) (answer hooks.Answ
 	if !known {
 		return answer
 	}
-	var failed *acp.RequestError
+	var failed *jsonrpc.Error
 	if s.enter(nil) != nil {
 		return answer
 	}

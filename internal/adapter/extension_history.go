@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 )
 
@@ -16,7 +15,7 @@ import (
 // no prompt runs.
 
 // whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
-func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *jsonrpc.Error) {
 	if s.prompts.Busy() {
 		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
 	}
@@ -29,7 +28,7 @@ func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo
 }
 
 // history returns the messages of the whole conversation.
-func (s *Session) history(ctx context.Context) ([]stream.Message, *acp.RequestError) {
+func (s *Session) history(ctx context.Context) ([]stream.Message, *jsonrpc.Error) {
 	info, err := s.whole(ctx, "ask again when it has ended")
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ type historyMessage struct {
 	Content []json.RawMessage `json:"content"`
 }
 
-func messagesExtension(ctx context.Context, s *Session, _ noParams) (messagesResult, *acp.RequestError) {
+func messagesExtension(ctx context.Context, s *Session, _ noParams) (messagesResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	messages := []historyMessage{}
 	for _, m := range history {
@@ -67,7 +66,7 @@ type lastTextResult struct {
 	Text string `json:"text"`
 }
 
-func lastTextExtension(ctx context.Context, s *Session, _ noParams) (lastTextResult, *acp.RequestError) {
+func lastTextExtension(ctx context.Context, s *Session, _ noParams) (lastTextResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	id, last := "", ""
 	for _, ev := range quirks.History(history) {
@@ -94,7 +93,7 @@ type numberedPoint struct {
 	Text      string `json:"text"`
 }
 
-func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *acp.RequestError) {
+func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	points := []numberedPoint{}
 	for i, p := range rewindPoints(history) {
@@ -114,7 +113,7 @@ type exportedFile struct {
 	Path string `json:"path"`
 }
 
-func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedFile, *acp.RequestError) {
+func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedFile, *jsonrpc.Error) {
 	info, err := s.whole(ctx, "export it when that has ended")
 	if err != nil {
 		return exportedFile{}, err

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
 )
 
@@ -37,7 +36,7 @@ type stateResult struct {
 	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
 }
 
-func stateExtension(_ context.Context, s *Session, _ noParams) (stateResult, *acp.RequestError) {
+func stateExtension(_ context.Context, s *Session, _ noParams) (stateResult, *jsonrpc.Error) {
 	version := ""
 	if client := s.proc.Client(); client != nil {
 		version = client.Version().String()
@@ -64,7 +63,7 @@ type contextUse struct {
 	Size int64 `json:"size"`
 }
 
-func statsExtension(_ context.Context, s *Session, _ noParams) (statsResult, *acp.RequestError) {
+func statsExtension(_ context.Context, s *Session, _ noParams) (statsResult, *jsonrpc.Error) {
 	told := s.usage.Told()
 	result := statsResult{Tokens: told.Total, LastCall: told.LastCall}
 	if used, size := s.usage.Window(); size > 0 {
@@ -78,7 +77,7 @@ type commandsResult struct {
 	Commands []protocol.AvailableCommand `json:"commands"`
 }
 
-func commandsExtension(_ context.Context, s *Session, _ noParams) (commandsResult, *acp.RequestError) {
+func commandsExtension(_ context.Context, s *Session, _ noParams) (commandsResult, *jsonrpc.Error) {
 	return commandsResult{s.allCommands()}, nil
 }
 
@@ -88,7 +87,7 @@ type modelsResult struct {
 	Models         []json.RawMessage `json:"models"`
 }
 
-func modelsExtension(_ context.Context, s *Session, _ noParams) (modelsResult, *acp.RequestError) {
+func modelsExtension(_ context.Context, s *Session, _ noParams) (modelsResult, *jsonrpc.Error) {
 	models := []json.RawMessage{}
 	for _, m := range s.options.Models() {
 		models = append(models, m.Raw)
@@ -106,7 +105,7 @@ type autoCompactionResult struct {
 	Enabled bool `json:"enabled"`
 }
 
-func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionParams) (autoCompactionResult, *acp.RequestError) {
+func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionParams) (autoCompactionResult, *jsonrpc.Error) {
 	if p.Enabled == nil {
 		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
 	}

@@ -3,10 +3,9 @@ package adapter
 import (
 	"context"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 )
 
 // extensions are the methods for programs, by their names. docs/programs.md has
@@ -30,8 +29,8 @@ type noParams struct{}
 
 // extension is the method that f serves, with params of type P beside the session's id and a result of type R. f has the
 // session's lock, and ends early when the request is cancelled.
-func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, params P) (R, *acp.RequestError)) wire.Handler {
-	return func(c *wire.Call) (_ any, err *acp.RequestError) {
+func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, params P) (R, *jsonrpc.Error)) wire.Handler {
+	return func(c *wire.Call) (_ any, err *jsonrpc.Error) {
 		var params P
 		if err := problem.Decode(c.Params, &params); err != nil {
 			return nil, err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/opening"
@@ -13,11 +11,12 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // forkSession copies the newest session of a thread. The copy gets a process of its own; the session
 // it was made from stays as it is.
-func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	p, place, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // fork has droid copy the session it works on.
-func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *acp.RequestError) {
+func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jsonrpc.Error) {
 	if err = s.enter(ordered); err != nil {
 		return "", err
 	}
@@ -66,7 +65,7 @@ func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *acp
 
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
-func (s *Session) copyHere(ctx context.Context) (id string, err *acp.RequestError) {
+func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) {
 	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return "", err
@@ -112,7 +111,7 @@ func (s *Session) backFromCopy(ctx context.Context, failed error) {
 // forkStored copies a thread that is not open here and whose files are kept: one process loads its newest
 // session, copies it and goes on with the copy. Where the copy is to work elsewhere, that
 // takes two.
-func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
+func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	newest := ids[len(ids)-1]
 	var made opening.Copied
 	open := opening.Open{ID: newest, Messages: 1, Copy: &made, CWD: w.CWD}
@@ -139,7 +138,7 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 }
 
 // takeUpCopy has a copy begin to work that a process has just opened. ids are those of the thread that it is a copy of.
-func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *acp.RequestError) {
+func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := a.copyOptions(c.Context, ids, info.SessionID)
 	s := a.takeUp(client, info, w)
 	s.useFollowUp(followUp)

@@ -1,22 +1,21 @@
 package adapter
 
 import (
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
 type further struct {
-	host  *userPrompt            // the prompt
-	words string                 // of a refusal; "" for a steering message
-	own   bool                   // the agent refused, and the user has read why in a notice
-	shown bool                   // the editor has been sent it
-	taken chan *acp.RequestError // gets nil when droid has it, or why it has not; nil where nobody waits
+	host  *userPrompt         // the prompt
+	words string              // of a refusal; "" for a steering message
+	own   bool                // the agent refused, and the user has read why in a notice
+	shown bool                // the editor has been sent it
+	taken chan *jsonrpc.Error // gets nil when droid has it, or why it has not; nil where nobody waits
 }
 
 // reachedModel notes that droid has the message.
@@ -27,7 +26,7 @@ func (f *further) reachedModel() {
 }
 
 // settle says what became of the message. Only the first time counts.
-func (f *further) settle(err *acp.RequestError) {
+func (f *further) settle(err *jsonrpc.Error) {
 	select {
 	case f.taken <- err:
 	default:

@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 )
 
 // peer is what the agent knows of its client.
@@ -27,7 +28,7 @@ func (p *peer) greet(client protocol.ClientCapabilities) {
 }
 
 // checkInitialized refuses what comes before initialize, and a second initialize.
-func (p *peer) checkInitialized(method string) *acp.RequestError {
+func (p *peer) checkInitialized(method string) *jsonrpc.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -42,7 +43,7 @@ func (p *peer) checkInitialized(method string) *acp.RequestError {
 // initialize answers at once, without droid, so that a client learns what this agent
 // can do even where droid is missing. The agent speaks ACP version 1, whatever the
 // client offers.
-func (a *Agent) initialize(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ProtocolVersion json.RawMessage `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"clientCapabilities"`

@@ -5,14 +5,13 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 )
 
 // enter gives a request the session's lock, behind what was asked before, or returns why the session takes nothing any more. ordered, if
 // not nil, is called once the request has its place. A deferred exit follows, unless there is an error.
-func (s *Session) enter(ordered func()) *acp.RequestError {
+func (s *Session) enter(ordered func()) *jsonrpc.Error {
 	lock := s.mu.Ticket()
 	if ordered != nil {
 		ordered()
@@ -25,7 +24,7 @@ func (s *Session) enter(ordered func()) *acp.RequestError {
 }
 
 // exit is deferred by a request that has the lock, and gives that up. A panic of the request is its error.
-func (s *Session) exit(err **acp.RequestError) {
+func (s *Session) exit(err **jsonrpc.Error) {
 	if p := recover(); p != nil {
 		*err = problem.Lost()
 		s.panicked(p)
@@ -62,4 +61,4 @@ func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(c
 func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlocked(s.Context, f) }) }
 
 // EndError answers who asks a session that has ended, or is about to.
-func (s *Session) EndError() *acp.RequestError { return cmp.Or(s.unfit.Load(), problem.Ending()) }
+func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), problem.Ending()) }

@@ -3,7 +3,6 @@ package adapter
 import (
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
@@ -11,13 +10,14 @@ import (
 	"droid-acp/internal/adapter/accounts"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
 // authenticate has droid log in, and answers when droid has. The login ends when the
 // client cancels the request. There is one at a time. Droids from before a login are replaced:
 // those that rest at once, the others before their next prompt.
-func (a *Agent) authenticate(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}

@@ -16,11 +16,12 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // setMode is session/set_mode. It sets the config option for the mode, for clients
 // that know modes but no options.
-func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) setMode(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ModeID stream.Mode `json:"modeId"`
 	}
@@ -32,7 +33,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *acp.RequestError) {
 
 // setConfigOption is session/set_config_option. Fields that this agent does not
 // know are left alone, "type" among them (field notes acp.md, defect 12).
-func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) setConfigOption(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ConfigID string          `json:"configId"`
 		Value    json.RawMessage `json:"value"`
@@ -48,7 +49,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // optionValue reads the value that an option is to have: "true" or "false" for a switch.
-func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
+func optionValue(id string, raw json.RawMessage) (string, *jsonrpc.Error) {
 	switched := string(raw) == "true" || string(raw) == "false"
 	if id == options.AutoCompaction {
 		if !switched {
@@ -65,7 +66,7 @@ func optionValue(id string, raw json.RawMessage) (string, *acp.RequestError) {
 
 // askToSet sets an option in its turn, and answers with what all options are then. The request succeeds when droid reports
 // the value asked for. While it waits for its turn, $/cancel_request takes it back.
-func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *acp.RequestError) {
+func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonrpc.Error) {
 	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func sphereOf(s *Session, id, value string) turns.Sphere {
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to
 // droid: the change failed, and the mode that stays asks less than the one that was wanted.
 // It is nil when they may go.
-func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
+func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 	if why == nil || id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
@@ -118,7 +119,7 @@ func tooFree(stays stream.Mode, id, value string, why *acp.RequestError) error {
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
 // or with why not.
-func (s *Session) setOption(ctx context.Context, id, value string) *acp.RequestError {
+func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Error {
 	switch {
 	case id == options.FollowUp:
 		if s.setFollowUp(ctx, value) {
@@ -157,7 +158,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *acp.RequestE
 
 // settled says whether droid did what it was asked: err is its answer to the request,
 // and the settings are what it reported since.
-func settled(o *options.State, id, value string, err error) *acp.RequestError {
+func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
 	name := o.Name(id)
 	kind := strings.ReplaceAll(name, " ", "_")
 	if err != nil {
@@ -184,7 +185,7 @@ const settingsTime = 10 * time.Second
 
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
-func (s *Session) setAutoCompaction(ctx context.Context, on bool) *acp.RequestError {
+func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error {
 	release, failure := s.takeCalls(s.Context)
 	if failure != nil {
 		return failure
@@ -213,7 +214,7 @@ const methodSetModel = "session/set_model"
 
 // setModel is session/set_model. It sets the config option for the model, so that a
 // change by either method shows in the other.
-func (a *Agent) setModel(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ModelID string `json:"modelId"`
 	}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
@@ -39,7 +38,7 @@ func (p *userPrompt) begin() {
 }
 
 // prepare returns when droid may have the prompt, or with why it cannot.
-func (p *userPrompt) prepare(ctx context.Context) *acp.RequestError {
+func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 	s, crashed := p.s, p.s.prompts.Crashed()
 	if err := p.renew(ctx); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (p *userPrompt) prepare(ctx context.Context) *acp.RequestError {
 }
 
 // renew ends the droid of a prompt that begins where it must be replaced.
-func (p *userPrompt) renew(ctx context.Context) *acp.RequestError {
+func (p *userPrompt) renew(ctx context.Context) *jsonrpc.Error {
 	s := p.s
 	client := s.proc.Client()
 	if client == nil || s.proc.Ending() || !s.mustRenew(client) {
@@ -98,7 +97,7 @@ func (p *userPrompt) renew(ctx context.Context) *acp.RequestError {
 // inItsMode has droid be in the mode that the session had before droid was started again, or in one
 // that asks more. Where it is not, it is asked once more for that mode. The error says that it still
 // does not take it.
-func (s *Session) inItsMode(ctx context.Context) *acp.RequestError {
+func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
 	mode := s.options.Owed()
 	if mode == "" {
 		return nil
@@ -134,7 +133,7 @@ func (p *userPrompt) lookAtLinks(ctx context.Context) {
 
 // known returns when a prompt that begins with "/name" may go to droid: the command may have come or
 // gone just now, so it is looked for.
-func (p *userPrompt) known(ctx context.Context) *acp.RequestError {
+func (p *userPrompt) known(ctx context.Context) *jsonrpc.Error {
 	s := p.s
 	name, _, ok := commands.Split(p.typed)
 	if !ok {
@@ -148,6 +147,6 @@ func (p *userPrompt) known(ctx context.Context) *acp.RequestError {
 }
 
 // commandGone answers a prompt with a command that was removed while droid ran.
-func commandGone(name string) *acp.RequestError {
+func commandGone(name string) *jsonrpc.Error {
 	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/options"
@@ -13,6 +12,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // wholeHistory is the message limit that makes droid return all messages: since
@@ -22,7 +22,7 @@ const wholeHistory = 1_000_000
 // awaitDroid returns when the session has a process: at once, or when one was started and has loaded the
 // session. historyLimit is how many messages droid is then asked for. info is what droid said as it
 // loaded the session, nil when the process was there before or somebody else had it asked for fewer messages.
-func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *acp.RequestError) {
+func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err *jsonrpc.Error) {
 	for {
 		for s.proc.Ending() && !s.ended {
 			if err := s.waitFor(ctx, "what needs a droid", needGone); err != nil {
@@ -171,12 +171,12 @@ func diesOf(err error) bool {
 }
 
 // noDroid says that a call was not made, as there is no droid for it.
-type noDroid struct{ why *acp.RequestError }
+type noDroid struct{ why *jsonrpc.Error }
 
 func (e *noDroid) Error() string { return e.why.Message }
 
 // whyNoDroid is why there was no droid for a call, nil where it was made.
-func whyNoDroid(err error) *acp.RequestError {
+func whyNoDroid(err error) *jsonrpc.Error {
 	if none, ok := errors.AsType[*noDroid](err); ok {
 		return none.why
 	}

@@ -18,6 +18,7 @@ import (
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
@@ -32,7 +33,7 @@ type userPrompt struct {
 	call    *wire.Call    // nil for a message of protocol.SteeringMethod
 	ended   chan struct{} // closed when it has its response, which is result or err
 	result  any
-	err     *acp.RequestError
+	err     *jsonrpc.Error
 	began   time.Time // of a turn that a steering message began, which has no response; zero for all others
 
 	marks   prompt.Marks       // of all that the editor sent, where it may come again
@@ -50,7 +51,7 @@ type userPrompt struct {
 	giveUp    context.CancelFunc // ends its preparation; see begin
 	cancelled bool               // it has ended as cancelled
 	responded bool               // it has its response
-	failed    *acp.RequestError  // the error that the user was told in a Notice, because this client shows none well
+	failed    *jsonrpc.Error     // the error that the user was told in a Notice, because this client shows none well
 
 	used stream.TokenUsage // by droid's turns for it, set before it is answered
 }
@@ -71,7 +72,7 @@ func (p *userPrompt) kind() turns.Kind {
 }
 
 // prompt is session/prompt. The prompts of one session run one after the other.
-func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		SessionID string        `json:"sessionId"`
 		Prompt    rawjson.Value `json:"prompt"`
@@ -111,7 +112,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // submit has the session take a prompt of a request.
-func (p *userPrompt) submit(place *place) (err *acp.RequestError) {
+func (p *userPrompt) submit(place *place) (err *jsonrpc.Error) {
 	if err = p.s.enter(place.Leave); err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (p *userPrompt) submit(place *place) (err *acp.RequestError) {
 // answer answers a prompt that has ended. A client that takes the error of a prompt for an agent that did not start is told of it
 // in a Notice. To such a client the prompt has ended as others do. For others an error stands apart from what was
 // said before it.
-func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
+func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	s := p.s
 	switch {
 	case !p.began.IsZero():
@@ -147,7 +148,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *acp.RequestError) {
 }
 
 // respond answers a prompt that is a request, once.
-func (p *userPrompt) respond(result any, err *acp.RequestError) {
+func (p *userPrompt) respond(result any, err *jsonrpc.Error) {
 	if p.responded {
 		return
 	}
@@ -159,7 +160,7 @@ func (p *userPrompt) respond(result any, err *acp.RequestError) {
 }
 
 // cancelTurn is session/cancel: it ends the running prompt and the waiting ones.
-func (a *Agent) cancelTurn(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ const linksTime = 500 * time.Millisecond
 
 // readPrompt reads what the editor sent, and looks which of the files that it links are not
 // there.
-func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *acp.RequestError) {
+func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
 		return nil, problem.InvalidParams("%v", err)
@@ -243,7 +244,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 
 // check refuses at once what no session can take. What depends on the session is seen
 // when the prompt goes to droid, as what was asked before it may change that.
-func (p *userPrompt) check() *acp.RequestError {
+func (p *userPrompt) check() *jsonrpc.Error {
 	message, err := p.content.Message(prompt.Rules{Dir: p.s.cwd, AttachFiles: true})
 	if err != nil {
 		return problem.InvalidParams("%v", err)
@@ -254,7 +255,7 @@ func (p *userPrompt) check() *acp.RequestError {
 
 // compose makes the message of a prompt that is about to go to droid, as the session can
 // take it now.
-func (p *userPrompt) compose() *acp.RequestError {
+func (p *userPrompt) compose() *jsonrpc.Error {
 	s := p.s
 	if p.further != nil && p.further.words != "" {
 		p.message.Text = p.further.words
@@ -275,7 +276,7 @@ func (p *userPrompt) compose() *acp.RequestError {
 
 // refusedProgram is why a prompt is not given to droid: it begins with a command that is a
 // program of a project that nobody has trusted, which droid would run.
-func (p *userPrompt) refusedProgram() *acp.RequestError {
+func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	client := p.s.proc.Client()
 	if client == nil || client.Without() == nil || !client.Version().Has(stream.ExpandsCommands) {
 		return nil

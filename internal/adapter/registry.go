@@ -10,6 +10,7 @@ import (
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 )
 
 // The agent finds an open session by each id of its thread: those of the sessions
@@ -22,7 +23,7 @@ type place = registry.Place[*Session]
 
 // checkSessionID refuses an id that could not be the name of a file in droid's
 // store. All methods that name a session call it.
-func checkSessionID(id string) *acp.RequestError {
+func checkSessionID(id string) *jsonrpc.Error {
 	switch {
 	case id == "":
 		return problem.InvalidParams("sessionId is missing")
@@ -33,7 +34,7 @@ func checkSessionID(id string) *acp.RequestError {
 }
 
 // idOf is the id of the session that the params of a call name.
-func idOf(c *wire.Call) (string, *acp.RequestError) {
+func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
@@ -53,10 +54,10 @@ func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {
 }
 
 // turnOf waits for the turn of a place, which Acted ends.
-func turnOf(ctx context.Context, p *place) *acp.RequestError { return placeError(p.Turn(ctx)) }
+func turnOf(ctx context.Context, p *place) *jsonrpc.Error { return placeError(p.Turn(ctx)) }
 
 // placeError answers a request that the registry does not let act.
-func placeError(err error) *acp.RequestError {
+func placeError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
 		return problem.Cancelled()
@@ -68,7 +69,7 @@ func placeError(err error) *acp.RequestError {
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*Session, *place, *acp.RequestError) {
+func (a *Agent) reach(c *wire.Call) (*Session, *place, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, nil, err

@@ -7,14 +7,13 @@ import (
 	"slices"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 )
 
@@ -30,7 +29,7 @@ type reload struct {
 	replay bool
 	ended  chan struct{} // closed when it has its answer, which is result or err
 	result protocol.SessionResult
-	err    *acp.RequestError
+	err    *jsonrpc.Error
 
 	// what counted before, see revert
 	servers    []stream.MCPServer
@@ -45,7 +44,7 @@ type reload struct {
 }
 
 // answer says what came of a load. Only the first time counts.
-func (r *reload) answer(result protocol.SessionResult, err *acp.RequestError) {
+func (r *reload) answer(result protocol.SessionResult, err *jsonrpc.Error) {
 	select {
 	case <-r.ended:
 	default:
@@ -55,20 +54,20 @@ func (r *reload) answer(result protocol.SessionResult, err *acp.RequestError) {
 }
 
 // refuse answers a load that did not succeed.
-func (r *reload) refuse(err *acp.RequestError) { r.answer(protocol.SessionResult{}, err) }
+func (r *reload) refuse(err *jsonrpc.Error) { r.answer(protocol.SessionResult{}, err) }
 
 // showsHistory reports whether the history of a load is being shown.
 func (s *Session) showsHistory() bool { return s.load != nil && s.load.shows }
 
 // loadSession opens a stored session and replays its history.
-func (a *Agent) loadSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, true) }
+func (a *Agent) loadSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, true) }
 
 // resumeSession opens a stored session without its history.
-func (a *Agent) resumeSession(c *wire.Call) (any, *acp.RequestError) { return a.reopen(c, false) }
+func (a *Agent) resumeSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, false) }
 
 // reopen loads a session: in the process it has, if it is open here, else in a new
 // one.
-func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
+func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	p, place, err := a.decodeNamed(c)
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *acp.RequestError) {
 }
 
 // begin begins a load, which goes on where it is cancelled and others wait for the session.
-func (r *reload) begin(ordered func(), followUp string) (err *acp.RequestError) {
+func (r *reload) begin(ordered func(), followUp string) (err *jsonrpc.Error) {
 	if err = r.s.enter(ordered); err != nil {
 		return err
 	}
@@ -187,7 +186,7 @@ func (r *reload) run(ctx context.Context) {
 // load has droid load the session, in the process that it has or in a new one: what a cancelled turn had said
 // is in the memory of its process alone (0.99.0 to 0.225.2). summary is what the
 // conversation before became, "" for none or where it is not shown.
-func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *acp.RequestError) {
+func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
 	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
 	s.prompts.Forgive()      // the user wants droid to be tried again
@@ -307,7 +306,7 @@ func notShown(info *stream.SessionInfo, elsewhere bool) (lacks []string) {
 const movedOn = "In another window this conversation was compacted or rewound, and this thread goes on in what became of it. Load it again to see that."
 
 // end answers the load that runs, and ends it.
-func (r *reload) end(err *acp.RequestError) {
+func (r *reload) end(err *jsonrpc.Error) {
 	s := r.s
 	if s.load != r {
 		return
@@ -369,7 +368,7 @@ func (r *reload) cancel() {
 
 // openedForOthers goes on when a session was opened, or not, after the load that was to do
 // it had been cancelled.
-func (r *reload) openedForOthers(err *acp.RequestError) {
+func (r *reload) openedForOthers(err *jsonrpc.Error) {
 	s := r.s
 	switch {
 	case s.out.Known() || s.ended:
@@ -384,7 +383,7 @@ func (r *reload) openedForOthers(err *acp.RequestError) {
 
 // loseLoads ends the load of a session in which something panicked: what it waits for may
 // never come, and prompts wait for it.
-func (s *Session) loseLoads(err *acp.RequestError) {
+func (s *Session) loseLoads(err *jsonrpc.Error) {
 	if r := s.load; r != nil {
 		r.end(err)
 	}
@@ -392,7 +391,7 @@ func (s *Session) loseLoads(err *acp.RequestError) {
 
 // neverOpened gives up a session because the load which was to open it failed. All
 // that came behind that load fails alike.
-func (r *reload) neverOpened(err *acp.RequestError) {
+func (r *reload) neverOpened(err *jsonrpc.Error) {
 	s := r.s
 	s.agent.sessions.Forget(s)
 	s.unfit.Store(err)
@@ -407,7 +406,7 @@ const loadAgainTime = 10 * time.Second
 var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
-func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *jsonrpc.Error) {
 	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
@@ -419,7 +418,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) 
 // loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
-func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *jsonrpc.Error) {
 	// The load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225).
 	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
@@ -466,7 +465,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work)
 
 // loadWhole returns the whole conversation. droid tells it only while no turn
 // runs.
-func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *acp.RequestError) {
+func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *jsonrpc.Error) {
 	if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
@@ -23,6 +22,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 	"droid-acp/internal/workspace/trust"
 )
@@ -35,9 +35,9 @@ import (
 type Session struct {
 	agent   *Agent
 	log     *zap.Logger
-	Context context.Context                  // of what it does; ends with the agent's
-	Stop    context.CancelFunc               // ends Context, and so the session
-	unfit   atomic.Pointer[acp.RequestError] // why it takes nothing any more and is about to be stopped
+	Context context.Context               // of what it does; ends with the agent's
+	Stop    context.CancelFunc            // ends Context, and so the session
+	unfit   atomic.Pointer[jsonrpc.Error] // why it takes nothing any more and is about to be stopped
 	// what is added to droid's system prompt; anybody may read it
 	instructed atomic.Pointer[instructions.Instructions]
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
 	"droid-acp/internal/acp/protocol"
@@ -19,12 +18,13 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *acp.RequestError) {
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *jsonrpc.Error) {
 	if err = problem.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
@@ -35,7 +35,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err
 }
 
 // readSession reads the params of a method that opens a session, by what is on the disk.
-func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *acp.RequestError) {
+func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *jsonrpc.Error) {
 	w, err := p.Read(ctx, a.opener)
 	if err != nil {
 		return w, problem.InvalidParams("%v", err)
@@ -44,7 +44,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 }
 
 // newSession opens a session in a droid process of its own.
-func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	var p instructions.Params
 	if err := problem.Decode(c.Params, &p); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (a *Agent) newSession(c *wire.Call) (any, *acp.RequestError) {
 // openWithout opens a session though there is no droid, so that its first prompt can say so: some
 // clients show nothing of an error of session/new. A droid that is found later makes the session under
 // the id that it gets here.
-func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *acp.RequestError) {
+func (a *Agent) openWithout(c *wire.Call, w instructions.Wanted) (any, *jsonrpc.Error) {
 	s := a.makeSession(uuid.NewString(), w.CWD, w.Servers)
 	s.mu.Lock()
 	s.useInstructions(w)
@@ -91,7 +91,7 @@ func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instruc
 }
 
 // begin has a session that was just made begin to work. The result gets its id. It gives up the session's lock.
-func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (_ any, failure *acp.RequestError) {
+func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
 	s.out.Keep(notices...)
 	result.SessionID = s.out.Session()
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
@@ -116,7 +116,7 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 // closeSession cancels what a session works on and ends its process, which leaves
 // politely in the background. If the session is opened again before that, the
 // process is killed.
-func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
 	s, place, err := a.reach(c)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (a *Agent) closeSession(c *wire.Call) (any, *acp.RequestError) {
 // cancelAndWait cancels what the session works on and returns when no prompt runs
 // any more.
 func (s *Session) cancelAndWait() {
-	var failed *acp.RequestError
+	var failed *jsonrpc.Error
 	if s.enter(nil) != nil {
 		return
 	}
@@ -159,7 +159,7 @@ const (
 )
 
 // listSessions lists the stored sessions, newest first, wherever they were made.
-func (a *Agent) listSessions(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`

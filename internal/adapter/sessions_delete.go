@@ -4,18 +4,17 @@ import (
 	"context"
 	"slices"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
 
 // deleteSession removes a thread from the store, whichever of its ids is given. Its
 // files are moved aside, see store.Delete. A session that does not exist is deleted
 // already. Nothing of an open session ends before it is known that its files can be moved.
-func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // checkDelete returns an error where a thread with these ids and open sessions cannot be deleted, or the request was taken back.
-func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) *acp.RequestError {
+func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) *jsonrpc.Error {
 	if len(open) == 0 {
 		return nil // Store.Delete leaves all as it is when it fails
 	}
@@ -77,13 +76,13 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 	return nil
 }
 
-func notDeleted(err error) *acp.RequestError {
+func notDeleted(err error) *jsonrpc.Error {
 	return problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 }
 
 // onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.
 func (s *Session) onlyHere(ctx context.Context) (held error) {
-	var failed *acp.RequestError
+	var failed *jsonrpc.Error
 	if s.enter(nil) != nil {
 		return nil
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/process"
@@ -17,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
 
@@ -33,7 +32,7 @@ const renameTime = 2 * time.Second
 var errNotRenamed = errors.New("droid says that it has, but its file still has the title from before; see that the disk has room and ~/.factory/sessions can be written to")
 
 // setTitle is session/set_title. The response comes when the title is stored.
-func (a *Agent) setTitle(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title"`
@@ -121,7 +120,7 @@ func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
 }
 
 // setTitle has droid name a session that is open here.
-func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (err *acp.RequestError) {
+func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (err *jsonrpc.Error) {
 	if err = s.enter(ordered); err != nil {
 		return err
 	}
@@ -188,7 +187,7 @@ func (s *Session) tellTitle(title string) {
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
-func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string) *acp.RequestError {
+func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {
 		if held { // also after a panic
@@ -218,7 +217,7 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string)
 
 // launchStored starts a process that has loaded a session, which others see as open until release is called. One that
 // another agent has open is left alone.
-func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *acp.RequestError) {
+func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Client, release func(), failure *jsonrpc.Error) {
 	release = func() {}
 	_, err := a.opener.Find(ctx, id)
 	if err == nil {

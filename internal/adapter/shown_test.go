@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
 )
 
@@ -16,7 +16,7 @@ const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
 // TestErrorsAreSafe: what went wrong may be told in the words of others.
 func TestErrorsAreSafe(t *testing.T) {
-	for _, err := range []*acp.RequestError{problem.Internal("kind", hostile), problem.InvalidParams("%s", hostile)} {
+	for _, err := range []*jsonrpc.Error{problem.Internal("kind", hostile), problem.InvalidParams("%s", hostile)} {
 		requireSafe(t, err.Message, false)
 		require.Contains(t, err.Message, "second")
 	}

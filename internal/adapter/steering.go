@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/jsonrpc"
 )
 
 // promptRequired is what a client sends as idleBehavior when it wants to send the message
@@ -50,7 +49,7 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // steer is _session/steering. The answer "injected" comes when droid has the message. It
 // belongs to the running prompt from then on: that has no response before droid has
 // answered it, whether droid takes it into the turn or runs it right behind.
-func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
+func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	var params steeringParams
 	if err := problem.Decode(c.Params, &params); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (a *Agent) steer(c *wire.Call) (any, *acp.RequestError) {
 }
 
 // steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
-func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome any, err *acp.RequestError) {
+func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
 	if err = s.enter(place.Leave); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome a
 	switch {
 	case s.prompts.Joinable():
 		s.show.PromptShown()
-		p.further = &further{shown: true, taken: make(chan *acp.RequestError, 1)}
+		p.further = &further{shown: true, taken: make(chan *jsonrpc.Error, 1)}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)
 		return outcomeInjected, nil

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/store"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
@@ -69,7 +69,7 @@ func (r *slashRun) arrived(next store.Successor) (hint string) {
 }
 
 // move has the session work on another one of droid's. What the command has begun is not given up with it.
-func (r *slashRun) move(id string, fresh bool) *acp.RequestError {
+func (r *slashRun) move(id string, fresh bool) *jsonrpc.Error {
 	s := r.s
 	release, err := s.takeCalls(s.Context)
 	if err != nil {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
@@ -16,7 +15,7 @@ import (
 
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
-func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestError) {
+func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *jsonrpc.Error) {
 	if err := turnOf(ctx, p); err != nil {
 		return nil, err
 	}
@@ -31,7 +30,7 @@ func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *acp.RequestE
 
 // openOf finds the open session of a thread, by whichever id, when the request's turn has
 // come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string, err *acp.RequestError) {
+func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
@@ -49,7 +48,7 @@ func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string,
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted) (s *Session, known bool, ids []string, err *acp.RequestError) {
+func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}

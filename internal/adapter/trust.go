@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -79,7 +79,7 @@ const mostLooks = 8
 // trust returns when droid was started with exactly what the project brings now, as the user
 // wants it: at once where it was. Else the user is asked, or another droid takes its place, and
 // replaced is true. Whatever is no clear yes allows nothing.
-func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.RequestError) {
+func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Error) {
 	s := p.s
 	if s.agent.cfg.Trust.TrustsAll() {
 		return false, nil
@@ -124,7 +124,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *acp.Request
 }
 
 // projectChanges answers a prompt before which no two looks at the project came to the same.
-func projectChanges() *acp.RequestError {
+func projectChanges() *jsonrpc.Error {
 	return problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
 }
 
@@ -147,7 +147,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 // renewStale ends a droid that was not started with what the project brings now, before droid is asked what may make it
 // read the project again, or send the conversation. Background commands and a login only outlive that where nothing was
 // added. The error says that nobody could look.
-func (s *Session) renewStale(ctx context.Context) *acp.RequestError {
+func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	before := s.proc.Client()
 	if s.agent.cfg.Trust.TrustsAll() || before == nil {
 		return nil
@@ -265,7 +265,7 @@ func awaitCancel(ctx context.Context) {
 }
 
 // replaceDroid ends the droid of the session and starts another one, which reads the project as it is now.
-func (p *userPrompt) replaceDroid(ctx context.Context, why string) *acp.RequestError {
+func (p *userPrompt) replaceDroid(ctx context.Context, why string) *jsonrpc.Error {
 	s := p.s
 	if err := s.waitFor(ctx, "the prompt", needCalls); err != nil { // the outcome of a mode change comes first
 		return err

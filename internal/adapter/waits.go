@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/jsonrpc"
 )
 
 // What waits in a session says what it needs, and goes on when that is there: whoever gives the session's lock up looks who may go. What a
@@ -93,7 +92,7 @@ func (s *Session) waits(now time.Time) []string {
 
 // waitFor waits until all needs are there. who says in words what goes on then. The error says why it
 // waits no longer: ctx or the session has ended.
-func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *acp.RequestError {
+func (s *Session) waitFor(ctx context.Context, who string, needs ...need) *jsonrpc.Error {
 	lacks := func(n need) bool { return !s.satisfied(n) }
 	for {
 		n := needs[max(slices.IndexFunc(needs, lacks), 0)]
@@ -117,7 +116,7 @@ type taker struct {
 func (l *mutex) wanted() bool { return len(l.takers) > 0 }
 
 // take takes a mutex for who until release is called. After an error there is nothing to release.
-func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (release func(), err *acp.RequestError) {
+func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (release func(), err *jsonrpc.Error) {
 	me, taken := &taker{who, time.Now()}, false
 	l.takers = append(l.takers, me)
 	release = func() { l.takers = slices.DeleteFunc(l.takers, func(t *taker) bool { return t == me }) }
@@ -133,12 +132,12 @@ func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (re
 }
 
 // takeCalls takes needCalls until release is called.
-func (s *Session) takeCalls(ctx context.Context) (release func(), err *acp.RequestError) {
+func (s *Session) takeCalls(ctx context.Context) (release func(), err *jsonrpc.Error) {
 	return s.take(ctx, &s.calls, aCall, needCalls)
 }
 
 // waitError answers what does not wait any longer.
-func (s *Session) waitError(why error) *acp.RequestError {
+func (s *Session) waitError(why error) *jsonrpc.Error {
 	switch {
 	case why == nil:
 		return nil

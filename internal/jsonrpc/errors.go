@@ -21,7 +21,7 @@ const (
 // kindInternal is the kind of an error caused by a bug in this program.
 const kindInternal = "internal_error"
 
-// Error is the error of a response. It has the fields of the SDK's acp.RequestError, so that they can be converted to each other.
+// Error is the error of a response.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`

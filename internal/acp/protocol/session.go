@@ -29,7 +29,7 @@ type PromptResult struct {
 
 // PromptMeta returns the _meta of a prompt's result, nil if empty. failed is the error of a prompt that nevertheless ends with a stop
 // reason, output the structured output that the prompt requested.
-func PromptMeta(failed *acp.RequestError, output json.RawMessage) map[string]any {
+func PromptMeta[E any](failed *E, output json.RawMessage) map[string]any {
 	own := map[string]any{}
 	if failed != nil {
 		own["error"] = failed

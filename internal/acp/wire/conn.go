@@ -5,10 +5,8 @@ package wire
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/jsonrpc"
@@ -34,25 +32,22 @@ var ErrGone = jsonrpc.ErrGone
 
 // Handler handles a request or notification, see jsonrpc.Handler. Its results are the response to a request; for a notification they are
 // ignored.
-type Handler func(c *Call) (result any, err *acp.RequestError)
+type Handler func(c *Call) (result any, err *jsonrpc.Error)
 
 // New creates a connection that reads lines from in and writes lines to out. Nothing is read or handled before Run.
 func New(in io.Reader, out io.Writer, handler Handler, options Options, log *zap.Logger) *Conn {
 	return &Conn{jsonrpc.New(in, out, func(c *Call) {
 		result, err := handler(c)
-		Respond(c, result, err)
+		c.Respond(result, err)
 	}, options, log)}
 }
-
-// Respond answers a request, see jsonrpc.Call.Respond.
-func Respond(c *Call, result any, err *acp.RequestError) { c.Respond(result, (*jsonrpc.Error)(err)) }
 
 // Asker is the subset of Conn that sends requests.
 type Asker interface {
 	Ask(method string, params any, done func(result json.RawMessage, err error)) *Pending
 }
 
-// Ask sends a request to the editor. done receives the result, or the error: the editor's own (*acp.RequestError), a decoding error, or
+// Ask sends a request to the editor. done receives the result, or the error: the editor's own (*jsonrpc.Error), a decoding error, or
 // ErrGone. It must not block, and may be called before Ask returns.
 func Ask[T any](c Asker, method string, params any, done func(T, error)) *Pending {
 	return c.Ask(method, params, func(raw json.RawMessage, err error) { done(decode[T](raw, err)) })
@@ -64,30 +59,8 @@ func Request[T any](ctx context.Context, c *Conn, method string, params any) (T,
 }
 
 func decode[T any](raw json.RawMessage, err error) (result T, _ error) {
-	var refused *jsonrpc.Error
-	switch {
-	case errors.As(err, &refused):
-		return result, (*acp.RequestError)(refused)
-	case err == nil && len(raw) > 0:
+	if err == nil && len(raw) > 0 {
 		err = json.Unmarshal(raw, &result)
 	}
 	return result, err
 }
-
-// NewError returns an error response, see jsonrpc.NewError.
-func NewError(code int, title, text string) *acp.RequestError {
-	return (*acp.RequestError)(jsonrpc.NewError(code, title, text))
-}
-
-// PlainError returns an error response, see jsonrpc.PlainError.
-func PlainError(code int, text string) *acp.RequestError {
-	return (*acp.RequestError)(jsonrpc.PlainError(code, text))
-}
-
-// InternalError returns an error response, see jsonrpc.InternalError.
-func InternalError(kind, text string) *acp.RequestError {
-	return (*acp.RequestError)(jsonrpc.InternalError(kind, text))
-}
-
-// Details returns the data of an error. Zed shows the text as it is, provided that this is the only key.
-func Details(text string) map[string]string { return jsonrpc.Details(text) }

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -19,11 +19,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestACPsErrors(t *testing.T) {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
-	conn := New(in, out, func(c *Call) (any, *acp.RequestError) {
+	conn := New(in, out, func(c *Call) (any, *jsonrpc.Error) {
 		if c.Method == "good" {
 			return map[string]int{"n": 7}, nil
 		}
-		return "dropped", NewError(-32000, "No", "not  now")
+		return "dropped", jsonrpc.NewError(-32000, "No", "not  now")
 	}, Options{}, zap.NewNop())
 	ran := make(chan struct{})
 	go func() { defer close(ran); conn.Run(t.Context()) }()
@@ -53,7 +53,7 @@ func TestACPsErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, picked{"a"}, got)
 	_, err = ask()
-	var refused *acp.RequestError
+	var refused *jsonrpc.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, -32601, refused.Code)
 	_, err = ask()

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/instructions"
@@ -16,6 +15,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/workspace/trust"
@@ -174,7 +174,7 @@ func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 
 // elsewhere is why a stored session was not opened in the directory asked for; why is a
 // sentence.
-func elsewhere(cwd, was, why string) *acp.RequestError {
+func elsewhere(cwd, was, why string) *jsonrpc.Error {
 	return problem.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 

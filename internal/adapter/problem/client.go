@@ -4,9 +4,8 @@ import (
 	"maps"
 	"strings"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
 
@@ -16,7 +15,7 @@ import (
 // provider rejected the sentence is the cause. Zed shows
 // the details of a prompt's error where nothing stands beside them, and of others all data as JSON: it gets no
 // kind. prompt is whether the error ends a prompt.
-func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError) *acp.RequestError {
+func For(client protocol.ClientCapabilities, prompt bool, err *jsonrpc.Error) *jsonrpc.Error {
 	data, _ := err.Data.(map[string]string)
 	text := data["details"]
 	title, repeated := strings.CutSuffix(err.Message, strings.Join(strings.Fields(text), " "))
@@ -33,7 +32,7 @@ func For(client protocol.ClientCapabilities, prompt bool, err *acp.RequestError)
 	case client.ErrorMessageOnly, client.PromptErrorDetailsOnly:
 		first, rest = text, ""
 	}
-	told := &acp.RequestError{Code: err.Code, Message: title + first}
+	told := &jsonrpc.Error{Code: err.Code, Message: title + first}
 	data = maps.Clone(data)
 	if data["details"] = rest; rest == "" {
 		delete(data, "details")

@@ -3,10 +3,10 @@ package problem
 import (
 	"testing"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/jsonrpc"
 )
 
 // Nobody reads a sentence twice, and nobody misses one: a client that shows one part of an error gets
@@ -51,12 +51,12 @@ func TestErrorsAsClientsShowThem(t *testing.T) {
 
 func TestErrorsInOneSentence(t *testing.T) {
 	for name, tc := range map[string]struct {
-		err, want *acp.RequestError
+		err, want *jsonrpc.Error
 	}{
-		"one sentence":    {InvalidParams("cwd is missing"), &acp.RequestError{Code: -32602, Message: "Invalid params: cwd is missing"}},
-		"several":         {InvalidRequest("It is late. Go home."), &acp.RequestError{Code: -32600, Message: "Invalid request: It is late.", Data: map[string]string{"details": "Go home."}}},
-		"an abbreviation": {Internal("x", "e.g. this. And that."), &acp.RequestError{Code: -32603, Message: "e.g. this.", Data: map[string]string{"kind": "x", "details": "And that."}}},
-		"more in its data": {UnknownSession("a"), &acp.RequestError{Code: CodeNoSession, Message: `There is no session "a".`,
+		"one sentence":    {InvalidParams("cwd is missing"), &jsonrpc.Error{Code: -32602, Message: "Invalid params: cwd is missing"}},
+		"several":         {InvalidRequest("It is late. Go home."), &jsonrpc.Error{Code: -32600, Message: "Invalid request: It is late.", Data: map[string]string{"details": "Go home."}}},
+		"an abbreviation": {Internal("x", "e.g. this. And that."), &jsonrpc.Error{Code: -32603, Message: "e.g. this.", Data: map[string]string{"kind": "x", "details": "And that."}}},
+		"more in its data": {UnknownSession("a"), &jsonrpc.Error{Code: CodeNoSession, Message: `There is no session "a".`,
 			Data: map[string]string{"details": "Create one with session/new, or use one that session/list returns.", "sessionId": "a"}}},
 		"no repetition": {Cancelled(), Cancelled()},
 	} {

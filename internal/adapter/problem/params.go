@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	acp "github.com/coder/acp-go-sdk"
+	"droid-acp/internal/jsonrpc"
 )
 
 // Decode reads params strictly enough to say what is wrong with them.
-func Decode(params json.RawMessage, into any) *acp.RequestError {
+func Decode(params json.RawMessage, into any) *jsonrpc.Error {
 	if len(params) == 0 || string(params) == "null" {
 		return InvalidParams("params are missing")
 	}

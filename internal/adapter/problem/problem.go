@@ -12,13 +12,11 @@ import (
 	"sync"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
-
-	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
 
@@ -30,7 +28,7 @@ const (
 )
 
 // Text is what an error says to a user, without its kind, which is for programs.
-func Text(err *acp.RequestError) string {
+func Text(err *jsonrpc.Error) string {
 	if data, ok := err.Data.(map[string]string); ok && data["details"] != "" {
 		return data["details"]
 	}
@@ -38,48 +36,48 @@ func Text(err *acp.RequestError) string {
 }
 
 // InvalidParams refuses a request for what it says of its params.
-func InvalidParams(format string, args ...any) *acp.RequestError {
-	return wire.NewError(-32602, "Invalid params", fmt.Sprintf(format, args...))
+func InvalidParams(format string, args ...any) *jsonrpc.Error {
+	return jsonrpc.NewError(-32602, "Invalid params", fmt.Sprintf(format, args...))
 }
 
 // InvalidRequest refuses a request that cannot be taken now, or at all.
-func InvalidRequest(text string) *acp.RequestError {
-	return wire.NewError(-32600, "Invalid request", text)
+func InvalidRequest(text string) *jsonrpc.Error {
+	return jsonrpc.NewError(-32600, "Invalid request", text)
 }
 
 // Internal says what went wrong and what to do about it. kind is the word for programs.
-func Internal(kind, text string) *acp.RequestError {
+func Internal(kind, text string) *jsonrpc.Error {
 	if rest, lower := strings.CutPrefix(text, "the "); lower { // an error of Go's, and not the name droid
 		text = "The " + rest
 	}
-	return wire.InternalError(kind, text)
+	return jsonrpc.InternalError(kind, text)
 }
 
 // Cancelled answers a request that the editor took back by $/cancel_request (ACP v1,
 // cancellation).
-func Cancelled() *acp.RequestError {
-	return &acp.RequestError{Code: CodeCancelled, Message: "Request cancelled", Data: wire.Details("the request was cancelled")}
+func Cancelled() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: CodeCancelled, Message: "Request cancelled", Data: jsonrpc.Details("the request was cancelled")}
 }
 
 // Ending answers what comes while the session or the agent ends.
-func Ending() *acp.RequestError {
+func Ending() *jsonrpc.Error {
 	return Internal("shutting_down", "The session is ending; load it again to go on with it")
 }
 
 // Lost answers a request whose work was lost in a panic.
-func Lost() *acp.RequestError {
+func Lost() *jsonrpc.Error {
 	return Internal("internal_error", "droid-acp failed while the session worked on this. The details are in its log; please report this.")
 }
 
 // Panicked tells of a panic in this program.
-func Panicked(p any) *acp.RequestError {
+func Panicked(p any) *jsonrpc.Error {
 	return Internal("internal_error", fmt.Sprintf("droid-acp failed: %v. The details are in its log; please report this.", p))
 }
 
 // UnknownSession refuses what names a session that is not there.
-func UnknownSession(id string) *acp.RequestError {
+func UnknownSession(id string) *jsonrpc.Error {
 	text := "There is no session " + strconv.Quote(id) + ". Create one with session/new, or use one that session/list returns."
-	return &acp.RequestError{Code: CodeNoSession, Message: text, Data: map[string]string{"details": text, "sessionId": id}}
+	return &jsonrpc.Error{Code: CodeNoSession, Message: text, Data: map[string]string{"details": text, "sessionId": id}}
 }
 
 // Work is something that droid is asked for, in the words of errors.
@@ -102,8 +100,8 @@ var (
 
 // NotDone explains why droid did not do what it was asked for. The functions below
 // treat cases in which there is more to say.
-func NotDone(w Work, err error) *acp.RequestError {
-	var ready *acp.RequestError
+func NotDone(w Work, err error) *jsonrpc.Error {
+	var ready *jsonrpc.Error
 	var refused *stream.RPCError
 	var exit *droid.ExitError
 	var old *stream.TooOldError
@@ -125,7 +123,7 @@ func NotDone(w Work, err error) *acp.RequestError {
 }
 
 // NotStarted explains why there is no droid process.
-func NotStarted(err error) *acp.RequestError {
+func NotStarted(err error) *jsonrpc.Error {
 	if errors.Is(err, context.Canceled) {
 		return Cancelled()
 	}
@@ -138,7 +136,7 @@ func NotStarted(err error) *acp.RequestError {
 
 // NotOpened explains why no process opened the session. id is the session's, "" for a
 // new one.
-func NotOpened(id string, err error) *acp.RequestError {
+func NotOpened(id string, err error) *jsonrpc.Error {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
 	switch {
@@ -154,7 +152,7 @@ func NotOpened(id string, err error) *acp.RequestError {
 
 // NotRestarted explains why a session has no process: the one that was started for it did not
 // open it. known is whether the editor knows the session.
-func NotRestarted(id string, known bool, err error) *acp.RequestError {
+func NotRestarted(id string, known bool, err error) *jsonrpc.Error {
 	var refused *stream.RPCError
 	if known && errors.As(err, &refused) && refused.Code != stream.CodeSessionNotFound {
 		return Internal("droid_refused", "droid was started again for this session and refused to open it: "+strings.TrimSuffix(diagnosis.Refusal(refused.Message), ".")+". The next prompt tries again.")
@@ -164,7 +162,7 @@ func NotRestarted(id string, known bool, err error) *acp.RequestError {
 
 // CopyNotOpened explains that droid copied a session but no process opened the copy,
 // which has this id.
-func CopyNotOpened(id string, err error) *acp.RequestError {
+func CopyNotOpened(id string, err error) *jsonrpc.Error {
 	why := NotOpened("", err)
 	kind := KindOf(why)
 	if kind == "" {
@@ -174,7 +172,7 @@ func CopyNotOpened(id string, err error) *acp.RequestError {
 }
 
 // NotSet explains why droid did not change a setting within limit.
-func NotSet(kind, what string, limit time.Duration, err error) *acp.RequestError {
+func NotSet(kind, what string, limit time.Duration, err error) *jsonrpc.Error {
 	why := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
 		why = fmt.Sprintf("droid did not answer within %d s. Try again.", limit/time.Second)
@@ -183,14 +181,14 @@ func NotSet(kind, what string, limit time.Duration, err error) *acp.RequestError
 }
 
 // ModeNotSet refuses a prompt that was sent behind a change of the mode which failed.
-func ModeNotSet(wanted, is string, why *acp.RequestError) *acp.RequestError {
+func ModeNotSet(wanted, is string, why *jsonrpc.Error) *jsonrpc.Error {
 	return Internal("mode_not_set", fmt.Sprintf("The prompt was not sent, because the mode did not become %q before it as you had asked: %s. "+
 		"The mode is %q, in which droid asks less. Set the mode again, then send the prompt again.", wanted, strings.TrimSuffix(Text(why), "."), is))
 }
 
 // ModeLost refuses a prompt because a droid that was started again, or loaded the session
 // again, did not take its mode back.
-func ModeLost(wanted, is string, why error) *acp.RequestError {
+func ModeLost(wanted, is string, why error) *jsonrpc.Error {
 	said := "it accepted the request without obeying it"
 	if why != nil {
 		said = strings.TrimSuffix(why.Error(), ".")
@@ -211,7 +209,7 @@ func crashRemedy() string {
 
 // Crash answers what droid was working on when it died. gaveUp says that it has died so often
 // that it is not started again.
-func Crash(err error, gaveUp bool) *acp.RequestError {
+func Crash(err error, gaveUp bool) *jsonrpc.Error {
 	next := "The next prompt starts droid again and continues this session."
 	if gaveUp {
 		next = fmt.Sprintf("It has died %d times in a row in this session and is not started again. ", turns.MaxCrashes) + crashRemedy()
@@ -220,15 +218,15 @@ func Crash(err error, gaveUp bool) *acp.RequestError {
 }
 
 // NotLooked explains why droid was not asked: nobody could look what the project brings to run.
-func NotLooked(dir string, err error) *acp.RequestError {
+func NotLooked(dir string, err error) *jsonrpc.Error {
 	return Internal("disk_silent", fmt.Sprintf("It could not be seen what the project in %s brings to run (%v), so droid was not asked. Try again when its files can be read.", dir, err))
 }
 
 // NotTaken explains why droid, which has not ended, did not take a prompt.
-func NotTaken(err error) *acp.RequestError { return NotDone(takingPrompt, err) }
+func NotTaken(err error) *jsonrpc.Error { return NotDone(takingPrompt, err) }
 
 // NotLoaded explains why the process of a session did not load it once more.
-func NotLoaded(w Work, id string, err error, gaveUp bool) *acp.RequestError {
+func NotLoaded(w Work, id string, err error, gaveUp bool) *jsonrpc.Error {
 	var refused *stream.RPCError
 	var exit *droid.ExitError
 	switch {
@@ -241,7 +239,7 @@ func NotLoaded(w Work, id string, err error, gaveUp bool) *acp.RequestError {
 }
 
 // KeepsCrashing refuses to start a droid that dies again and again.
-func KeepsCrashing(last error) *acp.RequestError {
+func KeepsCrashing(last error) *jsonrpc.Error {
 	return Internal("droid_keeps_crashing", fmt.Sprintf("droid died %d times in a row in this session and is not started again. The last time: %s ", turns.MaxCrashes, crashText(last, "droid is gone."))+crashRemedy())
 }
 
@@ -256,7 +254,7 @@ func crashText(err error, unknown string) string {
 }
 
 // KindOf is the word by which programs know an internal error, "" of others and where it is no word.
-func KindOf(err *acp.RequestError) string {
+func KindOf(err *jsonrpc.Error) string {
 	data, _ := err.Data.(map[string]string)
 	if kind := data["kind"]; err.Code == codeInternal && isKind().MatchString(kind) {
 		return kind

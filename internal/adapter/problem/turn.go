@@ -15,15 +15,16 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/login"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 	"droid-acp/internal/show"
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what
 // happened in the provider's and droid's words, then what to do.
-func Turn(f *quirks.Failure) *acp.RequestError {
+func Turn(f *quirks.Failure) *jsonrpc.Error {
 	if f.WantsLogin() {
-		return wire.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
+		return jsonrpc.NewError(diagnosis.CodeNotLoggedIn, "Authentication required", diagnosis.Login().Error()+" Afterwards send the prompt again.")
 	}
 	reason := f.Reason
 	if !f.Typed {
@@ -115,7 +116,7 @@ func reasonFromMessage(message string) string {
 }
 
 // Login explains why droid did not log in. What droid says itself keeps its code.
-func Login(method string, err error) *acp.RequestError {
+func Login(method string, err error) *jsonrpc.Error {
 	var refused *login.Error
 	var died *login.DiedError
 	var underWay *accounts.UnderWayError
@@ -123,9 +124,9 @@ func Login(method string, err error) *acp.RequestError {
 	text := diagnosis.Sentence(err) + " " + remedy
 	switch {
 	case errors.As(err, &refused) && method == login.APIKey && strings.Contains(refused.Message, "No authentication available"): // 0.225
-		return wire.PlainError(refused.Code, "FACTORY_API_KEY is not set. Set it where the editor starts this agent, and start the agent again.")
+		return jsonrpc.PlainError(refused.Code, "FACTORY_API_KEY is not set. Set it where the editor starts this agent, and start the agent again.")
 	case errors.As(err, &refused):
-		return wire.PlainError(refused.Code, text)
+		return jsonrpc.PlainError(refused.Code, text)
 	case errors.As(err, &underWay):
 		return InvalidRequest(err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, wire.ErrGone):
@@ -145,8 +146,8 @@ func Login(method string, err error) *acp.RequestError {
 // Stop says in ACP's words how a prompt ended. What the user refused ends with end_turn, too: ACP's
 // refusal is the model's, and clients throw away the turn that it ends. gaveUp says that droid is not
 // started again.
-func Stop(end turns.End, gaveUp bool) (acp.StopReason, *acp.RequestError) {
-	var err *acp.RequestError
+func Stop(end turns.End, gaveUp bool) (acp.StopReason, *jsonrpc.Error) {
+	var err *jsonrpc.Error
 	var died Died
 	switch {
 	case errors.As(end.Err, &died):

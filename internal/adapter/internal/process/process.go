@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/uuid"
 
 	"droid-acp/internal/adapter/internal/background"
 	"droid-acp/internal/adapter/internal/subagents"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
 )
 
@@ -37,7 +37,7 @@ type Process struct {
 	starts  bool                // it is being started
 	limit   int                 // of the messages for which it is asked then
 	info    *stream.SessionInfo // what the one that was started last said when it loaded the session
-	failure *acp.RequestError   // why it was not started
+	failure *jsonrpc.Error      // why it was not started
 	crash   error               // why the last droid died
 	asked   int                 // how many questions about itself droid is to answer
 	silence silence
@@ -117,12 +117,12 @@ func (p *Process) Starting() bool { return p.starts }
 
 // StartEnded notes that the start has ended: what droid said when it loaded the session, or why
 // there is none.
-func (p *Process) StartEnded(info *stream.SessionInfo, failure *acp.RequestError) {
+func (p *Process) StartEnded(info *stream.SessionInfo, failure *jsonrpc.Error) {
 	p.starts, p.info, p.failure = false, info, failure
 }
 
 // Outcome is what the last start came to. There is no info for who wants more messages than droid was asked for.
-func (p *Process) Outcome(limit int) (*stream.SessionInfo, *acp.RequestError) {
+func (p *Process) Outcome(limit int) (*stream.SessionInfo, *jsonrpc.Error) {
 	if limit > p.limit {
 		return nil, p.failure
 	}

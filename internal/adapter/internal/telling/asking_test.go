@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/monitor"
+	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
 )
 
@@ -31,7 +31,7 @@ func asking(t *testing.T, test func(t *testing.T, w way)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, stdin := io.Pipe()
 		stdout, out := io.Pipe()
-		conn := wire.New(in, out, func(*wire.Call) (any, *acp.RequestError) { return nil, nil }, wire.Options{}, zap.NewNop())
+		conn := wire.New(in, out, func(*wire.Call) (any, *jsonrpc.Error) { return nil, nil }, wire.Options{}, zap.NewNop())
 		go conn.Run(t.Context())
 		m := monitor.New(monitor.Hooks{Refresh: func() {}, Advance: func() bool { return false }, Panicked: func(p any) { panic(p) }})
 		peer := acptest.NewPeer(t, stdout, stdin)
