@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"droid-acp/internal/cli/flags"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // commandLine reads the arguments and runs a command. cobra finds the command, reads the
@@ -94,7 +94,7 @@ func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, value
 		c = versionCommand()
 	}
 	if file, isFile := l.base.stdout.(*os.File); isFile {
-		child.OnReaderGone(file, func() {
+		subprocess.OnReaderGone(file, func() {
 			if !c.serves {
 				l.base.mute() // who left without reading on wants no more words
 			}

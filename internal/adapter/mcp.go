@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
 
@@ -79,7 +79,7 @@ func startProblem(server stream.MCPServer, cwd string) string {
 	if strings.ContainsRune(command, filepath.Separator) {
 		command = paths.Absolute(cwd, command)
 	}
-	if _, err := child.LookPath(command); err != nil {
+	if _, err := subprocess.LookPath(command); err != nil {
 		return err.Error() + "."
 	}
 	return ""

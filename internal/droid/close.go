@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Close ends droid politely: it interrupts a running turn (so that 0.99 does
@@ -93,12 +93,12 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.KillProgram(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("killing droid", zap.Error(err))
 		}
-		if child.WaitTimeout(c.exited, c.bounds.term) {
+		if subprocess.WaitTimeout(c.exited, c.bounds.term) {
 			return
 		}
 	}
 	c.out.Close()
-	if child.WaitTimeout(c.exited, time.Until(until)) {
+	if subprocess.WaitTimeout(c.exited, time.Until(until)) {
 		return
 	}
 	c.out.abort()
@@ -107,7 +107,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		if err := c.proc.Terminate(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			c.log.Warn("terminating droid", zap.Error(err))
 		}
-		if child.WaitTimeout(c.exited, c.bounds.term) {
+		if subprocess.WaitTimeout(c.exited, c.bounds.term) {
 			return
 		}
 		c.log.Warn("droid does not obey; killing it")
@@ -117,7 +117,7 @@ func (c *Client) runShutdown(done chan<- struct{}) {
 		<-c.exited
 		return
 	}
-	child.WaitTimeout(c.exited, c.bounds.drain)
+	subprocess.WaitTimeout(c.exited, c.bounds.drain)
 }
 
 // closeSession has droid close its session, and reports whether droid is needed no more then: at the end of

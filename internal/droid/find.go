@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // EnvDroid is the environment variable that names the droid program.
@@ -42,7 +42,7 @@ func (e *NotFoundError) Error() string {
 // words say what was found there.
 func (p Place) words() string {
 	switch {
-	case errors.Is(p.Err, child.ErrNotFound):
+	case errors.Is(p.Err, subprocess.ErrNotFound):
 		return fmt.Sprintf("%s (%s) is not in PATH", p.Path, p.Name)
 	case errors.Is(p.Err, fs.ErrNotExist):
 		return fmt.Sprintf("%s (%s) is not there", p.Path, p.Name)
@@ -94,8 +94,8 @@ func Find(explicit string) (string, error) {
 // lookPath finds an executable and makes its path absolute, because droid runs
 // in the directory of the session.
 func lookPath(name string) (string, error) {
-	path, err := child.LookPath(name)
-	if e, ok := errors.AsType[*child.LookPathError](err); ok {
+	path, err := subprocess.LookPath(name)
+	if e, ok := errors.AsType[*subprocess.LookPathError](err); ok {
 		return "", e.Err
 	}
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Left is a command that droid has left running in the background (Execute with fireAndForget), with its process
@@ -57,7 +57,7 @@ func MayStillRun(id int, output string) bool {
 	if err != nil {
 		return false
 	}
-	runs, err := child.GroupRunning(id, time.UnixMilli(milliseconds))
+	runs, err := subprocess.GroupRunning(id, time.UnixMilli(milliseconds))
 	return runs || err != nil
 }
 

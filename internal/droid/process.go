@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/layer"
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // envAutoUpdate keeps droid from replacing its own program while sessions run.
@@ -65,7 +65,9 @@ func (c Command) arguments() []string {
 	return args
 }
 
-func (c Command) environment() []string { return child.WithDefaultEnv(c.Env, envAutoUpdate, "false") }
+func (c Command) environment() []string {
+	return subprocess.WithDefaultEnv(c.Env, envAutoUpdate, "false")
+}
 
 // Start runs droid and returns a client of it. droid lives until Close, Kill or
 // its own end, or until our process dies.
@@ -90,7 +92,7 @@ func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
 
 // process is one running droid.
 type process struct {
-	*child.Process
+	*subprocess.Process
 	path     string // of the program
 	env      []string
 	project  *layer.Layer         // see Command
@@ -104,7 +106,7 @@ type process struct {
 
 // startProcess starts droid.
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
-	c := child.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
+	c := subprocess.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
 	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
 	err := p.giveFiles(&c, cmd, log)
 	if err == nil && !cmd.TrustsAll {
@@ -117,7 +119,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	}
 	p.path, p.env = c.Path, c.Env
 	if err == nil {
-		p.Process, err = child.Start(c)
+		p.Process, err = subprocess.Start(c)
 	}
 	if err != nil {
 		p.clean()
@@ -129,7 +131,7 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 }
 
 // restrict keeps git from running programs of a repository, and droid from watching files.
-func (p *process) restrict(c *child.Command) error {
+func (p *process) restrict(c *subprocess.Command) error {
 	c.Env = withoutPrograms(c.Env)
 	restore, own, err := withoutWatching(c)
 	if restore != nil {
@@ -149,7 +151,7 @@ func (p *process) clean() {
 }
 
 // giveFiles makes the files that the process is to read and names them to it.
-func (p *process) giveFiles(c *child.Command, cmd Command, log *zap.Logger) error {
+func (p *process) giveFiles(c *subprocess.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
 		f, err := files.NewPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // shortBounds make Close impatient.
@@ -199,8 +199,8 @@ func TestExitAtStart(t *testing.T) {
 	require.Equal(t, 1, exit.Code)
 	require.False(t, exit.Started)
 	require.False(t, exit.Requested)
-	require.Len(t, exit.Stderr, child.TailLines)
-	require.Equal(t, "error: unknown option '--bogus'", exit.Stderr[child.TailLines-1])
+	require.Len(t, exit.Stderr, subprocess.TailLines)
+	require.Equal(t, "error: unknown option '--bogus'", exit.Stderr[subprocess.TailLines-1])
 	require.ErrorContains(t, err, "exited with code 1 before it said anything")
 	require.ErrorContains(t, err, "unknown option")
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Program is what the file of a program tells of itself.
@@ -144,9 +144,9 @@ func Release(ctx context.Context, path string, env []string) (string, error) {
 		return "", err
 	}
 	defer dir.Remove() // the next one that is made removes what is left
-	var out child.Tail
-	c := child.Command{Path: path, Args: []string{"--version"}, Dir: dir.Path, Env: Command{Env: env}.environment()}
-	exit, err := child.Run(ctx, c, &out, 0)
+	var out subprocess.Tail
+	c := subprocess.Command{Path: path, Args: []string{"--version"}, Dir: dir.Path, Env: Command{Env: env}.environment()}
+	exit, err := subprocess.Run(ctx, c, &out, 0)
 	if err != nil {
 		return "", err
 	}

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // RuleCheck is what droid says that its lists of commands make of one (0.225.2). It names no files, and nothing of what
@@ -42,7 +42,7 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 		cwd = dir.Path
 	}
 	var out boundedText
-	exit, err := child.Run(ctx, child.Command{Path: c.proc.path, Args: []string{"rules", "check", "--command", command, "--json"}, Dir: cwd, Env: c.proc.env}, &out, 0)
+	exit, err := subprocess.Run(ctx, subprocess.Command{Path: c.proc.path, Args: []string{"rules", "check", "--command", command, "--json"}, Dir: cwd, Env: c.proc.env}, &out, 0)
 	switch {
 	case err != nil:
 		return k, err

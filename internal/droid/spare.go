@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -207,7 +207,7 @@ func (s *Spare) await() {
 	starting := s.starting
 	s.mu.Unlock()
 	if starting != nil {
-		child.WaitTimeout(starting, startTime)
+		subprocess.WaitTimeout(starting, startTime)
 	}
 }
 

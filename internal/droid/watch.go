@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
 
@@ -28,7 +28,7 @@ const bashEnv = "BASH_ENV"
 // reads the file restore first, and that undoes the change. own are the user's values, for the
 // MCP servers whose environment this program sets. Hooks, and MCP servers of the user's files,
 // inherit the variables.
-func withoutWatching(c *child.Command) (restore *files.PrivateFile, own map[string]string, err error) {
+func withoutWatching(c *subprocess.Command) (restore *files.PrivateFile, own map[string]string, err error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Commands that bash runs have the user's own environment, and their BASH_ENV is read as bash does it.
@@ -32,7 +32,7 @@ func TestCommandsHaveTheUsersEnvironment(t *testing.T) {
 		"expanded":   {[]string{"D=" + dir, "BASH_ENV=$D/it's own"}, []string{"BASH_ENV=$D/it's own", "FROM_OWN=1"}},
 		"not there":  {[]string{"BASH_ENV=/none"}, []string{"BASH_ENV=/none"}},
 	} {
-		c := child.Command{Env: append([]string{"PATH=" + os.Getenv("PATH")}, tc.env...)}
+		c := subprocess.Command{Env: append([]string{"PATH=" + os.Getenv("PATH")}, tc.env...)}
 		restore, servers, err := withoutWatching(&c)
 		require.NoError(t, err)
 		defer restore.Close()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // maxPrefetch is the number of bytes to read ahead. Where the system does not report that the writer has closed its end, the end of the input
@@ -76,7 +76,7 @@ func (a *PrefetchReader) IdleTime() time.Duration {
 // Prefetch starts reading ahead in another goroutine, up to maxPrefetch, until Read is called.
 func (a *PrefetchReader) Prefetch() {
 	if f, ok := a.in.(*os.File); ok {
-		a.watch.Do(func() { child.OnWriterGone(f, a.ended) })
+		a.watch.Do(func() { subprocess.OnWriterGone(f, a.ended) })
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

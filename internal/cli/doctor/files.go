@@ -14,7 +14,7 @@ import (
 
 	"droid-acp/internal/droid/config"
 	"droid-acp/internal/droid/diagnosis"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // ownModel is an entry of "customModels". Its key is never told.
@@ -193,7 +193,7 @@ func runs(command, dir string) bool {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
 		command = filepath.Join(dir, command)
 	}
-	_, err := child.LookPath(command)
+	_, err := subprocess.LookPath(command)
 	return err == nil
 }
 

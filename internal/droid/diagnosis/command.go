@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
 
@@ -19,7 +19,7 @@ func program() string {
 	if err != nil {
 		return "droid-acp"
 	}
-	if found, err := child.LookPath("droid-acp"); err == nil {
+	if found, err := subprocess.LookPath("droid-acp"); err == nil {
 		a, errA := os.Stat(found)
 		b, errB := os.Stat(self)
 		if errA == nil && errB == nil && os.SameFile(a, b) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Start explains why there is no droid process. An error that is a *Trouble is returned
@@ -66,7 +66,7 @@ func missing(err *droid.NotFoundError) *Trouble {
 // (docs.factory.ai).
 func InstallWords() string {
 	command := "curl -fsSL https://app.factory.ai/cli | sh"
-	if _, err := child.LookPath("npm"); err == nil {
+	if _, err := subprocess.LookPath("npm"); err == nil {
 		command = "npm install -g droid"
 	} else if runtime.GOOS == "windows" {
 		command = "irm https://app.factory.ai/cli/windows | iex"

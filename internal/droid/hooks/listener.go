@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
 
@@ -113,7 +113,7 @@ func (l *Listener) accept() {
 // does not keep to this is closed.
 func (l *Listener) serveOne(conn *net.UnixConn) {
 	defer conn.Close()
-	if _, err := child.CheckPeer(conn); err != nil {
+	if _, err := subprocess.CheckPeer(conn); err != nil {
 		l.log.Warn("a connection to the hooks' socket was refused", zap.Error(err))
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Run is the hook program. args is the agent's address, as Listener.Command has it.
@@ -67,7 +67,7 @@ func ask(ctx context.Context, address string, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer conn.Close()
-	if _, err = child.CheckPeer(conn.(*net.UnixConn)); err != nil {
+	if _, err = subprocess.CheckPeer(conn.(*net.UnixConn)); err != nil {
 		return Answer{}, err
 	}
 	if end, ok := ctx.Deadline(); ok {

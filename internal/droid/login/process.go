@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/visible"
 )
 
@@ -54,7 +54,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // Start starts droid. It ends with our process, however that ends: its input does, at
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
-	hearing := hearLinks(child.WithDefaultEnv(c.Env, envAutoUpdate, "false"), log)
+	hearing := hearLinks(subprocess.WithDefaultEnv(c.Env, envAutoUpdate, "false"), log)
 	process, err := c.start(hearing)
 	if err != nil {
 		hearing.close()
@@ -79,7 +79,7 @@ func (c Command) start(h hearing) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := child.Start(child.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: h.env, NoJob: true,
+	p, err := subprocess.Start(subprocess.Command{Path: c.Path, Args: []string{"exec", "--output-format", "acp"}, Dir: dir.Path, Env: h.env, NoJob: true,
 		RemoveOnDeath: append(h.removes, dir.Path)})
 	if err != nil {
 		return nil, errors.Join(err, dir.Remove())

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // ErrNobody says that no server runs.
@@ -39,7 +39,7 @@ type Starter struct {
 	Log     string   // a file that gets what it writes to stdout and stderr
 	Command relay.Command
 
-	began func(*child.Detached) // tests: what was started
+	began func(*subprocess.Detached) // tests: what was started
 }
 
 // StartError says why a server did not start, and what to do.
@@ -48,7 +48,7 @@ type StartError struct{ text string }
 func (e *StartError) Error() string { return e.text }
 
 // start starts the server.
-func (s *Starter) start() (*child.Detached, error) {
+func (s *Starter) start() (*subprocess.Detached, error) {
 	log, err := s.openLog()
 	if err != nil {
 		return nil, fmt.Errorf("the server's log cannot be written: %w", err)
@@ -58,7 +58,7 @@ func (s *Starter) start() (*child.Detached, error) {
 	if filepath.Separator != '/' {
 		dir = filepath.Dir(s.Log)
 	}
-	return child.StartDetached(child.Command{Path: s.Program, Args: s.Args, Env: s.Env, Dir: dir}, log)
+	return subprocess.StartDetached(subprocess.Command{Path: s.Program, Args: s.Args, Env: s.Env, Dir: dir}, log)
 }
 
 func (s *Starter) openLog() (*os.File, error) {
@@ -116,7 +116,7 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 // starting is a server that was started.
 type starting interface {
 	Exited() <-chan struct{}
-	Exit() child.Exit
+	Exit() subprocess.Exit
 }
 
 // await connects to the server, once it listens.
@@ -156,7 +156,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := child.CheckPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
+	if _, err := subprocess.CheckPeer(conn.(*net.UnixConn)); err != nil { // it is one of that network
 		_ = conn.Close() // nothing was said
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (c *Client) Answered(ctx context.Context, limit time.Duration, dial Dial, d
 		}
 		hung := &HungError{Limit: limit, Command: c.command}
 		if local, ok := conn.(*net.UnixConn); ok {
-			hung.Process, _ = child.CheckPeer(local) // dial has looked who it is
+			hung.Process, _ = subprocess.CheckPeer(local) // dial has looked who it is
 		}
 		time.AfterFunc(limit, func() { cancel(why{hung}) })
 		return conn, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Fronts that start at once get to one server, which leads a session of its own; when it was
@@ -81,7 +81,7 @@ func awaitNobody(t *testing.T, path string) {
 type fake chan struct{}
 
 func (f fake) Exited() <-chan struct{} { return f }
-func (f fake) Exit() child.Exit        { return child.Exit{} }
+func (f fake) Exit() subprocess.Exit   { return subprocess.Exit{} }
 
 // The server that was started may have to wait for one that ends, which takes up to 25 s. It is waited for as long as
 // the server itself waits.

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // ErrRuns says that a server listens there already.
@@ -78,7 +78,7 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 		case !time.Now().Before(until):
 			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
 		}
-		if !child.Sleep(ctx, pause) {
+		if !subprocess.Sleep(ctx, pause) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -139,7 +139,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := child.CheckPeer(conn); err != nil {
+		if _, err := subprocess.CheckPeer(conn); err != nil {
 			l.log.Warn("a connection was refused", zap.Error(err))
 			_ = conn.Close() // nothing was said
 			continue
@@ -165,7 +165,7 @@ func awaitRelease(ctx context.Context, path string, replaced func() bool) error 
 		case replaced():
 			return nil
 		}
-		if !child.Sleep(ctx, pause) {
+		if !subprocess.Sleep(ctx, pause) {
 			return fmt.Errorf("the server has ended what it ran, and does not end itself: %w", context.Cause(ctx))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/serve"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // envPlay makes this test program something else: "server", "broken", "stranger". Its argument is
@@ -114,16 +114,16 @@ func socketPath(t testing.TB) string {
 // started are the processes that a Starter of a test has started.
 type started struct {
 	mu  sync.Mutex
-	all []*child.Detached
+	all []*subprocess.Detached
 }
 
-func (s *started) began(d *child.Detached) {
+func (s *started) began(d *subprocess.Detached) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, d)
 }
 
-func (s *started) list() []*child.Detached {
+func (s *started) list() []*subprocess.Detached {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
@@ -164,7 +164,7 @@ func starter(t testing.TB, play, path string) (*Starter, *started) {
 
 // awaitExit waits for a server, and stops it where it is one: one that was started beside another
 // may listen when that has ended.
-func awaitExit(t testing.TB, d *child.Detached, path string) {
+func awaitExit(t testing.TB, d *subprocess.Detached, path string) {
 	for until := time.Now().Add(patience); ; {
 		select {
 		case <-d.Exited():

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 const (
@@ -93,5 +93,5 @@ func (e *Editor) await(ctx context.Context, something, ended <-chan struct{}, li
 // Finish has what the editor is told written.
 func (e *Editor) Finish() {
 	e.Out.Close()
-	child.WaitTimeout(e.Out.Done(), DrainTime)
+	subprocess.WaitTimeout(e.Out.Done(), DrainTime)
 }

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -30,7 +30,7 @@ type process interface {
 	Await() (how string)
 }
 
-type childProcess struct{ *child.Process }
+type childProcess struct{ *subprocess.Process }
 
 func (p childProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return p.Stdin, p.Stdout }
 
@@ -84,7 +84,7 @@ func (o Options) startLook(h Hello, stderr io.Writer) (process, error) {
 }
 
 func (o Options) startProcess(h Hello, stderr io.Writer) (process, error) {
-	p, err := child.Start(child.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
+	p, err := subprocess.Start(subprocess.Command{Path: h.Program, Args: h.Args, Dir: h.Directory, Env: h.Env, Stderr: io.MultiWriter(o.Stderr, stderr)})
 	if err != nil {
 		return nil, err
 	}
@@ -193,13 +193,13 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		}
 	case <-a.doom:
 	}
-	if !child.WaitTimeout(a.proc.Exited(), relay.DrainTime) {
+	if !subprocess.WaitTimeout(a.proc.Exited(), relay.DrainTime) {
 		_ = a.proc.Kill() // it may have ended
 	}
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
-	if !child.WaitTimeout(read, endTime) {
+	if !subprocess.WaitTimeout(read, endTime) {
 		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
 		s.mu.Lock()
 		a.kill()

@@ -25,7 +25,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // Outlet is the way to a client. A transport makes one for each connection.
@@ -314,7 +314,7 @@ func (s *Server) Close(ctx context.Context) {
 		defer close(done)
 		s.work.Wait()
 	}()
-	if !child.WaitTimeout(done, relay.DrainTime) {
+	if !subprocess.WaitTimeout(done, relay.DrainTime) {
 		s.Log.Warn("a disk does not answer, so what waits for it is left behind")
 	}
 	_ = os.Remove(filepath.Join(s.Journals, unfinishedDir)) // where nothing is kept

@@ -20,8 +20,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // copying puts an agent's program at the far side where the command starts it, by programs that are
@@ -215,9 +215,9 @@ func goArch(machine string) string {
 
 // run runs a program at the far side. The error is why nothing was run, or the cause of
 // ctx's end.
-func (c *copying) run(ctx context.Context, in []byte, words ...string) (out string, exit child.Exit, err error) {
+func (c *copying) run(ctx context.Context, in []byte, words ...string) (out string, exit subprocess.Exit, err error) {
 	command := append(c.before[:len(c.before):len(c.before)], words...)
-	p, err := child.Start(child.Command{Path: command[0], Args: command[1:], Env: environment()})
+	p, err := subprocess.Start(subprocess.Command{Path: command[0], Args: command[1:], Env: environment()})
 	if err != nil {
 		return "", exit, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
 
@@ -53,7 +53,7 @@ func shown(command []string) string {
 
 // notStarted explains why the command was not started.
 func notStarted(command []string, err error) *Failure {
-	if errors.Is(err, child.ErrNotFound) {
+	if errors.Is(err, subprocess.ErrNotFound) {
 		return &Failure{NoCommand, fmt.Sprintf("The program %s is not on this machine, or not in the PATH that the editor starts programs with. "+
 			"Install it, or write its whole path behind -- in the editor's configuration.", paths.ShellQuote(command[0])), -1}
 	}
@@ -108,14 +108,14 @@ var causes = []cause{
 		"Something at the far side may not be done", "Look at the rights of the program and of its directory there."},
 }
 
-func (c *cause) fits(agent relay.Agent, exit child.Exit, said string) bool {
+func (c *cause) fits(agent relay.Agent, exit subprocess.Exit, said string) bool {
 	return slices.Contains(c.codes, exit.Code) || slices.ContainsFunc(c.says, func(words string) bool {
 		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named()))
 	})
 }
 
 // known is the cause of an end, nil for an unknown one. said is what was said, in small letters.
-func known(agent relay.Agent, exit child.Exit, said string) *cause {
+func known(agent relay.Agent, exit subprocess.Exit, said string) *cause {
 	for i := range causes {
 		if causes[i].fits(agent, exit, said) {
 			return &causes[i]
@@ -125,7 +125,7 @@ func known(agent relay.Agent, exit child.Exit, said string) *cause {
 }
 
 // failure says how the command ended, beside the cause.
-func (c *cause) failure(agent relay.Agent, command []string, exit child.Exit) *Failure {
+func (c *cause) failure(agent relay.Agent, command []string, exit subprocess.Exit) *Failure {
 	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.Named()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
 	if words := said(exit.Stderr); words != "" {
 		text += " It said:\n" + words
@@ -135,7 +135,7 @@ func (c *cause) failure(agent relay.Agent, command []string, exit child.Exit) *F
 
 // explain says why the command has ended. One that has worked has found its agent, so that
 // what the agent says is no cause.
-func (r *Relay) explain(exit child.Exit) *Failure {
+func (r *Relay) explain(exit subprocess.Exit) *Failure {
 	noise, _ := r.noise.Lines()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))

@@ -7,7 +7,7 @@ import (
 
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // endPatience is how long the editor may have gone, and the far side take nothing of what it said before, until that is
@@ -65,7 +65,7 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 			select {
 			case <-full:
 			case <-w.left:
-				if !child.WaitTimeout(full, endPatience) {
+				if !subprocess.WaitTimeout(full, endPatience) {
 					return
 				}
 			}

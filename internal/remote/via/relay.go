@@ -20,8 +20,8 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/relay"
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 	"droid-acp/internal/text/rawjson"
 )
@@ -56,7 +56,7 @@ type Relay struct {
 	Options
 	near  *relay.Editor
 	far   *jsonrpc.Outbox              // to the agent
-	noise child.Tail                   // what the far side wrote to stdout that is no message
+	noise subprocess.Tail              // what the far side wrote to stdout that is no message
 	own   map[string]*paths.PathFields // of paths in the agent's own methods
 	texts *paths.PathFields            // of the text of an update
 	plain shapes                       // of updates that have a text and no path to rewrite
@@ -99,7 +99,7 @@ func (s *shapes) add(shape rawjson.LineTemplate) {
 func New(o Options) *Relay {
 	out := o.Out
 	if f, ok := out.(*os.File); ok {
-		out = child.NewWriter(f)
+		out = subprocess.NewWriter(f)
 	}
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
@@ -132,12 +132,12 @@ func (r *Relay) Run(ctx context.Context) error {
 	if f := r.putThere(ctx, nearEnded); f != nil {
 		return r.unreached(ctx, f, nearEnded)
 	}
-	p, err := child.Start(child.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
+	p, err := subprocess.Start(subprocess.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
 	if err != nil {
 		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
-	r.far.SetWriter(child.NewWriter(p.Stdin))
+	r.far.SetWriter(subprocess.NewWriter(p.Stdin))
 	go r.far.Run()
 	fromFar, dead := newWay(p.Stdout), make(chan struct{})
 	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
@@ -149,7 +149,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	case <-dead:
 		_ = p.Kill() // it may have ended
 		r.exited(p)
-		child.WaitTimeout(farEnded, relay.DrainTime)
+		subprocess.WaitTimeout(farEnded, relay.DrainTime)
 		return r.fail(ctx, silentFar(r.silent), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
@@ -177,7 +177,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // environment is that of the command: ours, in which wsl.exe speaks UTF-8.
-func environment() []string { return child.WithDefaultEnv(nil, "WSL_UTF8", "1") }
+func environment() []string { return subprocess.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
 // errGone is why a copy was given up.
 var errGone = errors.New("the editor closed its end before the copy was there")
@@ -217,29 +217,29 @@ func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan stru
 }
 
 // end ends the command when the editor has gone: politely, then not.
-func (r *Relay) end(p *child.Process, farEnded <-chan struct{}) child.Exit {
+func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.Exit {
 	r.far.Close()
-	child.WaitTimeout(r.far.Done(), relay.DrainTime)
+	subprocess.WaitTimeout(r.far.Done(), relay.DrainTime)
 	_ = p.Stdin.Close() // the agent ends with its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
-		child.WaitTimeout(p.Exited(), relay.DrainTime)
+		subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
 	case <-r.doom:
 	}
 	_ = p.Kill()
 	<-p.AllExited()
-	if !child.WaitTimeout(farEnded, relay.DrainTime) {
+	if !subprocess.WaitTimeout(farEnded, relay.DrainTime) {
 		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
 	}
 	return p.Exit(relay.DrainTime)
 }
 
 // exited is how a command ended that has closed its stdout.
-func (r *Relay) exited(p *child.Process) child.Exit {
-	child.WaitTimeout(p.Exited(), relay.DrainTime)
+func (r *Relay) exited(p *subprocess.Process) subprocess.Exit {
+	subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
 	_ = p.Stdin.Close() // nobody reads it
@@ -395,7 +395,7 @@ func (r *Relay) hearNoise(line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}
-	text := append(bytes.Clone(line[:min(len(line), child.TailLine)]), '\n')
+	text := append(bytes.Clone(line[:min(len(line), subprocess.TailLine)]), '\n')
 	_, _ = r.noise.Write(text)  // never fails
 	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
 }

@@ -12,7 +12,7 @@ import (
 
 // mayHang matches calls for which a disk, another process or a program may never return.
 var mayHang = regexp.MustCompile(`^(os\.(Stat|Lstat|Open|OpenFile|Create|ReadFile|WriteFile|ReadDir|Remove|RemoveAll|Rename|Mkdir|MkdirAll)` +
-	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|child\.\w+|editorfs\.(Open|Replay)` +
+	`|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)|exec\.\w+|wsl\.\w+|config\.(ProjectDirs|OfProject)|files\.(Read|Write)\w*|subprocess\.\w+|editorfs\.(Open|Replay)` +
 	`|.*\.store\(\)\.\w+|.*\.cfg\.(Store\.\w+|Trust\.(Check|Trust|Forget)|Locate|Login)|keeper\.Answer|.*\.Stat|.*\.(WriteFile|ReplayWarnings)` +
 	`|<-.*\.(Exited\(\)|over))$`)
 
@@ -30,7 +30,7 @@ var exempt = map[string]string{
 	"New":                "Opener.Stat is called with a limit",
 	"Agent.authenticate": "it runs in a goroutine for which only requests to log in wait",
 	"Session.afterEnd":   "a session that ends has killed its droid",
-	"startProblem":       "child.Find takes at most 3 s",
+	"startProblem":       "subprocess.LookPath takes at most 3 s",
 }
 
 // TestCallsThatHang: each call of these packages that may hang has a limit, and a name for which internal/adapter has a

@@ -90,8 +90,8 @@ var restricted = map[string]struct {
 	use   *regexp.Regexp
 	where string
 }{
-	// internal/sys/child ends what it started, and bounds each wait for a program.
-	"starts programs": {regexp.MustCompile(`^os/exec$|^(os|syscall|golang\.org/x/sys/\w+)\.(StartProcess|ForkExec|Exec|CreateProcess)$`), "sys/child"},
+	// internal/sys/subprocess ends what it started, and bounds each wait for a program.
+	"starts programs": {regexp.MustCompile(`^os/exec$|^(os|syscall|golang\.org/x/sys/\w+)\.(StartProcess|ForkExec|Exec|CreateProcess)$`), "sys/subprocess"},
 	// internal/sys/files bounds reads and writes files whole. The others say in place why they do not use it.
 	"opens files": {regexp.MustCompile(`^os\.(Create|CreateTemp|Link|Open|OpenFile|ReadFile|Rename|WriteFile)$|^io\.ReadAll$|/unix\.Flock$`),
 		"sys cmd cli/doctor droid/login droid/store remote workspace/editorfs"},
@@ -117,7 +117,7 @@ func restrictedUses(m *tree) (wrong []string) {
 	return wrong
 }
 
-var makesCommand = regexp.MustCompile(`\bchild\.Command[({]`)
+var makesCommand = regexp.MustCompile(`\bsubprocess\.Command[({]`)
 
 // droidStarts returns the functions that start a droid, and what is wrong with them. Droid runs what its directory
 // contains, so it has to start in an empty one where no session works.
@@ -184,12 +184,12 @@ func TestRulesFindViolations(t *testing.T) {
 		{impurities, "internal/show", `import _ "droid-acp/internal/sys/files"`},
 		{restrictedUses, "internal/droid/login", `import _ "net/http"`},
 		{restrictedUses, "internal/droid/hooks", "import \"net\"\nvar _, _ = net.Dial(\"tcp\", \"\")"},
-		{restrictedUses, "internal/sys/child", "import \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)"},
+		{restrictedUses, "internal/sys/subprocess", "import \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)"},
 		{restrictedUses, "internal/adapter", "import \"os\"\nvar read = os.ReadFile"},
 		{restrictedUses, "internal/cli/doctor", `import _ "os/exec"`},
 		{restrictedUses, "internal/cli/doctor", "import \"os\"\nvar _ = os.StartProcess"},
 		{restrictedUses, "internal/show/export", `import _ "github.com/yuin/goldmark/extension"`},
-		{droids, "internal/droid", "import \"droid-acp/internal/sys/child\"\nfunc f() { _ = child.Command{} }"},
+		{droids, "internal/droid", "import \"droid-acp/internal/sys/subprocess\"\nfunc f() { _ = subprocess.Command{} }"},
 	} {
 		text := "package a\n" + tc.code + "\n"
 		require.NotEmpty(t, tc.check(parse(t, map[string]string{tc.pkg + "/a.go": text})), text)

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -244,7 +244,7 @@ func (e *edit) awaitText(ctx context.Context, text string) (buffer string, err e
 		if seen == 2 {
 			return buffer, nil
 		}
-		if !child.Sleep(ctx, every) {
+		if !subprocess.Sleep(ctx, every) {
 			return "", errStale
 		}
 	}

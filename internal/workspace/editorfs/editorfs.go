@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -163,9 +163,9 @@ func (f *Files) Close() {
 		f.work.Wait()
 		close(idle)
 	}()
-	if !child.WaitTimeout(idle, f.wait) {
+	if !subprocess.WaitTimeout(idle, f.wait) {
 		f.cancel()
-		if !child.WaitTimeout(idle, f.wait) {
+		if !subprocess.WaitTimeout(idle, f.wait) {
 			f.log.Warn("giving up waiting for an editor's response")
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // catchUp is how long an editor that has written a file may still have its old text: one that bypasses its buffer reloads it.
@@ -92,7 +92,7 @@ func (e *edit) onceMore(ctx context.Context) (*content, finding, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, catchUp)
 	defer cancel()
-	for found == findingUndone && child.Sleep(waiting, pollEvery) {
+	for found == findingUndone && subprocess.Sleep(waiting, pollEvery) {
 		found = e.readBack(ctx)
 	}
 	if found == findingUndone {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -193,7 +193,7 @@ func (f *Files) lockForAll(ctx context.Context, resolved string) (release func()
 		if err == nil {
 			return func() {}, nil
 		}
-		if !child.Sleep(ctx, pollEvery) {
+		if !subprocess.Sleep(ctx, pollEvery) {
 			return nil, ctx.Err()
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -273,7 +273,7 @@ func (d *Overlay) compare(ctx context.Context, at location) (c *content, buffer 
 		if v != verdictRetry {
 			return c, buffer, v, nil
 		}
-		if !child.Sleep(ctx, pollEvery) {
+		if !subprocess.Sleep(ctx, pollEvery) {
 			return c, buffer, verdictDisk, nil
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"droid-acp/internal/sys/child"
 	"droid-acp/internal/sys/files"
+	"droid-acp/internal/sys/subprocess"
 
 	"go.uber.org/zap"
 )
@@ -54,7 +54,7 @@ func (f *Files) replay(names []fs.DirEntry) {
 		all.Wait()
 		close(done)
 	})
-	if !child.WaitTimeout(done, replayTime) {
+	if !subprocess.WaitTimeout(done, replayTime) {
 		f.log.Warn("edits that were interrupted are still being completed: a file system does not answer", zap.String("journal", f.journal))
 	}
 }
@@ -111,7 +111,7 @@ func (f *Files) awaitQuiet(e entry, text string, sent time.Time) {
 		if is, now, _ := f.diskState(e, text, sent); is != interrupted || now != nil && sum(now.text) != e.Old {
 			return
 		}
-		if !child.Sleep(f.ctx, min(pollEvery, f.quiet-since)) {
+		if !subprocess.Sleep(f.ctx, min(pollEvery, f.quiet-since)) {
 			return
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // program translates paths in WSL.
@@ -43,7 +43,7 @@ func isWindows(path string) bool {
 
 // translate runs wslpath, without a shell.
 func translate(ctx context.Context, path string) (string, error) {
-	found, err := child.LookPath(program)
+	found, err := subprocess.LookPath(program)
 	if err != nil {
 		return "", errors.New("is a path of Windows, and this agent runs on " + runtime.GOOS + ". Run droid-acp on Windows, where the project is, or open the project by its path here")
 	}
@@ -62,7 +62,7 @@ func translate(ctx context.Context, path string) (string, error) {
 // run returns the output of wslpath. The process is gone when ctx ends.
 func run(ctx context.Context, name, path string) (string, error) {
 	var out bytes.Buffer
-	exit, err := child.Run(ctx, child.Command{Path: name, Args: []string{"-u", path}}, &out, 0)
+	exit, err := subprocess.Run(ctx, subprocess.Command{Path: name, Args: []string{"-u", path}}, &out, 0)
 	switch {
 	case err != nil:
 		return "", err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/visible"
 )
 
@@ -25,7 +25,7 @@ const (
 )
 
 // Pause waits until it is time for the next look.
-func Pause(ctx context.Context) { child.Sleep(ctx, lookEvery) }
+func Pause(ctx context.Context) { subprocess.Sleep(ctx, lookEvery) }
 
 // Watch looks at one command. Its methods read files; one goroutine calls them at a time.
 type Watch struct {

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"time"
 
-	"droid-acp/internal/sys/child"
+	"droid-acp/internal/sys/subprocess"
 )
 
 // grace is how long a cancelled command has to end by itself.
@@ -37,11 +37,11 @@ func (e End) String() string {
 // group are gone, and out has all that they wrote. Run writes to out from another
 // goroutine; a panic of out is passed on to the caller.
 func Run(ctx context.Context, dir, command string, out io.Writer) End {
-	c := child.Command{Path: "sh", Args: []string{"-c", command}, Dir: dir, MergeStderr: true}
+	c := subprocess.Command{Path: "sh", Args: []string{"-c", command}, Dir: dir, MergeStderr: true}
 	if runtime.GOOS == "windows" { // as it was typed: /S takes off the outer quotes and nothing else
 		c.Path, c.CmdLine = "cmd", `cmd /S /C "`+command+`"`
 	}
-	exit, err := child.Run(ctx, c, out, grace)
+	exit, err := subprocess.Run(ctx, c, out, grace)
 	switch {
 	case ctx.Err() != nil && (err != nil || exit.Code != 0):
 		return End{Note: "Cancelled."}
