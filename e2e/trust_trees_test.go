@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/testing/modelserver"
 )
@@ -649,9 +649,9 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 			prompts = append(prompts, "look at git")
 		}
 	}
-	found := layer.Project(cwd, h.dir).Except(layer.Unheard) // of these droids all keys are known
+	found := projectconfig.Project(cwd, h.dir).Except(projectconfig.Unheard) // of these droids all keys are known
 	if h.version != oldestDroid {
-		found = found.Except(layer.Preload)
+		found = found.Except(projectconfig.Preload)
 	}
 	wrong := ""
 	raw := x.alone(t, h, cwd, prompts)
@@ -663,7 +663,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 	}
 	var mild []part // what nothing overrules keeps a session from opening, and so all else from being tried
 	for _, p := range parts {
-		if !slices.ContainsFunc(found.Inseparable(), func(i layer.Item) bool { return p.holds(root, i.File) }) {
+		if !slices.ContainsFunc(found.Inseparable(), func(i projectconfig.Item) bool { return p.holds(root, i.File) }) {
 			mild = append(mild, p)
 		}
 	}
@@ -686,16 +686,16 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 }
 
 // claimed reports whether the reader says something of what has fired.
-func claimed(found layer.Layer, root string, parts []part, name string) bool {
-	causes, says := []string{name}, func(layer.Item) bool { return true }
+func claimed(found projectconfig.Layer, root string, parts []part, name string) bool {
+	causes, says := []string{name}, func(projectconfig.Item) bool { return true }
 	switch name { // what many parts may cause, and many things in a file do not
 	case "allowed":
 		causes = append(causes, "mode")
 		fallthrough
 	case "mode":
-		says = func(i layer.Item) bool {
-			return slices.Contains([]layer.Kind{layer.Autonomy, layer.Allowed, layer.Unread, layer.Strange}, i.Kind) ||
-				i.Kind == layer.Setting && (strings.HasPrefix(i.Name, "sessionDefaultSettings") || strings.HasPrefix(i.Name, "command"))
+		says = func(i projectconfig.Item) bool {
+			return slices.Contains([]projectconfig.Kind{projectconfig.Autonomy, projectconfig.Allowed, projectconfig.Unread, projectconfig.Strange}, i.Kind) ||
+				i.Kind == projectconfig.Setting && (strings.HasPrefix(i.Name, "sessionDefaultSettings") || strings.HasPrefix(i.Name, "command"))
 		}
 	}
 	for _, p := range parts {
@@ -705,7 +705,7 @@ func claimed(found layer.Layer, root string, parts []part, name string) bool {
 		if p.outside {
 			return true
 		}
-		if slices.ContainsFunc(found.Items, func(i layer.Item) bool { return says(i) && p.holds(root, i.File) }) {
+		if slices.ContainsFunc(found.Items, func(i projectconfig.Item) bool { return says(i) && p.holds(root, i.File) }) {
 			return true
 		}
 	}
@@ -802,7 +802,7 @@ func TestTypedPrograms(t *testing.T) {
 	x := newTraps(t)
 	ran := x.alone(t, h, cwd, prompts)
 	require.Greater(t, len(ran), 10)
-	found := layer.Project(cwd, h.dir)
+	found := projectconfig.Project(cwd, h.dir)
 	for _, name := range ran {
 		n, err := strconv.Atoi(strings.TrimPrefix(name, "ran"))
 		require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -131,10 +131,10 @@ func showServers(r *slashRun) {
 
 // isLeftOut reports whether droid was kept from a server, as the project brings it: by a server of its name that
 // is disabled, or, where nobody can tell whose a server is, by a policy.
-func isLeftOut(without *layer.Layer, own []string, server stream.MCPServerStatus) bool {
+func isLeftOut(without *projectconfig.Layer, own []string, server stream.MCPServerStatus) bool {
 	if without == nil || slices.Contains(own, server.Name) {
 		return false
 	}
-	named := slices.ContainsFunc(without.Of(layer.MCPServer), func(i layer.Item) bool { return i.Name == server.Name })
+	named := slices.ContainsFunc(without.Of(projectconfig.MCPServer), func(i projectconfig.Item) bool { return i.Name == server.Name })
 	return server.Blocked && (named || without.HidesServers()) || named && (server.Status == "disabled" || server.Status == "connecting")
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/rules"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
@@ -58,7 +58,7 @@ func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
 				asked = append(asked, k.Text)
 			}
 		}
-		for _, i := range client.Without().Of(layer.Allowed) {
+		for _, i := range client.Without().Of(projectconfig.Allowed) {
 			asked = append(asked, i.Does)
 		}
 		slices.Sort(asked)

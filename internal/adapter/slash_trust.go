@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/trust"
 )
@@ -18,7 +18,7 @@ func trustCommand(r *slashRun, args string) {
 	}
 	var answer trust.Answer
 	shown := r.shown()
-	var takes func(layer.Layer) layer.Layer
+	var takes func(projectconfig.Layer) projectconfig.Layer
 	if client := r.s.proc.Client(); client != nil {
 		takes = client.Takes
 	}

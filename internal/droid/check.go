@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -42,7 +42,7 @@ func (k *checks) forbidden(ev stream.Event) string {
 // known where they may have others, of plugins or of their organisation, in settings of this process, or in a file that only droid
 // reads.
 func (k *checks) isNobodys(command string) bool {
-	user, err := layer.ReadUser(k.home)
+	user, err := projectconfig.ReadUser(k.home)
 	return err == nil && !k.own && !user.Others && !user.Unread && !slices.Contains(user.Lines, command)
 }
 
@@ -53,7 +53,7 @@ func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string
 	if got.AutonomyLevel == nil || asked.AutonomyLevel != nil || asked.AutonomyMode != nil {
 		return ""
 	}
-	user, err := layer.ReadUser(k.home)
+	user, err := projectconfig.ReadUser(k.home)
 	if err != nil || k.own || user.Managed || slices.Index(levels, *got.AutonomyLevel) <= slices.Index(levels, user.Autonomy["autonomyLevel"]) {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -48,12 +48,12 @@ var defaultBounds = bounds{
 type Client struct {
 	log      *zap.Logger
 	bounds   bounds
-	proc     *process          // nil for a client without a process
-	started  *layer.Layer      // see StartedWithout
-	env      []string          // of the process
-	own      map[string]string // see process.own
-	settings *settingsFile     // nil without one
-	outside  func() bool       // whether droid has children; nil for none
+	proc     *process             // nil for a client without a process
+	started  *projectconfig.Layer // see StartedWithout
+	env      []string             // of the process
+	own      map[string]string    // see process.own
+	settings *settingsFile        // nil without one
+	outside  func() bool          // whether droid has children; nil for none
 	left     func(id int) (Left, error)
 	stdout   io.Reader
 	events   chan stream.Event
@@ -68,13 +68,13 @@ type Client struct {
 	dead      chan struct{} // closed when no response can come any more
 	exited    chan struct{} // closed when all goroutines of the client have ended
 
-	hooked  atomic.Bool                       // see HasHooks
-	noLogin atomic.Bool                       // see LacksLogin
-	given   atomic.Pointer[layer.Layer]       // see Given
-	wants   atomic.Pointer[map[string]string] // see WantedModels
-	without atomic.Pointer[layer.Layer]       // see Without
-	checks  atomic.Pointer[checks]            // nil where the process may run all
-	reads   atomic.Int64                      // read calls begun and ended: odd while in one
+	hooked  atomic.Bool                         // see HasHooks
+	noLogin atomic.Bool                         // see LacksLogin
+	given   atomic.Pointer[projectconfig.Layer] // see Given
+	wants   atomic.Pointer[map[string]string]   // see WantedModels
+	without atomic.Pointer[projectconfig.Layer] // see Without
+	checks  atomic.Pointer[checks]              // nil where the process may run all
+	reads   atomic.Int64                        // read calls begun and ended: odd while in one
 	lastID  atomic.Int64
 
 	skills skillList

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"droid-acp/internal/droid/config"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/sys/files"
 )
 
@@ -38,11 +38,11 @@ func (p place) is(q place) bool {
 // not read their text. The user's .factory has more files, which droid writes all the time.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
-	stampFile(h, filepath.Join(cwd, layer.Bunfig))
+	stampFile(h, filepath.Join(cwd, projectconfig.Bunfig))
 	for _, f := range append(config.OfProject(cwd, home, config.Names...), config.OfUser(home, config.Names...)...) {
 		stampFile(h, f.Path)
 	}
-	_ = binary.Write(h, binary.LittleEndian, layer.TextStamp(cwd, home)) // it never fails
+	_ = binary.Write(h, binary.LittleEndian, projectconfig.TextStamp(cwd, home)) // it never fails
 	return h.Sum64()
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/subprocess"
 )
@@ -30,11 +30,11 @@ type Command struct {
 	Runtime bool
 	// Project is what the project brings, as somebody has just looked; nil where nobody has, as
 	// its user trusts all projects. The process is started with that.
-	Project *layer.Layer
+	Project *projectconfig.Layer
 	// Without is what a project brings that its user did not allow, and the process is to leave
 	// out; nil where the user allowed all. With an empty one the process is guarded against what
 	// nobody has seen.
-	Without *layer.Layer
+	Without *projectconfig.Layer
 	// Alone starts the process in an empty directory in place of Dir, and runs no MCP server and no
 	// hook of anybody's until Client.SetRuntime says which. It reads nothing of a project before its
 	// session is opened; one before 0.215 then has no subagents of it. So starts a droid that is to
@@ -95,8 +95,8 @@ type process struct {
 	*subprocess.Process
 	path     string // of the program
 	env      []string
-	project  *layer.Layer         // see Command
-	without  *layer.Layer         // see Command
+	project  *projectconfig.Layer // see Command
+	without  *projectconfig.Layer // see Command
 	checked  bool                 // what it says of itself is checked
 	settings *files.PrivateFile   // nil without one
 	files    []*files.PrivateFile // to close when the process is gone; settings is one of them

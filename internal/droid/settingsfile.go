@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
 )
@@ -87,10 +87,10 @@ type Runtime struct {
 	// hooks depend on it. It is only used when there are Hooks.
 	CWD string
 	// Project is what the project brings now, see Command.Project.
-	Project *layer.Layer
+	Project *projectconfig.Layer
 	// Without is what a project brings and the process is to leave out, see Command.Without. The
 	// process must have been started so.
-	Without *layer.Layer
+	Without *projectconfig.Layer
 }
 
 // TakesRuntime reports whether SetRuntime works.
@@ -124,7 +124,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
 		if namesModel(r.Project) {
-			user, _ := layer.ReadUser(Home(c.env)) // droid cannot read a model either that stands where this fails
+			user, _ := projectconfig.ReadUser(Home(c.env)) // droid cannot read a model either that stands where this fails
 			keepModel(settings, user, r.Project)
 			wants := maps.Clone(r.Project.Models)
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })

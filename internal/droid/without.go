@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
 
@@ -45,7 +45,7 @@ func (e *LeftOutError) Error() string { return e.Why }
 func (c Command) settings(home string) ([]byte, error) {
 	settings := make(map[string]any)
 	if c.limited() {
-		user, err := layer.ReadUser(home)
+		user, err := projectconfig.ReadUser(home)
 		if err != nil {
 			return nil, unreadable(err)
 		}
@@ -69,9 +69,9 @@ func (c Command) settings(home string) ([]byte, error) {
 func (c Command) limited() bool { return c.Alone || c.Without != nil || c.Project != nil }
 
 // trusted is what the project brings that the process is to run.
-func (c Command) trusted() layer.Layer {
+func (c Command) trusted() projectconfig.Layer {
 	if c.Without != nil || c.Project == nil {
-		return layer.Layer{}
+		return projectconfig.Layer{}
 	}
 	return *c.Project
 }
@@ -94,7 +94,7 @@ func policy(allowed ...string) map[string]any {
 // limitServers keeps MCP servers from starting that nobody has seen, where that takes none from the user or from what is
 // trusted of the project: where there may be servers of which this program does not know, or that no text tells from
 // others, none is refused.
-func limitServers(settings map[string]any, user layer.User, servers []stream.MCPServer, trusted layer.Layer) {
+func limitServers(settings map[string]any, user projectconfig.User, servers []stream.MCPServer, trusted projectconfig.Layer) {
 	marks := marksOf(servers, slices.Collect(maps.Values(user.Servers)), trusted.Servers())
 	switch {
 	case trusted.HasPolicy: // droid obeys it
@@ -106,7 +106,7 @@ func limitServers(settings map[string]any, user layer.User, servers []stream.MCP
 }
 
 // limitHooks does the same for hooks.
-func (c *Client) limitHooks(settings map[string]any, user layer.User, trusted layer.Layer) {
+func (c *Client) limitHooks(settings map[string]any, user projectconfig.User, trusted projectconfig.Layer) {
 	own, _ := settings["hooks"].(hooksByEvent)
 	switch {
 	case c.Version().IsZero() || user.Others || trusted.HidesHooks():
@@ -139,9 +139,9 @@ func everyEvent(users, own hooksByEvent) hooksByEvent {
 
 // askAsBefore has droid ask as it would without the layer, and without what the user has allowed for good: such a command
 // ("make test") may run what the project brings.
-func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) {
+func askAsBefore(settings map[string]any, user projectconfig.User, without projectconfig.Layer) {
 	deny := slices.Clone(user.Allowed)
-	for _, i := range without.Of(layer.Allowed) {
+	for _, i := range without.Of(projectconfig.Allowed) {
 		deny = append(deny, i.Does)
 	}
 	slices.Sort(deny)
@@ -152,7 +152,7 @@ func askAsBefore(settings map[string]any, user layer.User, without layer.Layer) 
 }
 
 // startAs has sessions start in the user's mode.
-func startAs(settings map[string]any, user layer.User) { startWith(settings, user.Autonomy) }
+func startAs(settings map[string]any, user projectconfig.User) { startWith(settings, user.Autonomy) }
 
 // startWith has sessions start with values.
 func startWith(settings map[string]any, values map[string]string) {
@@ -167,11 +167,11 @@ func startWith(settings map[string]any, values map[string]string) {
 }
 
 // namesModel reports whether sessions of a project are to start with a model of its choice.
-func namesModel(project *layer.Layer) bool { return project != nil && len(project.Models) > 0 }
+func namesModel(project *projectconfig.Layer) bool { return project != nil && len(project.Models) > 0 }
 
 // keepModel has sessions start with the user's model where the project names one, which may be of another provider. Where
 // the user has none for spec mode, it is their only one: nothing else overrules the project's.
-func keepModel(settings map[string]any, user layer.User, project *layer.Layer) {
+func keepModel(settings map[string]any, user projectconfig.User, project *projectconfig.Layer) {
 	if !namesModel(project) {
 		return
 	}
@@ -199,7 +199,7 @@ var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","comma
 // withoutLayer completes the settings of a process so that the layer is left out. hooks
 // are those of the process, if it gets any.
 func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
-	user, err := layer.ReadUser(Home(c.env))
+	user, err := projectconfig.ReadUser(Home(c.env))
 	if r.Without == nil || len(r.Without.Items) == 0 {
 		trusted := Command{Project: r.Project, Without: r.Without}.trusted()
 		switch {
@@ -220,8 +220,8 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	if !c.Version().Has(stream.LeavesLayerOut) {
 		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
 	}
-	for _, i := range r.Without.Of(layer.MCPServer) {
-		if _, ours := servers[i.Name]; ours || !layer.SafeName(i.Name) {
+	for _, i := range r.Without.Of(projectconfig.MCPServer) {
+		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
 			continue
 		}
 		servers[i.Name] = map[string]any{"type": "stdio", "command": "false", "disabled": true}
@@ -243,7 +243,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 
 // replacesHooks reports whether droid is to run no hooks but the user's and those of the process.
 func (r Runtime) replacesHooks() bool {
-	return r.Without != nil && (r.Without.HidesHooks() || r.Without.Has(layer.Preload))
+	return r.Without != nil && (r.Without.HidesHooks() || r.Without.Has(projectconfig.Preload))
 }
 
 // noTask is a hook before the Task tool that refuses it. A subagent of droid 0.99 is another droid,
@@ -253,7 +253,7 @@ var noTask = Hook{Event: "PreToolUse", Matcher: "^Task$",
 
 // withoutHooks leaves the project's hooks out. The process's own, if settings has any,
 // stay where the version can do that.
-func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtime) error {
+func (c *Client) withoutHooks(settings map[string]any, user projectconfig.User, r Runtime) error {
 	if !r.replacesHooks() {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (c *Client) withoutHooks(settings map[string]any, user layer.User, r Runtim
 	}
 	own, _ := settings["hooks"].(hooksByEvent)
 	all := everyEvent(users, own)
-	if r.Without.Has(layer.Preload) {
+	if r.Without.Has(projectconfig.Preload) {
 		entry, err := noTask.entry()
 		if err != nil {
 			return &LeftOutError{Why: err.Error()}
@@ -335,7 +335,7 @@ func mark(command string, args []string, address string) string {
 // gitSettings keep the git commands that droid itself runs, and the model's, from programs of a repository where that costs
 // nobody anything. status and diff ask core.fsmonitor for changed files, and log has gpg.program look at signatures. With
 // safe.bareRepository (git 2.38) no directory of files that a clone brings is a repository. What else a repository's
-// configuration may have git start is a layer.GitProgram.
+// configuration may have git start is a projectconfig.GitProgram.
 var gitSettings = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}}
 
 // withoutPrograms adds variables that overrule a repository's configuration by gitSettings, behind those that are set in
@@ -356,15 +356,17 @@ func withoutPrograms(env []string) []string {
 }
 
 // Takes is what of a layer this droid does anything with.
-func (c *Client) Takes(l layer.Layer) layer.Layer { return l.Except(harmlessIn(c.Version())...) }
+func (c *Client) Takes(l projectconfig.Layer) projectconfig.Layer {
+	return l.Except(harmlessIn(c.Version())...)
+}
 
 // harmlessIn are the kinds of things that this version of droid does nothing with.
-func harmlessIn(v stream.Version) (kinds []layer.Kind) {
+func harmlessIn(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
-		kinds = append(kinds, layer.Unheard)
+		kinds = append(kinds, projectconfig.Unheard)
 	}
 	if v.Has(stream.PreloadsNothing) {
-		kinds = append(kinds, layer.Preload)
+		kinds = append(kinds, projectconfig.Preload)
 	}
 	return kinds
 }
@@ -381,11 +383,11 @@ func noSettings(env []string) error {
 
 // Given is what the project brought when the process got its settings, also what was left
 // out of it. It is empty where nobody looked.
-func (c *Client) Given() layer.Layer {
+func (c *Client) Given() projectconfig.Layer {
 	if given := c.given.Load(); given != nil {
 		return *given
 	}
-	return layer.Layer{}
+	return projectconfig.Layer{}
 }
 
 // WantedModels are the models, and their efforts, that the project's files name and the user's do not, by the keys of settings.
@@ -398,14 +400,14 @@ func (c *Client) WantedModels() map[string]string {
 
 // MissesTexts reports whether the process does not know of a command or a skill as it is now: it has read
 // them at its start, and watches no files. One before 0.215 has no commands, and goes on.
-func (c *Client) MissesTexts(now layer.Layer) bool {
+func (c *Client) MissesTexts(now projectconfig.Layer) bool {
 	given := c.given.Load()
 	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
 }
 
 // StartedWithout is what the process was started without, see Command.
-func (c *Client) StartedWithout() *layer.Layer { return c.started }
+func (c *Client) StartedWithout() *projectconfig.Layer { return c.started }
 
 // Without is what of a project the process was told to leave out, nil for nothing. A process
 // that is guarded leaves out nothing that is known.
-func (c *Client) Without() *layer.Layer { return c.without.Load() }
+func (c *Client) Without() *projectconfig.Layer { return c.without.Load() }

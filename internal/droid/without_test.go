@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 )
 
 // untrusted is a layer that brings a bit of everything.
-func untrusted(t *testing.T) *layer.Layer {
+func untrusted(t *testing.T) *projectconfig.Layer {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".factory"), 0o755))
@@ -25,7 +25,7 @@ func untrusted(t *testing.T) *layer.Layer {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", name), []byte(text), 0o644))
 	}
-	l := layer.Project(dir, "/home/me")
+	l := projectconfig.Project(dir, "/home/me")
 	require.Len(t, l.Items, 4)
 	return &l
 }
@@ -40,7 +40,7 @@ func TestStartWithoutALayer(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })
 	require.True(t, c.TakesRuntime())
-	require.True(t, layer.Same(cmd.Without, c.StartedWithout()))
+	require.True(t, projectconfig.Same(cmd.Without, c.StartedWithout()))
 	require.Nil(t, c.Without(), "it has no session yet")
 	require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
 	ctx := testContext(t)
@@ -53,7 +53,7 @@ func TestStartWithoutALayer(t *testing.T) {
 		"autonomyLevel":"off","autonomyMode":"normal","interactionMode":"auto"}`, text)
 
 	require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without}))
-	require.True(t, layer.Same(cmd.Without, c.Without()))
+	require.True(t, projectconfig.Same(cmd.Without, c.Without()))
 	require.ErrorIs(t, c.SetRuntime(Runtime{CWD: "/x", Without: cmd.Without, Hooks: []Hook{{Event: "PreToolUse", Command: "x"}}}), ErrHooks, "ours are never lost silently")
 	require.False(t, c.HasHooks())
 }
@@ -108,7 +108,7 @@ func TestServersOfATrustedProject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := writeHome(t, map[string]string{"settings.json": tc.user, "mcp.json": `{"mcpServers":{"mine":{"command":"npx","args":["server-of-mine"]}}}`})
 			dir := writeHome(t, map[string]string{"settings.json": tc.settings, "mcp.json": tc.project})
-			project := layer.Project(dir, home)
+			project := projectconfig.Project(dir, home)
 			cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
 			cmd.Project = &project
 			c, err := start(cmd, nil, shortBounds)
@@ -132,7 +132,7 @@ func TestServersOfATrustedProject(t *testing.T) {
 }
 
 // startIn starts a process in a project that is not known to bring anything, in this home.
-func startIn(t *testing.T, home string, without layer.Layer, version string, env ...string) (*Client, error) {
+func startIn(t *testing.T, home string, without projectconfig.Layer, version string, env ...string) (*Client, error) {
 	cmd := fakeCommand("settings", append([]string{"HOME=" + home, "USERPROFILE=" + home, envFakeVersion + "=" + version}, env...)...)
 	cmd.Without, cmd.Runtime = &without, true
 	c, err := start(cmd, nil, shortBounds)
@@ -167,7 +167,7 @@ func TestUsersModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := writeHome(t, map[string]string{"settings.json": tc.user})
 			cmd := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
-			cmd.Project = &layer.Layer{Models: tc.project}
+			cmd.Project = &projectconfig.Layer{Models: tc.project}
 			c, err := start(cmd, nil, shortBounds)
 			require.NoError(t, err)
 			t.Cleanup(func() { c.Kill(); <-c.Exited() })
@@ -205,10 +205,10 @@ func TestUnknownServersAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.home["settings.json"] = `{"autonomyMode":"auto-low"}`
-			c, err := startIn(t, writeHome(t, tc.home), layer.Layer{Found: true}, "1.220.0")
+			c, err := startIn(t, writeHome(t, tc.home), projectconfig.Layer{Found: true}, "1.220.0")
 			require.NoError(t, err)
 			require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
-			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &projectconfig.Layer{}, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
 			require.Nil(t, c.Without(), "nothing is known to be left out")
@@ -229,12 +229,12 @@ func TestUnknownServersAreRefused(t *testing.T) {
 func TestUnreadableUserSettings(t *testing.T) {
 	for _, env := range []string{EnvSettings + "=/mine.json", "X=1"} {
 		home := writeHome(t, map[string]string{"settings.json": "{"})
-		c, err := startIn(t, home, layer.Layer{}, "1.220.0", env)
+		c, err := startIn(t, home, projectconfig.Layer{}, "1.220.0", env)
 		require.NoError(t, err)
 		if c.TakesRuntime() {
-			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &layer.Layer{}}))
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &projectconfig.Layer{}}))
 		}
-		_, err = startIn(t, home, layer.Layer{Found: true}, "1.220.0", env)
+		_, err = startIn(t, home, projectconfig.Layer{Found: true}, "1.220.0", env)
 		var cannot *LeftOutError
 		require.ErrorAs(t, err, &cannot)
 	}
@@ -242,13 +242,13 @@ func TestUnreadableUserSettings(t *testing.T) {
 
 // Of a key that no droid has whose keys are known, a droid that nobody knows may have it.
 func TestUnheardKeys(t *testing.T) {
-	bun := layer.Layer{Items: []layer.Item{{Kind: layer.Preload, Name: "bunfig.toml"}}}
+	bun := projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Preload, Name: "bunfig.toml"}}}
 	for version, left := range map[string]int{"1.220.0": 0, "1.221.0": 0, "1.206.0": 0, "1.32.0": 1, "1.15.0": 1} {
 		v, err := stream.ParseVersion(version)
 		require.NoError(t, err)
 		require.Len(t, bun.Except(harmlessIn(v)...).Items, left, version)
 	}
-	unheard := layer.Layer{Found: true, Items: []layer.Item{{Kind: layer.Unheard, Name: "new", Does: "1"}}}
+	unheard := projectconfig.Layer{Found: true, Items: []projectconfig.Item{{Kind: projectconfig.Unheard, Name: "new", Does: "1"}}}
 	for version, left := range map[string]bool{"1.220.0": false, "1.15.0": false, "1.221.0": true, "1.219.0": true} {
 		c, err := startIn(t, t.TempDir(), unheard, version)
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/adapter/options"
 	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/sys/files"
@@ -186,7 +186,7 @@ func (o *Opener) lookAgain(ctx context.Context, client *droid.Client, command dr
 	client.AwaitStart(wait)
 	cancel()
 	now, err = look()
-	if err == nil && (!layer.Same(now.Project, command.Project) || !layer.Same(now.Without, command.Without)) {
+	if err == nil && (!projectconfig.Same(now.Project, command.Project) || !projectconfig.Same(now.Without, command.Without)) {
 		err = errChanged
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (o *Opener) commandFor(ctx context.Context, cwd string, servers []stream.MC
 }
 
 // refusal is why a session is not opened where err says that droid cannot leave a layer out, else other.
-func refusal(without *layer.Layer, err, other error) error {
+func refusal(without *projectconfig.Layer, err, other error) error {
 	if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && without != nil {
 		return problem.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
 	}
@@ -217,7 +217,7 @@ func (o *Opener) takeSpare(command droid.Command) *droid.Client {
 		return nil
 	}
 	client := o.Spare.Take(command.Dir)
-	if client != nil && (!layer.Same(client.StartedWithout(), command.Without) || command.Project != nil && !layer.Same(new(client.Given()), command.Project)) {
+	if client != nil && (!projectconfig.Same(client.StartedWithout(), command.Without) || command.Project != nil && !projectconfig.Same(new(client.Given()), command.Project)) {
 		client.Kill() // the project has changed since, or was trusted
 		<-client.Exited()
 		return nil

@@ -162,10 +162,10 @@ func TestVocabularyIsKnown(t *testing.T) {
 	all, err := LoadVocabularies(data)
 	require.NoError(t, err)
 	require.Len(t, all, 6)
-	keys, err := os.ReadFile(root + "/internal/droid/layer/vocabulary.go")
+	keys, err := os.ReadFile(root + "/internal/droid/projectconfig/vocabulary.go")
 	require.NoError(t, err)
 	names := ""
-	for _, file := range []string{"layer/project.go", "config/config.go"} {
+	for _, file := range []string{"projectconfig/project.go", "config/config.go"} {
 		text, err := os.ReadFile(root + "/internal/droid/" + file)
 		require.NoError(t, err)
 		names += string(text)

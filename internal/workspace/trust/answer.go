@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"droid-acp/internal/droid/diagnosis"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 )
 
 // Answer is the response to /trust.
@@ -17,7 +17,7 @@ type Answer struct {
 
 // Answer executes /trust with the argument "yes", "no" or "". shown are the sums of the items that the user has read: a yes covers no more
 // than that. takes is as in CheckFor.
-func (s *Store) Answer(cwd, word string, shown []string, takes func(layer.Layer) layer.Layer) (Answer, error) {
+func (s *Store) Answer(cwd, word string, shown []string, takes func(projectconfig.Layer) projectconfig.Layer) (Answer, error) {
 	p := s.CheckFor(cwd, takes)
 	switch {
 	case !s.MayAsk():

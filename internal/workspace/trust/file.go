@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/config"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/sys/files"
 )
 
@@ -71,7 +71,7 @@ func (s *Store) Trust(p Project) error {
 // Forget revokes every yes for the project of a directory, and reports whether there was one. After an error the yes, if any, is still in
 // effect. What droid's own terminal remembers stays.
 func (k *Store) Forget(cwd string) (forgot bool, err error) {
-	key := config.CommonGitDir(layer.Project(cwd, k.o.Home).Root)
+	key := config.CommonGitDir(projectconfig.Project(cwd, k.o.Home).Root)
 	err = k.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
 		delete(all.Projects, key)

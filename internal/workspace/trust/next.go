@@ -3,7 +3,7 @@ package trust
 import (
 	"slices"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 )
 
 // Step is what must happen before a prompt is sent to droid.
@@ -20,18 +20,18 @@ const (
 type Facts struct {
 	// present is the result of the latest look, as far as this droid uses it. Allowed means that the user has allowed all of it, and asks
 	// that they must be asked.
-	present       layer.Layer
+	present       projectconfig.Layer
 	Allowed, asks bool
 	// started is what the project brought when droid was started. All means that nothing of it was left out, and revoked that the user has
 	// since revoked a yes to some of it.
-	started      layer.Layer
+	started      projectconfig.Layer
 	All, revoked bool
 }
 
 // Facts compares the result of a look with what droid was started with. takes returns the part of a layer that this droid uses.
-func (p Project) Facts(given layer.Layer, all bool, takes func(layer.Layer) layer.Layer) Facts {
+func (p Project) Facts(given projectconfig.Layer, all bool, takes func(projectconfig.Layer) projectconfig.Layer) Facts {
 	f := Facts{present: takes(p.Layer), Allowed: p.free, asks: p.Asks, started: takes(given), All: all}
-	f.revoked = all && slices.ContainsFunc(f.started.Items, func(i layer.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
+	f.revoked = all && slices.ContainsFunc(f.started.Items, func(i projectconfig.Item) bool { return !slices.Contains(p.Granted, i.Sum()) })
 	return f
 }
 
@@ -51,12 +51,12 @@ func (f Facts) Next() Step {
 
 // Stale reports whether droid was started with anything else than a new droid would be.
 func (f Facts) Stale() bool {
-	return (len(f.present.Items) > 0 || len(f.started.Items) > 0) && (f.All != f.Allowed || !layer.Same(&f.present, &f.started))
+	return (len(f.present.Items) > 0 || len(f.started.Items) > 0) && (f.All != f.Allowed || !projectconfig.Same(&f.present, &f.started))
 }
 
 // Adds reports whether the project brings something that droid was not started with.
 func (f Facts) Adds() bool {
-	return slices.ContainsFunc(f.present.Items, func(i layer.Item) bool {
-		return !slices.ContainsFunc(f.started.Items, func(given layer.Item) bool { return given.Sum() == i.Sum() })
+	return slices.ContainsFunc(f.present.Items, func(i projectconfig.Item) bool {
+		return !slices.ContainsFunc(f.started.Items, func(given projectconfig.Item) bool { return given.Sum() == i.Sum() })
 	})
 }

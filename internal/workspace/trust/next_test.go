@@ -8,15 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/droid/config"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 )
 
 // TestNext plays each state of a project and a droid until a prompt may go: droid was then started with exactly what is
 // there, and with nothing that nobody allows. layers have two items that differ in content alone, and both.
 func TestNext(t *testing.T) {
-	one, other := layer.Item{Kind: layer.Setting, Name: "a", Does: "1"}, layer.Item{Kind: layer.Hook, Name: "a", Does: "1"}
-	layers := []layer.Layer{{}, {Items: []layer.Item{one}}, {Items: []layer.Item{other}}, {Items: []layer.Item{one, other}}}
-	sums := func(items []layer.Item) []string { return Project{Layer: layer.Layer{Items: items}}.Sums() }
+	one, other := projectconfig.Item{Kind: projectconfig.Setting, Name: "a", Does: "1"}, projectconfig.Item{Kind: projectconfig.Hook, Name: "a", Does: "1"}
+	layers := []projectconfig.Layer{{}, {Items: []projectconfig.Item{one}}, {Items: []projectconfig.Item{other}}, {Items: []projectconfig.Item{one, other}}}
+	sums := func(items []projectconfig.Item) []string {
+		return Project{Layer: projectconfig.Layer{Items: items}}.Sums()
+	}
 	for _, given := range layers {
 		for _, brings := range layers {
 			for _, allowed := range layers {
@@ -30,9 +32,9 @@ func TestNext(t *testing.T) {
 						p.Granted = allowed
 						p.free = len(brings.Items) > 0 && p.CoveredBy(allowed)
 						p.Asks = len(brings.Items) > 0 && !p.free && !asked
-						step := p.Facts(given, all, func(l layer.Layer) layer.Layer { return l }).Next()
+						step := p.Facts(given, all, func(l projectconfig.Layer) projectconfig.Layer { return l }).Next()
 						if step == StepSend {
-							require.True(t, layer.Same(&given, &brings), name)
+							require.True(t, projectconfig.Same(&given, &brings), name)
 							require.True(t, !all || p.CoveredBy(allowed), name)
 							require.False(t, p.Asks, name)
 							break
@@ -55,11 +57,11 @@ func TestNext(t *testing.T) {
 
 // What droid does nothing with neither asks nor replaces it.
 func TestNextOfWhatIsNotTaken(t *testing.T) {
-	p := Project{Layer: layer.Layer{Items: []layer.Item{{Kind: layer.Preload}}}, Asks: true}
-	none := func(l layer.Layer) layer.Layer { return l.Except(layer.Preload) }
-	require.Equal(t, StepSend, p.Facts(layer.Layer{}, false, none).Next())
-	require.False(t, p.Facts(layer.Layer{}, false, none).Adds())
-	require.True(t, p.Facts(layer.Layer{}, false, func(l layer.Layer) layer.Layer { return l }).Adds())
+	p := Project{Layer: projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Preload}}}, Asks: true}
+	none := func(l projectconfig.Layer) projectconfig.Layer { return l.Except(projectconfig.Preload) }
+	require.Equal(t, StepSend, p.Facts(projectconfig.Layer{}, false, none).Next())
+	require.False(t, p.Facts(projectconfig.Layer{}, false, none).Adds())
+	require.True(t, p.Facts(projectconfig.Layer{}, false, func(l projectconfig.Layer) projectconfig.Layer { return l }).Adds())
 }
 
 // A yes is to what was shown: when something else is there by then, that is shown, and not trusted.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 )
 
 var update = flag.Bool("update", false, "write testdata/projects.txt")
@@ -83,7 +83,7 @@ func TestWhatUsersOfProjectsRead(t *testing.T) {
 			}
 			require.NoError(t, os.WriteFile(path, []byte(text), mode))
 		}
-		read := func(takes func(layer.Layer) layer.Layer) string {
+		read := func(takes func(projectconfig.Layer) projectconfig.Layer) string {
 			p := k.CheckFor(dir, takes)
 			if !p.Asks {
 				return "nothing\n"
@@ -99,7 +99,9 @@ func TestWhatUsersOfProjectsRead(t *testing.T) {
 			require.LessOrEqual(t, rows, screenRows+5, tc.name)
 			return strings.ReplaceAll(p.ExcludedText("…")+"\n# "+title+"\n"+text, dir, "/project")
 		}
-		now, old := read(func(l layer.Layer) layer.Layer { return l.Except(layer.Unheard, layer.Preload) }), read(nil)
+		now, old := read(func(l projectconfig.Layer) projectconfig.Layer {
+			return l.Except(projectconfig.Unheard, projectconfig.Preload)
+		}), read(nil)
 		fmt.Fprintf(&b, "== %s\n%s", tc.name, now)
 		if old != now {
 			fmt.Fprintf(&b, "-- with droid 0.99\n%s", old)

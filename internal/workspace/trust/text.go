@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
@@ -48,8 +48,8 @@ func (p Project) lines() (lines []string) {
 	for _, k := range kinds {
 		items := p.Of(k.kind)
 		for n, i := range items {
-			same := func(o layer.Item) bool {
-				return o.File == i.File && (k.kind == layer.Allowed || k.kind == layer.Hook && o.Does == i.Does)
+			same := func(o projectconfig.Item) bool {
+				return o.File == i.File && (k.kind == projectconfig.Allowed || k.kind == projectconfig.Hook && o.Does == i.Does)
 			}
 			if slices.ContainsFunc(items[:n], same) {
 				continue // listed with the first of them
@@ -69,21 +69,21 @@ func (p Project) lines() (lines []string) {
 // kinds are the descriptions of items, those first that run by themselves: the format of a line, with the name, the action as code, the
 // action as text and the file; and the nouns for counts.
 var kinds = []struct {
-	kind            layer.Kind
+	kind            projectconfig.Kind
 	line, one, many string
 }{
-	{layer.MCPServer, "MCP server %[1]s: %[2]s" + in, "MCP server", "MCP servers"},
-	{layer.Hook, "hook, at each %[1]s: %[2]s" + in, "hook", "hooks"},
-	{layer.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s" + in, "program that git starts by itself", "programs that git starts by itself"},
-	{layer.Preload, "programs that an old droid runs as it starts, in %[4]s", "file from which an old droid runs programs", "files from which an old droid runs programs"},
-	{layer.Plugin, "plugins, which may bring all of these: %[1]s %[2]s" + in, "setting for plugins", "settings for plugins"},
-	{layer.Strange, aFile, "unknown file", "unknown files"},
-	{layer.Unread, aFile, "file that cannot be read", "files that cannot be read"},
-	{layer.Program, "script %[1]s: %[4]s", "slash command that is a script", "slash commands that are scripts"},
-	{layer.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s" + in, "setting that changes what is asked", "settings that change what is asked"},
-	{layer.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s" + in, "unknown setting", "unknown settings"},
-	{layer.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s" + in, "setting for a mode that asks less", "settings for a mode that asks less"},
-	{layer.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
+	{projectconfig.MCPServer, "MCP server %[1]s: %[2]s" + in, "MCP server", "MCP servers"},
+	{projectconfig.Hook, "hook, at each %[1]s: %[2]s" + in, "hook", "hooks"},
+	{projectconfig.GitProgram, "a program that git starts by itself in this repository: %[1]s %[2]s" + in, "program that git starts by itself", "programs that git starts by itself"},
+	{projectconfig.Preload, "programs that an old droid runs as it starts, in %[4]s", "file from which an old droid runs programs", "files from which an old droid runs programs"},
+	{projectconfig.Plugin, "plugins, which may bring all of these: %[1]s %[2]s" + in, "setting for plugins", "settings for plugins"},
+	{projectconfig.Strange, aFile, "unknown file", "unknown files"},
+	{projectconfig.Unread, aFile, "file that cannot be read", "files that cannot be read"},
+	{projectconfig.Program, "script %[1]s: %[4]s", "slash command that is a script", "slash commands that are scripts"},
+	{projectconfig.Setting, "a setting that decides what is asked or where text goes: %[1]s %[2]s" + in, "setting that changes what is asked", "settings that change what is asked"},
+	{projectconfig.Unheard, "a setting that no droid has that is known here: %[1]s %[2]s" + in, "unknown setting", "unknown settings"},
+	{projectconfig.Autonomy, "sessions start in a mode that asks less: %[1]s %[2]s" + in, "setting for a mode that asks less", "settings for a mode that asks less"},
+	{projectconfig.Allowed, "shell commands that run without asking: %[1]s" + in, "shell command allowed without asking", "shell commands allowed without asking"},
 }
 
 // Question returns the question whether the project, which Fits, may run what it brings.
@@ -97,8 +97,8 @@ func (p Project) ExcludedText(then string) string {
 }
 
 // nameOf returns the name by which a user knows an item.
-func nameOf(i layer.Item) string {
-	if i.Kind == layer.Program {
+func nameOf(i projectconfig.Item) string {
+	if i.Kind == projectconfig.Program {
 		return i.Command()
 	}
 	return i.Name
@@ -110,12 +110,12 @@ const (
 )
 
 // line describes an item: what it is, what it does, and its file. names is what it is called, as code.
-func (p Project) line(format string, i layer.Item, names string) string {
+func (p Project) line(format string, i projectconfig.Item, names string) string {
 	file := i.File
 	if below, err := filepath.Rel(p.Root, file); err == nil && filepath.IsLocal(below) {
 		file = below
 	}
-	if i.Kind == layer.Program && i.Does != i.File {
+	if i.Kind == projectconfig.Program && i.Does != i.File {
 		format = aFile // it could not be read
 	}
 	return fmt.Sprintf(format, names, code(i.Does), visible.Line(visible.Exact(i.Does)), code(file))
@@ -155,7 +155,7 @@ func (p Project) Kinds() string {
 		different := map[[2]string]bool{} // a hook may be registered for several events
 		for _, i := range p.Of(k.kind) {
 			name := i.Name
-			if k.kind == layer.Hook {
+			if k.kind == projectconfig.Hook {
 				name = ""
 			}
 			different[[2]string{name, i.Does + "\x00" + i.File}] = true

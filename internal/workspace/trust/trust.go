@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/config"
-	"droid-acp/internal/droid/layer"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/sys/files"
 )
 
@@ -43,7 +43,7 @@ func New(o Options) *Store {
 
 // Project is the state of a project in which a session is about to work.
 type Project struct {
-	layer.Layer
+	projectconfig.Layer
 	Trusted bool // it may run what it brings: it is trusted, or brings nothing
 	Asks    bool // it is not trusted, and the user must be asked
 	// since is when the user last said yes, zero if never or if that was before times were recorded.
@@ -57,11 +57,11 @@ type Project struct {
 func (s *Store) Check(cwd string) Project { return s.CheckFor(cwd, nil) }
 
 // CheckFor is Check for a known droid version: takes returns the part of a layer that it uses, nil for all.
-func (s *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Project {
+func (s *Store) CheckFor(cwd string, takes func(projectconfig.Layer) projectconfig.Layer) Project {
 	if s.TrustsAll() {
 		return Project{Trusted: true, free: true} // what it brings is irrelevant
 	}
-	p := Project{Layer: layer.Project(cwd, s.o.Home)}
+	p := Project{Layer: projectconfig.Project(cwd, s.o.Home)}
 	if takes != nil {
 		p.Layer = takes(p.Layer)
 	}
@@ -78,25 +78,25 @@ func (s *Store) CheckFor(cwd string, takes func(layer.Layer) layer.Layer) Projec
 	return p
 }
 
-// ServerPrograms is layer.ServerPrograms for a session in cwd.
+// ServerPrograms is projectconfig.ServerPrograms for a session in cwd.
 func (s *Store) ServerPrograms(cwd string) map[string]string {
 	if s == nil {
 		return nil
 	}
-	return layer.ServerPrograms(cwd, s.o.Home)
+	return projectconfig.ServerPrograms(cwd, s.o.Home)
 }
 
-// NotOwn is layer.NotOwn for a session in cwd.
+// NotOwn is projectconfig.NotOwn for a session in cwd.
 func (s *Store) NotOwn(cwd, server string) (why string, err error) {
 	if s == nil {
 		return "", errors.New("nothing is known of your files here")
 	}
-	return layer.NotOwn(cwd, s.o.Home, server)
+	return projectconfig.NotOwn(cwd, s.o.Home, server)
 }
 
 // Excluded returns what a droid working in the project must leave out, nil if the user said yes. It is empty if they did not and the project
 // is not known to bring anything.
-func (p Project) Excluded() *layer.Layer {
+func (p Project) Excluded() *projectconfig.Layer {
 	if p.free {
 		return nil
 	}
@@ -106,12 +106,12 @@ func (p Project) Excluded() *layer.Layer {
 // TrustedByVersion reports whether the user said yes to everything that the project brings except what only some droid versions use: theirs
 // did not use it.
 func (p Project) TrustedByVersion() bool {
-	return !p.Trusted && p.Except(layer.ByVersion...).AllGranted()
+	return !p.Trusted && p.Except(projectconfig.ByVersion...).AllGranted()
 }
 
 // HasUnread reports whether the project brings something that could not be read completely. It cannot be trusted.
 func (p Project) HasUnread() bool {
-	return slices.ContainsFunc(p.Items, func(i layer.Item) bool { return i.Unread })
+	return slices.ContainsFunc(p.Items, func(i projectconfig.Item) bool { return i.Unread })
 }
 
 // TrustsAll reports whether every project may run what it brings.

@@ -1,6 +1,6 @@
-// Package layer reads what the files of a project bring that is not known to be harmless, and what the user's own files say
+// Package projectconfig reads what the files of a project bring that is not known to be harmless, and what the user's own files say
 // of that. It starts nothing and changes nothing.
-package layer
+package projectconfig
 
 import (
 	"crypto/sha256"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package layer
+package projectconfig
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package layer
+package projectconfig
 
 import (
 	"encoding/json"
