@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
@@ -158,7 +158,7 @@ func withoutWords(err error) string {
 		return text
 	}
 	instead := fmt.Sprintf("error %d", refused.Code)
-	if kind := problem.KindOf(refused); kind != "" {
+	if kind := acperr.KindOf(refused); kind != "" {
 		instead += " (" + kind + ")"
 	}
 	return strings.ReplaceAll(text, refused.Error(), instead)

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/cli/flags"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/remote/via"
@@ -71,7 +71,7 @@ func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 	relay := via.New(via.Options{
 		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
 		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
-			return problem.For(client, method == "session/prompt", e)
+			return acperr.For(client, method == "session/prompt", e)
 		},
 	})
 	c.leaving.onHurry(relay.Kill)

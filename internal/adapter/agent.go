@@ -17,9 +17,9 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/droid/store"
@@ -214,13 +214,13 @@ func (a *Agent) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
-	return problem.For(a.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
+	return acperr.For(a.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
 }
 
 // notCancelled is why a call failed, which nobody cancelled where the editor has gone.
 func notCancelled(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
-	if err != nil && err.Code == problem.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
-		return problem.Ending()
+	if err != nil && err.Code == acperr.CodeCancelled && errors.Is(context.Cause(c.Context), wire.ErrGone) {
+		return acperr.Ending()
 	}
 	return err
 }

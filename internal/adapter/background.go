@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/background"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -163,7 +163,7 @@ func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
 	var params struct {
 		AsyncTaskID string `json:"asyncTaskId"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	s, place, err := a.reach(c)

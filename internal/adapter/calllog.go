@@ -14,7 +14,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/visible"
@@ -86,7 +86,7 @@ func errorFields(err *jsonrpc.Error) []zap.Field {
 		return nil
 	}
 	fields := []zap.Field{zap.Int("code", err.Code)}
-	if kind := problem.KindOf(err); kind != "" {
+	if kind := acperr.KindOf(err); kind != "" {
 		fields = append(fields, zap.String("kind", kind))
 	}
 	return fields

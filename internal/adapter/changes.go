@@ -3,7 +3,7 @@ package adapter
 import (
 	"context"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 )
@@ -24,7 +24,7 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change
 		s.prompts.ChangeOver(change, nil)
 		return nil, s.waitError(err)
 	case !change.Begun(): // a panic has ended all that waits
-		return nil, problem.Lost()
+		return nil, acperr.Lost()
 	}
 	if err := s.takesNothing(); err != nil { // the load before it failed
 		s.prompts.ChangeOver(change, nil)

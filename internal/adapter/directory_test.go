@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
@@ -202,7 +202,7 @@ func TestDirectoriesOfTheOtherSystem(t *testing.T) {
 		params, err := json.Marshal(map[string]any{"cwd": cwd, "additionalDirectories": []string{more}})
 		require.NoError(t, err)
 		var p instructions.Params
-		require.Nil(t, problem.Decode(params, &p))
+		require.Nil(t, acperr.Decode(params, &p))
 		return a.readSession(t.Context(), p)
 	}
 	t.Setenv("PATH", tools+":/bin:/usr/bin")

@@ -19,8 +19,8 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
@@ -201,7 +201,7 @@ func (a *Agent) session(id string) (*Session, *jsonrpc.Error) {
 	if s, known := a.sessions.Find(id); known {
 		return s, nil
 	}
-	return nil, problem.UnknownSession(id)
+	return nil, acperr.UnknownSession(id)
 }
 
 // inside runs f with the session's lock.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -17,7 +17,7 @@ import (
 // whole returns the whole conversation. remedy tells the caller what to do if a prompt runs.
 func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo, *jsonrpc.Error) {
 	if s.prompts.Busy() {
-		return nil, problem.InvalidRequest("the session works on a prompt; " + remedy)
+		return nil, acperr.InvalidRequest("the session works on a prompt; " + remedy)
 	}
 	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
@@ -123,7 +123,7 @@ func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedF
 	var failed error
 	s.unlocked(s.Context, func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
 	if failed != nil {
-		return exportedFile{}, problem.Internal("export_failed", "The conversation was not exported: "+failed.Error())
+		return exportedFile{}, acperr.Internal("export_failed", "The conversation was not exported: "+failed.Error())
 	}
 	return exportedFile{path}, nil
 }

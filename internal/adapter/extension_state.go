@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -107,7 +107,7 @@ type autoCompactionResult struct {
 
 func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionParams) (autoCompactionResult, *jsonrpc.Error) {
 	if p.Enabled == nil {
-		return autoCompactionResult{}, problem.InvalidParams("enabled is missing")
+		return autoCompactionResult{}, acperr.InvalidParams("enabled is missing")
 	}
 	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {

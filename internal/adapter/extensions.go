@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -32,7 +32,7 @@ type noParams struct{}
 func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, params P) (R, *jsonrpc.Error)) wire.Handler {
 	return func(c *wire.Call) (_ any, err *jsonrpc.Error) {
 		var params P
-		if err := problem.Decode(c.Params, &params); err != nil {
+		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 		s, place, err := a.reach(c)

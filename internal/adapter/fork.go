@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -40,7 +40,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {
-		return nil, problem.CopyNotOpened(id, failure)
+		return nil, acperr.CopyNotOpened(id, failure)
 	}
 	info.SessionID = id
 	return a.takeUpCopy(c, client, info, w, ids)
@@ -53,7 +53,7 @@ func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jso
 	}
 	defer s.exit(&err)
 	if s.prompts.Busy() {
-		return "", problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
+		return "", acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you fork the session")
 	}
 	change, err := s.awaitTurn(ctx, turns.Session)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 	}
 	s.backFromCopy(s.Context, call.err)
 	if call.err != nil {
-		return "", problem.NotDone(problem.Copying, call.err)
+		return "", acperr.NotDone(acperr.Copying, call.err)
 	}
 	return id, nil
 }
@@ -102,7 +102,7 @@ func (s *Session) backFromCopy(ctx context.Context, failed error) {
 		s.endDroid(replaced, "nobody waited for the copy that it makes")
 		return
 	}
-	if _, err := s.loadInCall(ctx, 1, problem.Loading); err != nil && s.proc.Client() != nil {
+	if _, err := s.loadInCall(ctx, 1, acperr.Loading); err != nil && s.proc.Client() != nil {
 		s.log.Warn("droid did not load the session that it had copied", errorFields(err)...)
 		s.endDroid(replaced, "it does not go back from a copy")
 	}
@@ -127,11 +127,11 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 	}
 	switch {
 	case err != nil && made.ID != "":
-		return nil, problem.CopyNotOpened(made.ID, err)
+		return nil, acperr.CopyNotOpened(made.ID, err)
 	case err != nil && made.Begun:
-		return nil, problem.NotDone(problem.Copying, err)
+		return nil, acperr.NotDone(acperr.Copying, err)
 	case err != nil:
-		return nil, problem.NotOpened(w.SessionID, err)
+		return nil, acperr.NotOpened(w.SessionID, err)
 	}
 	info.SessionID = made.ID
 	return a.takeUpCopy(c, client, info, w, ids)

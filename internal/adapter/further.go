@@ -1,8 +1,8 @@
 package adapter
 
 import (
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/usage"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
@@ -71,7 +71,7 @@ func (s *Session) refuseFor(why string) {
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Take(end.ID)
-	defer p.further.settle(problem.Lost()) // where this panics
+	defer p.further.settle(acperr.Lost()) // where this panics
 	p.giveUp()
 	host := p.further.host
 	host.used = usage.Sum(host.used, p.used)
@@ -83,9 +83,9 @@ func (s *Session) messageEnded(end turns.Merged) {
 	case !end.Unsent && end.Err == nil:
 		p.further.reachedModel()
 	default: // also where droid died, and nobody knows whether it had the message
-		err := problem.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
+		err := acperr.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
 		if end.Err != nil {
-			_, err = problem.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
+			_, err = acperr.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
 		}
 		p.further.settle(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -33,9 +33,9 @@ func (p *peer) checkInitialized(method string) *jsonrpc.Error {
 	defer p.mu.Unlock()
 	switch {
 	case method == acp.AgentMethodInitialize && p.initialized:
-		return problem.InvalidRequest("initialize was called before on this connection; it is called once")
+		return acperr.InvalidRequest("initialize was called before on this connection; it is called once")
 	case method != acp.AgentMethodInitialize && !p.initialized:
-		return problem.InvalidRequest("call initialize first")
+		return acperr.InvalidRequest("call initialize first")
 	}
 	return nil
 }
@@ -49,11 +49,11 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 		Capabilities    json.RawMessage `json:"clientCapabilities"`
 		Info            json.RawMessage `json:"clientInfo"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if version := string(params.ProtocolVersion); version == "" || version == "null" {
-		return nil, problem.InvalidParams("protocolVersion is missing; this agent speaks version 1")
+		return nil, acperr.InvalidParams("protocolVersion is missing; this agent speaks version 1")
 	}
 	client := protocol.ParseCapabilities(params.Capabilities, params.Info).WithUserSetting(a.cfg.ClientShows)
 	a.openFiles(c.Context, a.usesEditorFiles(client))

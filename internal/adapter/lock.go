@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -26,7 +26,7 @@ func (s *Session) enter(ordered func()) *jsonrpc.Error {
 // exit is deferred by a request that has the lock, and gives that up. A panic of the request is its error.
 func (s *Session) exit(err **jsonrpc.Error) {
 	if p := recover(); p != nil {
-		*err = problem.Lost()
+		*err = acperr.Lost()
 		s.panicked(p)
 	}
 	s.mu.Unlock()
@@ -61,4 +61,4 @@ func (s *Session) unlockedFor(ctx context.Context, limit time.Duration, f func(c
 func (s *Session) async(f func(ctx context.Context)) { s.mu.Go(func() { s.unlocked(s.Context, f) }) }
 
 // EndError answers who asks a session that has ended, or is about to.
-func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), problem.Ending()) }
+func (s *Session) EndError() *jsonrpc.Error { return cmp.Or(s.unfit.Load(), acperr.Ending()) }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 )
 
 // TestEnterAfterTheEnd: a request of a session that has ended has its place in the order, and its answer.
@@ -18,10 +18,10 @@ func TestEnterAfterTheEnd(t *testing.T) {
 		s.Stop()
 		synctest.Wait()
 		ordered := 0
-		require.Equal(t, problem.Ending(), s.enter(func() { ordered++ }))
+		require.Equal(t, acperr.Ending(), s.enter(func() { ordered++ }))
 		require.Equal(t, 1, ordered)
-		s.unfit.Store(problem.InvalidRequest("no"))
-		require.Equal(t, problem.InvalidRequest("no"), s.enter(nil))
+		s.unfit.Store(acperr.InvalidRequest("no"))
+		require.Equal(t, acperr.InvalidRequest("no"), s.enter(nil))
 		require.False(t, s.mu.Post(func() {}))
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/accounts"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
@@ -21,16 +21,16 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		MethodID string `json:"methodId"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	method, err := accounts.MethodOf(params.MethodID)
 	if err != nil {
-		return nil, problem.InvalidParams("%v", err)
+		return nil, acperr.InvalidParams("%v", err)
 	}
 	result, err := a.accounts.Login(c, a.cfg.Login, method, accounts.Editor{Conn: a.conn, Client: a.client, Announce: a.announce, Log: a.log})
 	if err != nil {
-		return nil, problem.Login(method, err)
+		return nil, acperr.Login(method, err)
 	}
 	for _, s := range a.sessions.List() {
 		s.mu.Post(s.renewIdle)

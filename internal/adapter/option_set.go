@@ -11,8 +11,8 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -25,7 +25,7 @@ func (a *Agent) setMode(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ModeID stream.Mode `json:"modeId"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	return a.askToSet(c, options.Mode, string(params.ModeID))
@@ -38,7 +38,7 @@ func (a *Agent) setConfigOption(c *wire.Call) (any, *jsonrpc.Error) {
 		ConfigID string          `json:"configId"`
 		Value    json.RawMessage `json:"value"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	value, err := optionValue(params.ConfigID, params.Value)
@@ -53,13 +53,13 @@ func optionValue(id string, raw json.RawMessage) (string, *jsonrpc.Error) {
 	switched := string(raw) == "true" || string(raw) == "false"
 	if id == options.AutoCompaction {
 		if !switched {
-			return "", problem.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
+			return "", acperr.InvalidParams(`%s is on or off: value must be true or false, and type "boolean"`, id)
 		}
 		return string(raw), nil
 	}
 	var value string
 	if switched || json.Unmarshal(raw, &value) != nil || value == "" {
-		return "", problem.InvalidParams("value must be the id of one of the option's values, as a string")
+		return "", acperr.InvalidParams("value must be the id of one of the option's values, as a string")
 	}
 	return value, nil
 }
@@ -114,7 +114,7 @@ func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 	if why == nil || id != options.Mode || stays.AsksAsMuchAs(stream.Mode(value)) {
 		return nil
 	}
-	return problem.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
+	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
@@ -125,9 +125,9 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 		if s.setFollowUp(ctx, value) {
 			return nil
 		}
-		return problem.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
+		return acperr.InvalidParams("%v", options.UnknownValue(id, value, s.options.Option(id).Options))
 	case id == options.AutoCompaction && s.options.Option(id) == nil:
-		return problem.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
+		return acperr.InvalidParams("unknown configId %q, or an option that this droid or this client does not have", id)
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(ctx, value == "true")
 	}
@@ -148,7 +148,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	case why != nil:
 		return why
 	case refused != nil:
-		return problem.InvalidParams("%v", refused)
+		return acperr.InvalidParams("%v", refused)
 	case patch.IsZero(): // it has the value
 		s.options.Chosen(id)
 		return nil
@@ -162,10 +162,10 @@ func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
 	name := o.Name(id)
 	kind := strings.ReplaceAll(name, " ", "_")
 	if err != nil {
-		return problem.NotSet(kind, name, settingsTime, err)
+		return acperr.NotSet(kind, name, settingsTime, err)
 	}
 	if ignored := o.Ignored(id, value); ignored != "" {
-		return problem.Internal(kind+"_ignored", ignored)
+		return acperr.Internal(kind+"_ignored", ignored)
 	}
 	o.Chosen(id)
 	return nil
@@ -201,9 +201,9 @@ func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error
 	case why != nil:
 		return why
 	case call.err != nil:
-		return problem.NotSet("auto_compaction", "automatic compaction", settingsTime, call.err)
+		return acperr.NotSet("auto_compaction", "automatic compaction", settingsTime, call.err)
 	case got == nil || *got != on:
-		return problem.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
+		return acperr.Internal("auto_compaction_ignored", "droid accepted the request but did not change automatic compaction."+s.proc.Lacks(stream.SwitchesAutoCompaction))
 	}
 	return nil
 }
@@ -218,11 +218,11 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 	var params struct {
 		ModelID string `json:"modelId"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if params.ModelID == "" {
-		return nil, problem.InvalidParams("modelId is missing")
+		return nil, acperr.InvalidParams("modelId is missing")
 	}
 	return a.askToSet(c, options.Model, params.ModelID)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/testing/fakedroid"
@@ -187,7 +187,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 		e.inside(func(s *Session) {
 			s.mu.Go(func() {
 				_, err := s.awaitTurn(cancelled, turns.Session)
-				require.Equal(t, problem.Cancelled(), err)
+				require.Equal(t, acperr.Cancelled(), err)
 			})
 			require.Zero(t, s.prompts.Changing())
 		})

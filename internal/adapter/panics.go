@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 )
 
 // A mistake in this program that panics costs one session its turn and its
@@ -21,9 +21,9 @@ func (s *Session) panicked(p any) {
 	}()
 	s.logPanic("panic", p)
 	s.endDroid(killed, "droid-acp itself failed")
-	s.prompts.LoseChanges(problem.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
-	s.prompts.FailRunning(problem.Panicked(p))
-	s.loseLoads(problem.Panicked(p))
+	s.prompts.LoseChanges(acperr.Panicked(p)) // before a command that makes one ends, and with it what was meant for that
+	s.prompts.FailRunning(acperr.Panicked(p))
+	s.loseLoads(acperr.Panicked(p))
 }
 
 func (s *Session) logPanic(text string, p any) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/show"
 	"droid-acp/internal/testing/fakedroid"
@@ -70,7 +70,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 					panic("test")
 				}
 			})
-			s.prompts.FailRunning(problem.Internal("x", "y"))
+			s.prompts.FailRunning(acperr.Internal("x", "y"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/commands"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
@@ -49,7 +49,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 	}
 	if p.schema != nil {
 		if err := client.Version().Needs(stream.TakesSchema); err != nil {
-			return problem.NotTaken(err)
+			return acperr.NotTaken(err)
 		}
 	}
 	if info != nil && crashed {
@@ -115,7 +115,7 @@ func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
 	if why := whyNoDroid(call.err); why != nil || s.options.Owed() == "" {
 		return why
 	}
-	return problem.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
+	return acperr.ModeLost(mode.Title(), s.options.Mode().Title(), call.err)
 }
 
 // lookAtLinks looks which of the files that a prompt links are there now: the turn before may have
@@ -148,5 +148,5 @@ func (p *userPrompt) known(ctx context.Context) *jsonrpc.Error {
 
 // commandGone answers a prompt with a command that was removed while droid ran.
 func commandGone(name string) *jsonrpc.Error {
-	return problem.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
+	return acperr.InvalidParams("the command /%s was removed, and droid would fail at it. Send the prompt without the slash, or add the command again", name)
 }

@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/process"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 )
 
@@ -84,8 +84,8 @@ func (s *Session) droidGone() {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
-	s.prompts.Gone(client.Took(), problem.Died{Exit: err})
-	defer func() { s.prompts.Buried(problem.Died{Exit: err}) }() // also after a panic: prompts wait for it
+	s.prompts.Gone(client.Took(), acperr.Died{Exit: err})
+	defer func() { s.prompts.Buried(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
@@ -31,11 +31,11 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 		}
 		switch {
 		case s.ended:
-			return nil, nil, problem.Ending()
+			return nil, nil, acperr.Ending()
 		case s.proc.Client() != nil && !s.proc.Starting():
 			return s.proc.Client(), nil, nil
 		case s.proc.Client() == nil && s.prompts.GaveUp():
-			return nil, nil, problem.KeepsCrashing(s.proc.LastCrash())
+			return nil, nil, acperr.KeepsCrashing(s.proc.LastCrash())
 		}
 		if s.proc.BeginStart(historyLimit) {
 			s.mu.Go(func() { s.start(s.Context, historyLimit) })
@@ -53,7 +53,7 @@ func (s *Session) awaitDroid(ctx context.Context, historyLimit int) (client *dro
 // start starts droid and loads the session into it. Those who wait for a droid go on when the session
 // has the settings that it had before.
 func (s *Session) start(ctx context.Context, historyLimit int) {
-	info, failure := (*stream.SessionInfo)(nil), problem.Lost() // where this panics
+	info, failure := (*stream.SessionInfo)(nil), acperr.Lost() // where this panics
 	defer func() { s.proc.StartEnded(info, failure) }()
 	before := s.options.Before()
 	for tries := 1; ; {
@@ -61,11 +61,11 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		client, told, err := s.launch(ctx, historyLimit)
 		switch {
 		case err != nil:
-			failure = problem.NotRestarted(s.out.Session(), s.out.Known(), err)
+			failure = acperr.NotRestarted(s.out.Session(), s.out.Known(), err)
 			return
 		case s.ended:
 			s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
-			failure = problem.Ending()
+			failure = acperr.Ending()
 			return
 		}
 		s.adopt(client)
@@ -89,9 +89,9 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 			tries++ // it was given no prompt, so none fails with it
 			continue
 		case died && s.out.Known():
-			failure = problem.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
+			failure = acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
 		case died:
-			failure = problem.NotOpened(s.out.Session(), s.proc.LastCrash())
+			failure = acperr.NotOpened(s.out.Session(), s.proc.LastCrash())
 		}
 		return
 	}

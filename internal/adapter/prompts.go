@@ -13,9 +13,9 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/internal/usage"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -78,16 +78,16 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 		Prompt    rawjson.Value `json:"prompt"`
 		Meta      rawjson.Value `json:"_meta"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	schema, wrong := protocol.OutputFormat(json.RawMessage(params.Meta))
 	if wrong != nil {
-		return nil, problem.InvalidParams("%v", wrong)
+		return nil, acperr.InvalidParams("%v", wrong)
 	}
 	c.Params, _ = json.Marshal(map[string]string{"sessionId": params.SessionID}) // all that reach reads: the turn outlives its images; a text always encodes
 	s, place, err := a.reach(c)
-	if err != nil && err.Code == problem.CodeCancelled {
+	if err != nil && err.Code == acperr.CodeCancelled {
 		return protocol.PromptResult{StopReason: acp.StopReasonCancelled}, nil
 	}
 	if err != nil {
@@ -136,8 +136,8 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	case err == nil:
 	case !s.agent.client.MisreadsPromptErrors:
 		s.tell(s.show.BeforeError()...)
-	case err.Code != problem.CodeCancelled:
-		s.tellNow(strings.ReplaceAll(problem.Text(err), "\n", "  \n")) // which Markdown shows as lines
+	case err.Code != acperr.CodeCancelled:
+		s.tellNow(strings.ReplaceAll(acperr.Text(err), "\n", "  \n")) // which Markdown shows as lines
 		p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *Agent) cancelTurn(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	s, known := a.sessions.Cancel(id)
 	if !known {
-		return nil, problem.UnknownSession(id)
+		return nil, acperr.UnknownSession(id)
 	}
 	s.mu.Post(s.cancelPrompts) // a session that has ended has nothing to cancel
 	return nil, nil
@@ -201,7 +201,7 @@ func (p *userPrompt) accept() {
 	}
 	p.command = s.commandOf(p.content)
 	if p.command != nil && p.schema != nil {
-		p.answer("", problem.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
+		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
 		return
 	}
 	s.show.PromptShown()
@@ -221,7 +221,7 @@ const linksTime = 500 * time.Millisecond
 func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, blocks json.RawMessage) (*userPrompt, *jsonrpc.Error) {
 	content, err := prompt.Parse(blocks)
 	if err != nil {
-		return nil, problem.InvalidParams("%v", err)
+		return nil, acperr.InvalidParams("%v", err)
 	}
 	p := &userPrompt{s: s, ended: make(chan struct{}), giveUp: func() {}, session: session, content: content, missing: a.missing(ctx, content)}
 	if a.client.ResendsStoppedPrompt {
@@ -247,7 +247,7 @@ func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]b
 func (p *userPrompt) check() *jsonrpc.Error {
 	message, err := p.content.Message(prompt.Rules{Dir: p.s.cwd, AttachFiles: true})
 	if err != nil {
-		return problem.InvalidParams("%v", err)
+		return acperr.InvalidParams("%v", err)
 	}
 	p.typed = message.Text
 	return nil
@@ -268,7 +268,7 @@ func (p *userPrompt) compose() *jsonrpc.Error {
 		Missing:     p.missing,
 	})
 	if err != nil {
-		return problem.InvalidParams("%v", err)
+		return acperr.InvalidParams("%v", err)
 	}
 	p.message, p.message.Schema = message, p.schema
 	return p.refusedProgram()
@@ -285,5 +285,5 @@ func (p *userPrompt) refusedProgram() *jsonrpc.Error {
 	if !ok {
 		return nil
 	}
-	return problem.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
+	return acperr.InvalidRequest(fmt.Sprintf("%s is a program of this project, which is not trusted, so it was not run. `/trust` shows what the project brings, and `/trust yes` lets it run", program.File))
 }

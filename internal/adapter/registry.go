@@ -7,8 +7,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 )
@@ -26,9 +26,9 @@ type place = registry.Place[*Session]
 func checkSessionID(id string) *jsonrpc.Error {
 	switch {
 	case id == "":
-		return problem.InvalidParams("sessionId is missing")
+		return acperr.InvalidParams("sessionId is missing")
 	case !stream.ValidSessionID(id):
-		return problem.InvalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
+		return acperr.InvalidParams("sessionId %.80q is not a valid session id; session/list returns those that there are", id)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 	var params struct {
 		SessionID string `json:"sessionId"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return "", err
 	}
 	return params.SessionID, checkSessionID(params.SessionID)
@@ -60,9 +60,9 @@ func turnOf(ctx context.Context, p *place) *jsonrpc.Error { return placeError(p.
 func placeError(err error) *jsonrpc.Error {
 	switch {
 	case errors.Is(err, registry.ErrCancelled):
-		return problem.Cancelled()
+		return acperr.Cancelled()
 	case err != nil:
-		return problem.Ending()
+		return acperr.Ending()
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (a *Agent) reach(c *wire.Call) (*Session, *place, *jsonrpc.Error) {
 	p.Acted()
 	if !known {
 		p.Leave()
-		return nil, nil, problem.UnknownSession(id)
+		return nil, nil, acperr.UnknownSession(id)
 	}
 	return s, p, nil
 }

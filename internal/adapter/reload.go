@@ -9,8 +9,8 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -120,14 +120,14 @@ func (r *reload) begin(ordered func(), followUp string) (err *jsonrpc.Error) {
 // run loads the session. A session that works on a prompt is not loaded, since that would disturb the
 // prompt. A load is over when it has its response.
 func (r *reload) run(ctx context.Context) {
-	defer r.refuse(problem.Lost()) // where this panics
+	defer r.refuse(acperr.Lost()) // where this panics
 	s := r.s
 	if err := s.takesNothing(); err != nil {
 		r.refuse(err)
 		return
 	}
 	if s.prompts.Busy() {
-		r.refuse(problem.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
+		r.refuse(acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session"))
 		return
 	}
 	turn, err := s.awaitTurn(r.call.Context, turns.Session)
@@ -160,8 +160,8 @@ func (r *reload) run(ctx context.Context) {
 		}
 		return
 	case err != nil:
-		if err.Code == problem.CodeNoSession {
-			err = problem.UnknownSession(r.SessionID)
+		if err.Code == acperr.CodeNoSession {
+			err = acperr.UnknownSession(r.SessionID)
 		}
 		r.end(err)
 		return
@@ -204,7 +204,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	r.moved = s.droidID != from
 	s.useDirectory(r.CWD, r.target)
 	if _, info, err = s.awaitDroid(s.Context, limit); err == nil && info == nil { // the process was there before
-		info, err = s.loadAgain(r.call.Context, limit, problem.Loading)
+		info, err = s.loadAgain(r.call.Context, limit, acperr.Loading)
 	}
 	if err != nil {
 		return nil, "", err
@@ -336,8 +336,8 @@ func (r *reload) end(err *jsonrpc.Error) {
 	}
 	s.tellState() // which is told by no response
 	switch {
-	case notOpened && err.Code == problem.CodeCancelled:
-		r.neverOpened(problem.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
+	case notOpened && err.Code == acperr.CodeCancelled:
+		r.neverOpened(acperr.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
 	case notOpened:
 		r.neverOpened(err)
 	case r.opened:
@@ -362,7 +362,7 @@ func (r *reload) cancel() {
 	case s.load != r: // it has its answer
 	default:
 		r.kept = s.prompts.Queued() || s.prompts.Changing() > 1
-		r.end(problem.Cancelled())
+		r.end(acperr.Cancelled())
 	}
 }
 
@@ -406,7 +406,7 @@ const loadAgainTime = 10 * time.Second
 var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
-func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *jsonrpc.Error) {
+func (s *Session) loadAgain(ctx context.Context, limit int, asked acperr.Work) (*stream.SessionInfo, *jsonrpc.Error) {
 	release, err := s.takeCalls(ctx)
 	if err != nil {
 		return nil, err
@@ -418,7 +418,7 @@ func (s *Session) loadAgain(ctx context.Context, limit int, asked problem.Work) 
 // loadInCall is loadAgain for the call whose turn it is. Whoever cancels that, it returns when the settings are those from before:
 // droid loads all the same, and takes those of the session's file. 0.99 may hang for good when a load comes within a second of a turn (quirk 32): a
 // process that does not answer is replaced by one that loads the session. asked says, for errors, what the load is for.
-func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work) (*stream.SessionInfo, *jsonrpc.Error) {
+func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) (*stream.SessionInfo, *jsonrpc.Error) {
 	// The load reads the project's settings (0.99, 0.215), and may ask the model for a title (0.225).
 	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
@@ -460,7 +460,7 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked problem.Work)
 		return info, err
 	}
 	s.notLoading()
-	return nil, problem.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
+	return nil, acperr.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
 }
 
 // loadWhole returns the whole conversation. droid tells it only while no turn
@@ -474,5 +474,5 @@ func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *jsonrpc.
 		return nil, err
 	}
 	defer release()
-	return s.loadInCall(s.Context, wholeHistory, problem.Telling)
+	return s.loadInCall(s.Context, wholeHistory, acperr.Telling)
 }

@@ -11,9 +11,9 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
@@ -25,7 +25,7 @@ import (
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
 func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *jsonrpc.Error) {
-	if err = problem.Decode(c.Params, &p); err == nil {
+	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err
 func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instructions.Wanted, *jsonrpc.Error) {
 	w, err := p.Read(ctx, a.opener)
 	if err != nil {
-		return w, problem.InvalidParams("%v", err)
+		return w, acperr.InvalidParams("%v", err)
 	}
 	return w, nil
 }
@@ -46,7 +46,7 @@ func (a *Agent) readSession(ctx context.Context, p instructions.Params) (instruc
 // newSession opens a session in a droid process of its own.
 func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	var p instructions.Params
-	if err := problem.Decode(c.Params, &p); err != nil {
+	if err := acperr.Decode(c.Params, &p); err != nil {
 		return nil, err
 	}
 	c.Async() // nobody can refer to the session before it has an id
@@ -56,8 +56,8 @@ func (a *Agent) newSession(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	client, info, failure := a.opener.OpenNew(c.Context, w)
 	if failure != nil {
-		why := problem.NotOpened("", failure)
-		if problem.KindOf(why) == string(diagnosis.NotFound) {
+		why := acperr.NotOpened("", failure)
+		if acperr.KindOf(why) == string(diagnosis.NotFound) {
 			return a.openWithout(c, w)
 		}
 		return nil, why
@@ -100,12 +100,12 @@ func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, n
 		s.mu.Unlock()
 		s.Run() // which ends what the session has begun
 		if errors.Is(err, registry.ErrTaken) {
-			return nil, problem.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
+			return nil, acperr.Internal("session_taken", "droid calls the new session "+s.out.Session()+", which is open already; try again")
 		}
 		return nil, placeError(err)
 	}
 	defer s.mu.Unlock()
-	failure = problem.Lost() // where it panics
+	failure = acperr.Lost() // where it panics
 	s.mu.Guard(func() {
 		s.answerOpening(c, result)
 		failure = nil
@@ -164,8 +164,8 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		CWD    string `json:"cwd"`
 		Cursor string `json:"cursor"`
 	}
-	if !problem.Empty(c.Params) {
-		if err := problem.Decode(c.Params, &params); err != nil {
+	if !acperr.Empty(c.Params) {
+		if err := acperr.Decode(c.Params, &params); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +175,7 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 		err = fmt.Errorf("cwd must be an absolute path, not %q", cwd)
 	}
 	if err != nil {
-		return nil, problem.InvalidParams("%v", err)
+		return nil, acperr.InvalidParams("%v", err)
 	}
 	limit := pageSize
 	if params.Cursor != "" {
@@ -185,9 +185,9 @@ func (a *Agent) listSessions(c *wire.Call) (any, *jsonrpc.Error) {
 	var bad *store.BadCursorError
 	switch {
 	case errors.As(err, &bad):
-		return nil, problem.InvalidParams("unknown cursor; begin again without one")
+		return nil, acperr.InvalidParams("unknown cursor; begin again without one")
 	case err != nil:
-		return nil, problem.Internal("list_failed", "The sessions could not be listed: "+err.Error())
+		return nil, acperr.Internal("list_failed", "The sessions could not be listed: "+err.Error())
 	}
 	result := protocol.ListResult{Sessions: make([]protocol.ListedSession, 0, len(page.Sessions)), NextCursor: page.NextCursor}
 	for _, s := range page.Sessions {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/registry"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/sys/files"
 )
@@ -69,7 +69,7 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 	}
 	switch {
 	case ctx.Err() != nil:
-		return problem.Cancelled()
+		return acperr.Cancelled()
 	case err != nil:
 		return notDeleted(err)
 	}
@@ -77,7 +77,7 @@ func (a *Agent) checkDelete(ctx context.Context, ids []string, open []*Session) 
 }
 
 func notDeleted(err error) *jsonrpc.Error {
-	return problem.Internal("delete_failed", "The session could not be deleted: "+err.Error())
+	return acperr.Internal("delete_failed", "The session could not be deleted: "+err.Error())
 }
 
 // onlyHere returns an error if another window has the session open. The session's own note does not count; it is written again.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/sys/files"
@@ -117,7 +117,7 @@ func TestDeleteThatEndsNothing(t *testing.T) {
 				answer := l.await(deletes)
 				require.NotNil(t, answer.Error)
 				if c.hangs != "" {
-					require.Equal(t, problem.CodeCancelled, answer.Error.Code)
+					require.Equal(t, acperr.CodeCancelled, answer.Error.Code)
 				}
 				require.Contains(t, answer.Error.Message, c.want)
 				l.settle()

@@ -7,10 +7,10 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/internal/registry"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
@@ -37,18 +37,18 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title"`
 	}
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if err := checkSessionID(params.SessionID); err != nil {
 		return nil, err
 	}
 	if params.Title == nil {
-		return nil, problem.InvalidParams("title is missing; it is a text")
+		return nil, acperr.InvalidParams("title is missing; it is a text")
 	}
 	title := store.CleanTitle(*params.Title)
 	if title == "" {
-		return nil, problem.InvalidParams("the title has nothing that can be shown; give it at least one letter")
+		return nil, acperr.InvalidParams("the title has nothing that can be shown; give it at least one letter")
 	}
 	place := a.arrive(c, params.SessionID, registry.Opens)
 	s, ids, err := a.openOf(c.Context, place)
@@ -134,7 +134,7 @@ func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (e
 	if why := whyNoDroid(failure); why != nil || failure == nil {
 		return why
 	}
-	return problem.NotDone(problem.Naming, failure)
+	return acperr.NotDone(acperr.Naming, failure)
 }
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
@@ -210,7 +210,7 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string)
 		at.Leave()
 	})
 	if err != nil {
-		return problem.NotDone(problem.Naming, err)
+		return acperr.NotDone(acperr.Naming, err)
 	}
 	return nil
 }
@@ -226,18 +226,18 @@ func (a *Agent) launchStored(ctx context.Context, id string) (client *droid.Clie
 	var missing *store.NotFoundError
 	switch {
 	case errors.As(err, &missing):
-		return nil, release, problem.UnknownSession(id)
+		return nil, release, acperr.UnknownSession(id)
 	case err != nil && !errors.Is(err, store.ErrOpenElsewhere):
-		return nil, release, problem.NotDone(problem.Naming, err)
+		return nil, release, acperr.NotDone(acperr.Naming, err)
 	case err != nil:
-		return nil, release, problem.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
+		return nil, release, acperr.InvalidRequest("the session is open in another window or program of yours; give it the title there, or close it there first")
 	}
 	if unmark, err := a.opener.MarkOpen(ctx, id); err == nil { // else others do not see it
 		release = func() { a.atEnd("release", files.ReleaseTime, unmark) }
 	}
 	client, _, err = a.opener.LaunchAlone(ctx, a.opener.DirectoryOf(ctx, id, a.cfg.Dir), opening.Open{ID: id, Messages: 1})
 	if err != nil {
-		return nil, release, problem.NotOpened(id, err)
+		return nil, release, acperr.NotOpened(id, err)
 	}
 	return client, release, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/testing/acptest"
 )
@@ -16,11 +16,11 @@ const hostile = "\x1b[2K\x1b[1A\r\u202e\u009b1A\u200b\nsecond"
 
 // TestErrorsAreSafe: what went wrong may be told in the words of others.
 func TestErrorsAreSafe(t *testing.T) {
-	for _, err := range []*jsonrpc.Error{problem.Internal("kind", hostile), problem.InvalidParams("%s", hostile)} {
+	for _, err := range []*jsonrpc.Error{acperr.Internal("kind", hostile), acperr.InvalidParams("%s", hostile)} {
 		requireSafe(t, err.Message, false)
 		require.Contains(t, err.Message, "second")
 	}
-	requireSafe(t, encoded(t, problem.Internal("kind", hostile).Data), true)
+	requireSafe(t, encoded(t, acperr.Internal("kind", hostile).Data), true)
 	bubble(t, func(t *testing.T) {
 		e := begin(t, playing(says("hi")))
 		for _, method := range []string{hostile, "_droid/" + hostile} {

@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 
 	"droid-acp/internal/acp/protocol"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
@@ -203,7 +203,7 @@ func (r *slashRun) shown() []string {
 // all do that a dead droid had: the death itself is heard in the same moment, or later.
 func (r *slashRun) fail(what string, why error) {
 	if exit, gone := errors.AsType[*droid.ExitError](why); gone && !r.kept && !r.over() {
-		r.s.prompts.Fail(r.prompt.id, problem.Died{Exit: exit})
+		r.s.prompts.Fail(r.prompt.id, acperr.Died{Exit: exit})
 		return
 	}
 	r.reply(what + ": " + strings.TrimSuffix(plainly(why).Error(), ".") + ".")
@@ -371,7 +371,7 @@ func (r *slashRun) history(failed string) *stream.SessionInfo {
 	case r.over():
 		return nil
 	case err != nil:
-		r.fail(failed, errors.New(problem.Text(err)))
+		r.fail(failed, errors.New(acperr.Text(err)))
 		return nil
 	}
 	return info

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/opening"
-	"droid-acp/internal/adapter/problem"
 )
 
 // forkedText says where the copy is that /fork made.
@@ -26,7 +26,7 @@ func forkCommand(r *slashRun, args string) {
 	a, works := r.s.agent, r.s.droidID
 	id, failure := r.s.copyHere(r.work)
 	if failure != nil {
-		r.fail(failed, errors.New(problem.Text(failure)))
+		r.fail(failed, errors.New(acperr.Text(failure)))
 		return
 	}
 	err := r.unlocked(func(ctx context.Context) error {

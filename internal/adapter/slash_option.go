@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 )
 
 // optionCommand is the command that shows or sets a config option, for clients
@@ -25,7 +25,7 @@ func optionCommand(r *slashRun, value string) {
 		r.reply(s.options.Titled(r.option, value) + ".")
 		return
 	}
-	text := strings.TrimSuffix(problem.Text(err), ".") + "."
+	text := strings.TrimSuffix(acperr.Text(err), ".") + "."
 	switch option := s.options.Option(r.option); {
 	case s.proc.Client() == nil:
 	case option == nil:

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
 )
@@ -51,11 +51,11 @@ func (p *steeringParams) asksBack() bool { return p.Meta.Steering.IdleBehavior !
 // answered it, whether droid takes it into the turn or runs it right behind.
 func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	var params steeringParams
-	if err := problem.Decode(c.Params, &params); err != nil {
+	if err := acperr.Decode(c.Params, &params); err != nil {
 		return nil, err
 	}
 	if b := params.Meta.Steering.IdleBehavior; b != nil && *b != promptRequired {
-		return nil, problem.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
+		return nil, acperr.InvalidParams("unsupported _meta.steering.idleBehavior %q; the one there is is %q", *b, promptRequired)
 	}
 	s, place, err := a.reach(c)
 	if err != nil {

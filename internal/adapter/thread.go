@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
@@ -48,7 +48,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 		}
 		s.stays(old)
 		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
-		r.fail("droid made the session "+id+" and did not load it", errors.New(problem.Text(err)))
+		r.fail("droid made the session "+id+" and did not load it", errors.New(acperr.Text(err)))
 		return false
 	}
 	return true
@@ -78,7 +78,7 @@ func (r *slashRun) move(id string, fresh bool) *jsonrpc.Error {
 	defer release()
 	s.droidID = id
 	if s.proc.Client() != nil && !fresh {
-		_, err = s.loadInCall(s.Context, 1, problem.Loading)
+		_, err = s.loadInCall(s.Context, 1, acperr.Loading)
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")

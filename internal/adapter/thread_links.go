@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/show"
 )
@@ -22,7 +22,7 @@ func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *jsonrpc.Erro
 	p.Acted()
 	ids, err := a.threads.IDs(ctx, p.ID())
 	if err != nil {
-		return nil, problem.NotDone(problem.Opening, err)
+		return nil, acperr.NotDone(acperr.Opening, err)
 	}
 	p.Knows(ids)
 	return ids, nil

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
@@ -91,7 +91,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 		case client == nil || ctx.Err() != nil:
 			return replaced, nil // the prompt is prepared anew, or has ended
 		case unknown != nil:
-			return replaced, problem.NotLooked(s.cwd, unknown)
+			return replaced, acperr.NotLooked(s.cwd, unknown)
 		}
 		switch facts.Next() {
 		case trust.StepSend:
@@ -125,7 +125,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 
 // projectChanges answers a prompt before which no two looks at the project came to the same.
 func projectChanges() *jsonrpc.Error {
-	return problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
+	return acperr.Internal("project_not_trusted", "What this project brings to run changes all the time, so the prompt was not sent. Send it again when its files rest.")
 }
 
 // lookAtProject looks at the project for the droid that runs, which is nil where none does.
@@ -156,7 +156,7 @@ func (s *Session) renewStale(ctx context.Context) *jsonrpc.Error {
 	switch {
 	case client != before || s.proc.Ending():
 	case err != nil:
-		return problem.NotLooked(s.cwd, err)
+		return acperr.NotLooked(s.cwd, err)
 	case facts.Adds() || facts.Stale() && s.droidRests():
 		s.endDroid(replaced, "the project brings something else now")
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/show"
@@ -77,7 +77,7 @@ func (p *userPrompt) send(request string) {
 			case ended || s.proc.Client() != client:
 				return // droidGone ends it with its turn
 			case unknown != nil:
-				s.prompts.Refused(time.Now(), p.id, problem.NotLooked(s.cwd, unknown))
+				s.prompts.Refused(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
 			}
 		}
@@ -104,14 +104,14 @@ func (p *userPrompt) sent(request string, err error) {
 	if diesOf(err) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.prompts.Refused(time.Now(), p.id, problem.NotTaken(err))
+	s.prompts.Refused(time.Now(), p.id, acperr.NotTaken(err))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.keepShellNotes()
-		s.prompts.Refused(time.Now(), p.id, problem.NotTaken(ev.Err))
+		s.prompts.Refused(time.Now(), p.id, acperr.NotTaken(ev.Err))
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Session) takeBack(request string) {
 // endPrompt answers a prompt, once.
 func (s *Session) endPrompt(end turns.End) {
 	p := s.prompts.Take(end.ID)
-	defer p.respond(nil, problem.Lost()) // where this panics
+	defer p.respond(nil, acperr.Lost()) // where this panics
 	p.cancelled = end.Cancelled
 	p.giveUp()
 	p.takeQuestionBack()
@@ -170,7 +170,7 @@ func (s *Session) endPrompt(end turns.End) {
 	if end.Empty {
 		s.tellNow("The model gave an empty answer.")
 	}
-	p.answer(problem.Stop(end, s.prompts.GaveUp()))
+	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The
 	// next turn tells what this one used.
 	if end.ByDroid && !end.Cancelled {

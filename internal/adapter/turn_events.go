@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/internal/prompt"
 	"droid-acp/internal/adapter/internal/usage"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
@@ -91,5 +91,5 @@ func failureOf(ev quirks.TurnEnded) error {
 	if ev.Outcome != quirks.Failed {
 		return nil
 	}
-	return problem.Turn(ev.Failure)
+	return acperr.Turn(ev.Failure)
 }

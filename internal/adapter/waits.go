@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"droid-acp/internal/adapter/problem"
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/jsonrpc"
 )
 
@@ -144,7 +144,7 @@ func (s *Session) waitError(why error) *jsonrpc.Error {
 	case s.ended || s.Context.Err() != nil:
 		return s.EndError()
 	}
-	return problem.Cancelled()
+	return acperr.Cancelled()
 }
 
 // holdPrompts keeps prompts from starting while needCalls is taken, or droid's end is awaited.

@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/options"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/store"
@@ -138,7 +138,7 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 	for starts := 0; ; {
 		if client == nil {
 			if client, err = o.cfg.Start(command); err != nil {
-				return nil, nil, refusal(command.Without, err, problem.NotStarted(err))
+				return nil, nil, refusal(command.Without, err, acperr.NotStarted(err))
 			}
 		}
 		now, err := o.lookAgain(ctx, client, command, func() (droid.Command, error) { return o.commandFor(ctx, cwd, servers, added) })
@@ -174,7 +174,7 @@ const mostStarts = 4
 const startTime = 5 * time.Second
 
 // errChanged reports that the project changed between two looks, and that droid was ended.
-var errChanged = problem.Internal("project_not_trusted", "What this project brings to run changes all the time, so no droid was started. Try again when its files rest.")
+var errChanged = acperr.Internal("project_not_trusted", "What this project brings to run changes all the time, so no droid was started. Try again when its files rest.")
 
 // lookAgain looks at the project once more when droid has started, as it reads the project's files only then. A droid
 // whose command would be another one now is ended, and the error is errChanged. On an error the process is gone.
@@ -206,7 +206,7 @@ func (o *Opener) commandFor(ctx context.Context, cwd string, servers []stream.MC
 // refusal is why a session is not opened where err says that droid cannot leave a layer out, else other.
 func refusal(without *projectconfig.Layer, err, other error) error {
 	if cannot, ok := errors.AsType[*droid.LeftOutError](err); ok && without != nil {
-		return problem.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
+		return acperr.Internal("project_not_trusted", trust.Project{Layer: *without}.Refusal(cannot.Why))
 	}
 	return other
 }
@@ -235,7 +235,7 @@ func (o *Opener) LaunchAlone(ctx context.Context, cwd string, open Open) (*droid
 		return o.Launch(ctx, cwd, nil, "", open)
 	}
 	if err != nil {
-		return nil, nil, problem.NotStarted(err)
+		return nil, nil, acperr.NotStarted(err)
 	}
 	info, err := o.openIn(ctx, Time, client, nil, open)
 	return client, info, err
@@ -303,7 +303,7 @@ func (o *Opener) commandIn(ctx context.Context, cwd string) (droid.Command, erro
 		return command, nil
 	}
 	if len(p.Inseparable()) > 0 {
-		return command, problem.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
+		return command, acperr.Internal("project_not_trusted", p.Refusal("nothing overrules these settings of a project."))
 	}
 	command.Alone = true
 	return command, nil

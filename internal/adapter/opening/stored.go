@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
-	"droid-acp/internal/adapter/problem"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
@@ -175,7 +175,7 @@ func (o *Opener) checkDirectory(ctx context.Context, what, path string) error {
 // elsewhere is why a stored session was not opened in the directory asked for; why is a
 // sentence.
 func elsewhere(cwd, was, why string) *jsonrpc.Error {
-	return problem.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
+	return acperr.Internal("cwd_refused", "The session belongs to "+was+" and was not opened in "+cwd+": "+why+" Or open it with the cwd "+was+".")
 }
 
 // Open is what a process is to open: a new session, a stored one, or a copy of that.

@@ -73,7 +73,7 @@ func (v Version) Untried() string {
 }
 
 // vocabularies are the versions of those droids whose settings' keys were read out of the
-// program: 0.99.0, 0.215.0, 0.225.2. See package layer.
+// program: 0.99.0, 0.215.0, 0.225.2. See package projectconfig.
 var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
 
 // HasVocabulary reports whether all keys are known that settings have in this version.

@@ -1,5 +1,5 @@
 // Package trust records which projects the user allows to run things. A project brings MCP servers, hooks, programs and settings in its
-// files (package layer), all of which droid's headless modes use without asking (0.99 to 0.225). The main type is Store; adapter asks it
+// files (package projectconfig), all of which droid's headless modes use without asking (0.99 to 0.225). The main type is Store; adapter asks it
 // before each prompt, and the trust command changes it.
 package trust
 

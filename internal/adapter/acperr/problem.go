@@ -1,6 +1,6 @@
-// Package problem makes an error of ACP of what went wrong in any room: what happened and what to do
+// Package acperr makes an error of ACP of what went wrong in any room: what happened and what to do
 // about it for people; a code, and a stable word in its data, for programs. An error that is one of ACP already stays as it is.
-package problem
+package acperr
 
 import (
 	"context"
