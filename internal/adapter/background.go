@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
@@ -137,10 +137,10 @@ func endLeft(left []*background.Command) {
 // lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
 // may: a history can name very many.
 func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
-	var all []show.BackgroundCommand
+	var all []render.BackgroundCommand
 	for _, m := range messages {
 		for _, b := range m.Content {
-			if left, ok := show.ParseBackgroundResult(b.Content); ok && b.Type == "tool_result" {
+			if left, ok := render.ParseBackgroundResult(b.Content); ok && b.Type == "tool_result" {
 				all = append(all, left)
 			}
 		}
@@ -149,7 +149,7 @@ func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, diskTime)
 			defer cancel()
-			all = slices.DeleteFunc(all, func(l show.BackgroundCommand) bool { return ctx.Err() == nil && !s.agent.stays(l.PID, l.Output) })
+			all = slices.DeleteFunc(all, func(l render.BackgroundCommand) bool { return ctx.Err() == nil && !s.agent.stays(l.PID, l.Output) })
 		})
 	}
 	s.show.SetSurvivors(all)

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // The road of droid's events: nextEvent lets one in, droidSaid makes it honest, apply keeps the order where files are
@@ -91,7 +91,7 @@ func (s *Session) apply(events []quirks.Event) {
 		}
 		jobs, held := s.fileCalls.BeforeShown(ev, paths), s.fileCalls.Defer(ev)
 		s.mu.Go(func() {
-			texts := show.Files(nil)
+			texts := render.Files(nil)
 			defer func() {
 				if texts == nil { // a panic: nothing waits for them any more
 					s.readNoMore()
@@ -105,7 +105,7 @@ func (s *Session) apply(events []quirks.Event) {
 }
 
 // filesRead translates what waited for files, and what came after it.
-func (s *Session) filesRead(held *filecalls.Deferred, texts show.Files) {
+func (s *Session) filesRead(held *filecalls.Deferred, texts render.Files) {
 	if events := s.fileCalls.Release(held); len(events) > 0 {
 		s.translate(events[0], texts)
 		s.apply(events[1:])

@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
 )
@@ -145,7 +145,7 @@ func (s *Session) tellUntold(ctx context.Context) {
 		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
-		s.tell(show.Notice(text))
+		s.tell(render.Notice(text))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/adapter/internal/process"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // noPrompts is a session's queue of prompts in which nothing is done.
@@ -26,7 +26,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 		client := fakeDroid(says("hi"))
 		defer func() { client.Kill(); <-client.Exited() }()
 		fresh := func() *Session {
-			s := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}
+			s := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}
 			s.proc.Adopt(client, nil)
 			s.proc.Spoke(now)
 			s.prompts.Accept(1, turns.ToDroid)
@@ -42,7 +42,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 			"cancelled":         func(s *Session) { s.prompts.Cancel(now) },
 			"no process":        func(s *Session) { s.proc.Died(nil) },
 			"the user is asked": func(s *Session) { s.questions.Open("x", nil) },
-			"a tool runs":       func(s *Session) { s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
+			"a tool runs":       func(s *Session) { s.show.Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil) },
 		} {
 			s := fresh()
 			change(s)
@@ -55,7 +55,7 @@ func TestSilenceOfACancelledTurnIsNotTold(t *testing.T) {
 // A cancelled message that droid runs behind its turn is stopped at once, though nothing else is due (a world of
 // TestWorlds waited for ever).
 func TestCancelledMessageIsStoppedAtOnce(t *testing.T) {
-	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: show.New(show.Options{})}, time.Now()
+	s, now := &Session{proc: process.New(), prompts: noPrompts(), show: render.New(render.Options{})}, time.Now()
 	request := func(actions []turns.Action) string { return actions[len(actions)-1].(turns.Send).Request }
 	s.prompts.Machine.Accept(1, turns.ToDroid)
 	first := request(s.prompts.Machine.Ready(1))

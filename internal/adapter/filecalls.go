@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/droid/hooks"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/workspace/editorfs"
 )
@@ -49,8 +49,8 @@ func (d *fileOverlay) free(f func()) {
 type jobOutcome struct {
 	answer hooks.Answer // what a hook that waits for it is to say
 	tells  []protocol.Update
-	again  bool       // the call is to be told again, with files
-	files  show.Files // its files as they are now
+	again  bool         // the call is to be told again, with files
+	files  render.Files // its files as they are now
 }
 
 // doJobs does the jobs of one process without the lock, one after the other, and tells what came of each. What the last one
@@ -108,19 +108,19 @@ func (d *fileOverlay) do(ctx context.Context, job filecalls.Job) (did jobOutcome
 		d.Overlay.Drop(id)
 	}
 	for _, text := range d.PendingWarnings() { // also of an answer that has come late
-		did.tells = append(did.tells, show.Notice(text))
+		did.tells = append(did.tells, render.Notice(text))
 	}
 	return did
 }
 
 // prepare prepares an edit.
 func (d *fileOverlay) prepare(ctx context.Context, job filecalls.Job) (did jobOutcome) {
-	before := show.Files(nil)
+	before := render.Files(nil)
 	if job.Shown {
 		before = d.s.agent.files.Read(ctx, job.Files)
 	}
 	for _, path := range d.BeginEdit(ctx, job.Call.ID, job.Files) {
-		did.tells = append(did.tells, show.SavedNotice(path))
+		did.tells = append(did.tells, render.SavedNotice(path))
 	}
 	if job.Shown {
 		did.files = d.s.agent.files.Read(ctx, job.Files)
@@ -140,7 +140,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 			unseen := false
 			s.unlocked(s.Context, func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
-				s.tell(show.UnsavedNotice(path))
+				s.tell(render.UnsavedNotice(path))
 			}
 		})
 	}

@@ -24,7 +24,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 	"droid-acp/internal/testing/fixture"
 )
@@ -269,7 +269,7 @@ func (r *recordedClient) answer(p permission) string {
 		return ""
 	}
 	if want == stream.OptionEdit {
-		want = show.EditOption
+		want = render.EditOption
 	}
 	for _, o := range p.Options {
 		if o.OptionID == want || o.Name == want {

@@ -5,7 +5,7 @@ import (
 	"droid-acp/internal/adapter/internal/usage"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // further is what is known of a message of the user's that belongs to the prompt that
@@ -62,7 +62,7 @@ func (s *Session) sayBehind(text string) {
 
 // refuseFor tells the user why what they allowed is refused, and has the model get it as the words of a refusal.
 func (s *Session) refuseFor(why string) {
-	s.tell(show.Notice(why))
+	s.tell(render.Notice(why))
 	if s.prompts.Joinable() {
 		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: why, own: true}}).join(turns.Behind)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -23,7 +23,7 @@ func sayWhy(text string) func(protocol.ElicitationParams) string {
 // refuseWithWords picks the option that has the user say why.
 func refuseWithWords(p permission) string {
 	for _, o := range p.Options {
-		if o.OptionID == show.RefuseWithTextOption {
+		if o.OptionID == render.RefuseWithTextOption {
 			return o.OptionID
 		}
 	}
@@ -59,7 +59,7 @@ func TestFormThatIsLeftOpen(t *testing.T) {
 		answers func(permission) string
 		ends    []string
 	}{
-		"plan":              {"agent-shell", fakedroid.V0225, plan, "spec", func(permission) string { return show.EditOption }, []string{"cancel"}},
+		"plan":              {"agent-shell", fakedroid.V0225, plan, "spec", func(permission) string { return render.EditOption }, []string{"cancel"}},
 		"why it is refused": {"zed", fakedroid.V0225, touch, "normal", refuseWithWords, []string{"cancel", "the client goes"}},
 		"the same, 0.99":    {"zed", fakedroid.V099, touch, "normal", refuseWithWords, []string{"cancel"}},
 	} {

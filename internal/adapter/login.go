@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // authenticate has droid log in, and answers when droid has. The login ends when the
@@ -55,7 +55,7 @@ func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
 		s.mu.Post(func() {
 			if s.out.Known() {
-				s.tell(show.Announcement{Title: title, Text: text})
+				s.tell(render.Announcement{Title: title, Text: text})
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/sys/memory"
 )
@@ -138,7 +138,7 @@ func (s *Session) tick() {
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
 		s.tell(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
 	}
-	s.tell(show.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
+	s.tell(render.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	if at, ok := s.usage.Due(); ok && !now.Before(at) {
 		s.tellUsage()
 	}

@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/subprocess"
 	"droid-acp/internal/text/paths"
 )
@@ -36,7 +36,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		defer release()
 		problems := s.startProblems(s.Context, s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
-			s.tell(show.Notices(s.servers.Status(ev, problems))...)
+			s.tell(render.Notices(s.servers.Status(ev, problems))...)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func (s *Session) watchServers() {
 			return
 		}
 		texts, names := s.servers.Opened(problems)
-		s.tell(show.Notices(texts)...)
+		s.tell(render.Notices(texts)...)
 		if len(names) == 0 {
 			return
 		}
@@ -112,7 +112,7 @@ func (s *Session) watchServers() {
 			}
 		})
 		if len(silent) > 0 && s.proc.Client() == client {
-			s.tell(show.Notices(s.servers.Silent(silent))...)
+			s.tell(render.Notices(s.servers.Silent(silent))...)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // errLoginTime is why a login was given up.
@@ -61,7 +61,7 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	if do.Show != nil {
 		s.showLogin(do.Show)
 	}
-	s.tell(show.Notices(do.Texts)...)
+	s.tell(render.Notices(do.Texts)...)
 }
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
@@ -87,7 +87,7 @@ func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
 	}
 	text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
 	if text != "" {
-		s.tell(show.Notice(text))
+		s.tell(render.Notice(text))
 	}
 	if cancel {
 		s.cancelAuth(l.Server)
@@ -115,6 +115,6 @@ func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 		s.agent.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {
-		s.tell(show.Notice(text))
+		s.tell(render.Notice(text))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -177,9 +177,9 @@ func TestPanicWhileAnInterruptRuns(t *testing.T) {
 }
 
 // noSteps is a dialog without a step.
-type noSteps struct{ show.Dialog }
+type noSteps struct{ render.Dialog }
 
-func (noSteps) Next() (step show.Step, more bool) { return step, false }
+func (noSteps) Next() (step render.Step, more bool) { return step, false }
 
 // stayOpen has a question be open that nobody answers, and that panics when it is taken back.
 func stayOpen(s *Session) {

@@ -10,20 +10,20 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // permissionRequest is a request of droid's that the user decides about.
 type permissionRequest struct {
 	s     *Session
 	ev    quirks.PermissionRequested
-	files show.Files // as the user is shown them
+	files render.Files // as the user is shown them
 }
 
 // askPermission shows what droid wants to do and gives droid the user's answer. Whatever is not a
 // clear choice of an offered option is "cancel", and a request that droid has stopped waiting for
 // gets none.
-func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files show.Files) {
+func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequested, files render.Files) {
 	r := &permissionRequest{s, ev, files}
 	if s.proc.Client() == nil {
 		return // it has died meanwhile
@@ -32,8 +32,8 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 		r.answer(stream.OptionCancel)
 		return
 	}
-	var p *show.Permission
-	decision := show.Decision{Option: stream.OptionCancel}
+	var p *render.Permission
+	decision := render.Decision{Option: stream.OptionCancel}
 	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
 		if p != nil {
 			s.tell(p.After...)
@@ -50,7 +50,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	if s.awaitHearing(ctx, q) != telling.Stands {
 		return
 	}
-	p = s.show.Permission(ev, files, show.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
+	p = s.show.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
 	if !p.Refused && q.Lead(ctx, s.out, p) == telling.Stands {
@@ -72,7 +72,7 @@ const planTold = 2 * time.Second
 // prepared is a decision when all is done that must be before droid gets it. If the user picked one
 // of several plans, droid is told which: a message that reaches droid while a permission waits becomes
 // part of the running turn (field notes §3).
-func (r *permissionRequest) prepared(ctx context.Context, d show.Decision) show.Decision {
+func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) render.Decision {
 	s, client := r.s, r.s.proc.Client()
 	if d.Option == stream.OptionCancel || client == nil {
 		return d
@@ -82,17 +82,17 @@ func (r *permissionRequest) prepared(ctx context.Context, d show.Decision) show.
 		ended, err := s.endIfChanged(ctx)
 		if err != nil {
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
-			s.tell(show.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
+			s.tell(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
 		}
 		if ended || err != nil {
-			return show.Decision{Option: stream.OptionCancel}
+			return render.Decision{Option: stream.OptionCancel}
 		}
 	}
 	s.doJobs(ctx, s.fileCalls.BeforeAnswer(r.ev.Tools)...)
 	if moved := r.moved(ctx); moved != "" {
 		s.log.Warn("a path of a permission request leads elsewhere than the user was shown; the permission is withheld")
 		s.refuseFor(moved)
-		return show.Decision{Option: stream.OptionCancel}
+		return render.Decision{Option: stream.OptionCancel}
 	}
 	if d.Plan == "" {
 		return d
@@ -100,7 +100,7 @@ func (r *permissionRequest) prepared(ctx context.Context, d show.Decision) show.
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
 	if err := s.unlockedFor(ctx, planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-		s.tell(show.Notice("droid did not take your choice of plan, so it was not approved."))
+		s.tell(render.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel
 	}
 	return d
@@ -116,14 +116,14 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 	r.s.unlocked(ctx, func(ctx context.Context) { real = r.s.agent.files.Resolve(ctx, requested) })
 	for _, path := range requested {
 		if real[path] != r.files[path].Real {
-			return show.TargetMoved(path, r.files[path].Real, real[path])
+			return render.TargetMoved(path, r.files[path].Real, real[path])
 		}
 	}
 	return ""
 }
 
 // give gives droid a decision, which may be an edited plan, or a refusal with words.
-func (r *permissionRequest) give(d show.Decision) {
+func (r *permissionRequest) give(d render.Decision) {
 	if d.Words != "" {
 		r.s.sayBehind(d.Words)
 	}

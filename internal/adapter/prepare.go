@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/adapter/internal/commands"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // begin prepares a prompt whose turn has come: it goes to droid when that is there and all else that
@@ -53,7 +53,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 		}
 	}
 	if info != nil && crashed {
-		s.tell(show.Thought("droid had ended and was started again; the session continues."))
+		s.tell(render.Thought("droid had ended and was started again; the session continues."))
 	}
 	if _, err := p.trust(ctx); err != nil || ctx.Err() != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/rawjson"
 )
@@ -131,7 +131,7 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	case !p.began.IsZero():
 		logTurn(s.log, p.began, stop, err)
 		if err != nil {
-			s.tell(show.Message("The turn failed: " + err.Message))
+			s.tell(render.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
 	case !s.agent.client.MisreadsPromptErrors:

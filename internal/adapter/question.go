@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // askQuestions shows droid's questions and gives droid the user's answers. droid always
@@ -23,7 +23,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		s.answerQuestions(ev.RequestID, cancelled)
 		return
 	}
-	var asked *show.Questions
+	var asked *render.Questions
 	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
 		answers := cancelled
 		if asked != nil {
@@ -53,14 +53,14 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 // askedQuestion is a question of this agent's own that the user has not answered.
 type askedQuestion struct {
 	*telling.Question
-	words *show.AgentPrompt
+	words *render.AgentPrompt
 	not   string // is told where there is no answer
 	over  bool   // that was told
 }
 
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
-func (p *userPrompt) asks(ctx context.Context, words *show.AgentPrompt, not string) (answered bool) {
+func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
 	p.s.tell(words.Before...)
 	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()

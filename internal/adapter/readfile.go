@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 )
 
@@ -31,21 +31,21 @@ const (
 
 // fileReader reads files beside those who want them, within bounds of time and number.
 type fileReader struct {
-	readText func(path string) show.File       // may hang
+	readText func(path string) render.File     // may hang
 	resolve  func(path string) (string, error) // may hang
 	readings *files.CallLimiter
 }
 
 // newFileReader makes a fileReader that reads each file by readText, which may hang.
-func newFileReader(readText func(path string) show.File) *fileReader {
+func newFileReader(readText func(path string) render.File) *fileReader {
 	return &fileReader{readText: readText, resolve: files.Resolve, readings: files.NewCallLimiter(maxReadings, 2*shownFilesTime)} // Read ends them sooner
 }
 
 // Read returns the texts of files as far as they could be read within half a second.
-func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
+func (f *fileReader) Read(ctx context.Context, paths []string) render.Files {
 	ctx, cancel := context.WithTimeout(ctx, shownFilesTime)
 	defer cancel()
-	texts, size := make(show.Files), 0
+	texts, size := make(render.Files), 0
 	for _, path := range paths {
 		if _, again := texts[path]; again {
 			continue
@@ -53,7 +53,7 @@ func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
 		if size > maxReadAtOnce || ctx.Err() != nil {
 			return texts
 		}
-		t, _ := files.CallBounded(ctx, f.readings, reading, path, func(path string) (show.File, error) { return f.readText(path), nil }) // nothing when it hangs
+		t, _ := files.CallBounded(ctx, f.readings, reading, path, func(path string) (render.File, error) { return f.readText(path), nil }) // nothing when it hangs
 		texts[path] = t
 		if t.Text != nil {
 			size += len(*t.Text)
@@ -63,7 +63,7 @@ func (f *fileReader) Read(ctx context.Context, paths []string) show.Files {
 }
 
 // ReadResolved is Read that also resolves paths, as far as that could be done within another half second.
-func (f *fileReader) ReadResolved(ctx context.Context, texts, requested []string) show.Files {
+func (f *fileReader) ReadResolved(ctx context.Context, texts, requested []string) render.Files {
 	read := f.Read(ctx, texts)
 	for path, real := range f.Resolve(ctx, requested) {
 		file := read[path]
@@ -89,14 +89,14 @@ func (f *fileReader) Resolve(ctx context.Context, paths []string) map[string]str
 
 // readText reads a file to show how it changes. It returns nothing for a file that is too
 // large, not regular, or not text.
-func readText(path string) show.File {
+func readText(path string) render.File {
 	data, err := files.Read(path, maxShownFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !files.IsKernelPath(path):
-		return show.File{Known: true}
+		return render.File{Known: true}
 	case err != nil || !utf8.Valid(data):
-		return show.File{}
+		return render.File{}
 	}
 	text := string(data)
-	return show.File{Text: &text, Known: true}
+	return render.File{Text: &text, Known: true}
 }

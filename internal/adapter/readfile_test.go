@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -20,11 +20,11 @@ func TestReadTextIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "big")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("x", maxShownFile+1)), 0o644))
-	require.Equal(t, show.File{}, readText(path))
-	require.Equal(t, show.File{}, readText(dir), "a directory")
-	require.Equal(t, show.File{Known: true}, readText(filepath.Join(dir, "none")))
+	require.Equal(t, render.File{}, readText(path))
+	require.Equal(t, render.File{}, readText(dir), "a directory")
+	require.Equal(t, render.File{Known: true}, readText(filepath.Join(dir, "none")))
 	require.NoError(t, os.WriteFile(path, []byte{0xff, 0xfe}, 0o644))
-	require.Equal(t, show.File{}, readText(path), "no text")
+	require.Equal(t, render.File{}, readText(path), "no text")
 }
 
 // What the kernel shows is not printed, whether it is there or not.
@@ -41,19 +41,19 @@ func TestKernelFilesAreNotRead(t *testing.T) {
 func TestReadingsThatHangAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		f := newFileReader(func(path string) show.File {
+		f := newFileReader(func(path string) render.File {
 			if path != "fine" {
 				<-hang
 			}
-			return show.File{Known: true}
+			return render.File{Known: true}
 		})
 		began := time.Now()
-		require.Equal(t, show.Files{"a": {}}, f.Read(context.Background(), []string{"a", "fine"}))
-		require.Equal(t, show.Files{"a": {}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))
+		require.Equal(t, render.Files{"a": {}}, f.Read(context.Background(), []string{"a", "fine"}))
+		require.Equal(t, render.Files{"a": {}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))
 		require.Equal(t, shownFilesTime, time.Since(began))
 		close(hang)
 		synctest.Wait()
-		require.Equal(t, show.Files{"a": {Known: true}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))
+		require.Equal(t, render.Files{"a": {Known: true}, "fine": {Known: true}}, f.Read(context.Background(), []string{"a", "fine"}))
 	})
 }
 
@@ -62,9 +62,9 @@ func TestReadingsThatHangAreBounded(t *testing.T) {
 func neverRead(t *testing.T, e *editor) {
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	e.agent.files = newFileReader(func(string) show.File {
+	e.agent.files = newFileReader(func(string) render.File {
 		<-hang
-		return show.File{}
+		return render.File{}
 	})
 }
 

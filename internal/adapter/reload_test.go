@@ -13,7 +13,7 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -182,7 +182,7 @@ func TestPanicWhenALoadHasCome(t *testing.T) {
 		e := begin(t, f.start)
 		require.Equal(t, "end_turn", e.run("one"))
 		e.inside(func(s *Session) { // the ids of the calls that the load has shown cannot be taken
-			s.show.Event(show.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
+			s.show.Event(render.Moment{}, quirks.ToolStarted{ID: "t"}, nil)
 			*s.proc.Norm() = quirks.Normalizer{}
 		})
 		load := e.request("session/load", sessionParamsOf(e.session))

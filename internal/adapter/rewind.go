@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // rewindPoint is a prompt that the user can go back to.
@@ -24,10 +24,10 @@ func rewindPoints(messages []stream.Message) (points []rewindPoint) {
 			continue
 		}
 		if n := len(points); n > 0 && points[n-1].MessageID == said.MessageID {
-			points[n-1].Text += show.UserPromptText(said, "")
+			points[n-1].Text += render.UserPromptText(said, "")
 			continue
 		}
-		points = append(points, rewindPoint{said.MessageID, show.UserPromptText(said, "")})
+		points = append(points, rewindPoint{said.MessageID, render.UserPromptText(said, "")})
 	}
 	return points
 }
@@ -37,7 +37,7 @@ func listRewindPoints(points []rewindPoint) string {
 	var b strings.Builder
 	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
 	for i, p := range points {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, show.FirstLine(p.Text))
+		fmt.Fprintf(&b, "%d. %s\n", i+1, render.FirstLine(p.Text))
 	}
 	return b.String()
 }
@@ -73,7 +73,7 @@ func turnsFrom(messages []stream.Message, from, cwd string) iter.Seq2[string, bo
 			for _, b := range m.Content {
 				call := quirks.ResultCallID(b)
 				edits = edits || calls[call] && !quirks.IsFailedResult(b)
-				if b.Type == "tool_use" && len(show.EditedFiles(b.Name, b.Input, cwd)) > 0 {
+				if b.Type == "tool_use" && len(render.EditedFiles(b.Name, b.Input, cwd)) > 0 {
 					calls[b.ID] = true
 				}
 				starts = first || starts && call == ""

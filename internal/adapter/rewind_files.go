@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 )
@@ -21,9 +21,9 @@ import (
 
 // rewoundFile is a file that going back changes, as it was when the user was asked.
 type rewoundFile struct {
-	show.RewoundFile
+	render.RewoundFile
 	entry json.RawMessage // of droid's RewindInfo
-	disk  show.File
+	disk  render.File
 	typed *string // the unsaved text in the editor: nil if there is none, "" if it is not known
 }
 
@@ -58,7 +58,7 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 			f.Status = sinceEdits(f.Path, w.cwd, taken, edits, f.disk)
 			typed, known := w.unsaved(ctx, f.Path)
 			if f.typed, f.Unsaved = typed, typed != nil; !known {
-				f.Status = max(f.Status, show.FileUnknown)
+				f.Status = max(f.Status, render.FileUnknown)
 			}
 			found = append(found, f)
 		}
@@ -66,7 +66,7 @@ func (w *rewinding) look(ctx context.Context, info droid.RewindInfo, at string, 
 	return found
 }
 
-func (w *rewinding) onDisk(ctx context.Context, path string) show.File {
+func (w *rewinding) onDisk(ctx context.Context, path string) render.File {
 	return w.s.agent.files.Read(ctx, []string{path})[path]
 }
 
@@ -82,8 +82,8 @@ func (w *rewinding) unsaved(ctx context.Context, path string) (text *string, kno
 }
 
 // still reports whether the disk has the text that it had when the user was asked, or the one that was unsaved then.
-func (f rewoundFile) still(disk show.File) bool {
-	return f.disk == disk || f.disk.SameText(disk) || f.typed != nil && *f.typed != "" && disk.SameText(show.File{Text: f.typed, Known: true})
+func (f rewoundFile) still(disk render.File) bool {
+	return f.disk == disk || f.disk.SameText(disk) || f.typed != nil && *f.typed != "" && disk.SameText(render.File{Text: f.typed, Known: true})
 }
 
 // compare returns the files that are as they were when the user was asked, and the paths of the others. It asks the editor as well if editor
@@ -141,11 +141,11 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 		}
 	}
 	r.left = left
-	r.RewindResult, err = w.client.Rewind(ctx, w.session, p.MessageID, cmp.Or(title, show.FirstLine(p.Text)), info)
+	r.RewindResult, err = w.client.Rewind(ctx, w.session, p.MessageID, cmp.Or(title, render.FirstLine(p.Text)), info)
 	if err != nil || w.overlay == nil {
 		return err
 	}
-	restored := make(show.Files)
+	restored := make(render.Files)
 	for _, f := range same {
 		restored[f.Path] = w.onDisk(ctx, f.Path)
 	}
@@ -159,7 +159,7 @@ func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewi
 }
 
 // text is the answer to the user.
-func (r rewound) text(v *show.View) string {
+func (r rewound) text(v *render.View) string {
 	text := fmt.Sprintf("Files restored: %d, deleted: %d.", r.Restored, r.Deleted)
 	if failed := r.FailedRestores + r.FailedDeletes; failed > 0 {
 		text += fmt.Sprintf(" Not restored or deleted: %d.", failed)
@@ -195,7 +195,7 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 	first := slices.IndexFunc(messages, func(m stream.Message) bool { return m.ID == from })
 	for _, m := range messages[max(first, 0):] {
 		for _, b := range m.Content {
-			if edited := show.EditedFiles(b.Name, b.Input, cwd); b.Type == "tool_use" && len(edited) > 0 {
+			if edited := render.EditedFiles(b.Name, b.Input, cwd); b.Type == "tool_use" && len(edited) > 0 {
 				called[b.ID] = fileEdit{b.ID, b.Name, b.Input, edited}
 			}
 			id := quirks.ResultCallID(b)
@@ -210,36 +210,36 @@ func editsFrom(messages []stream.Message, from, cwd string) (edits []fileEdit) {
 
 // sinceEdits reports what became of a file since the first of these edits. It compares texts alone: each edit must have found what the edit
 // before it left, and the disk must have what the last one left. taken are the files as the edits found them.
-func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk show.File) show.EditStatus {
+func sinceEdits(path, cwd string, taken []store.Snapshot, edits []fileEdit, disk render.File) render.EditStatus {
 	if disk.Known && disk.Text == nil {
-		return show.FileGone
+		return render.FileGone
 	}
-	file := func(t store.Snapshot) show.File { return show.File{Text: t.Text, Known: t.Known} }
-	before := make(map[string]show.Files) // by call
+	file := func(t store.Snapshot) render.File { return render.File{Text: t.Text, Known: t.Known} }
+	before := make(map[string]render.Files) // by call
 	for _, t := range taken {
 		if before[t.Call] == nil {
-			before[t.Call] = make(show.Files)
+			before[t.Call] = make(render.Files)
 		}
 		before[t.Call][t.Path] = file(t)
 	}
 	taken = slices.DeleteFunc(slices.Clone(taken), func(t store.Snapshot) bool { return t.Path != path })
 	edits = slices.DeleteFunc(slices.Clone(edits), func(e fileEdit) bool { return !slices.Contains(e.files, path) })
 	if !slices.EqualFunc(taken, edits, func(t store.Snapshot, e fileEdit) bool { return t.Call == e.id }) || len(taken) == 0 {
-		return show.FileUnknown
+		return render.FileUnknown
 	}
-	since := show.OnlyEdited
+	since := render.OnlyEdited
 	for i, e := range edits {
 		found := before[e.id]
 		found[path] = file(taken[i]) // models may use an id again
-		left, next := show.TextAfterEdit(e.name, e.input, cwd, path, found), disk
+		left, next := render.TextAfterEdit(e.name, e.input, cwd, path, found), disk
 		if i+1 < len(taken) {
 			next = file(taken[i+1])
 		}
 		switch {
 		case !left.Known || !next.Known:
-			since = show.FileUnknown
+			since = render.FileUnknown
 		case !left.SameText(next):
-			return show.FileChanged
+			return render.FileChanged
 		}
 	}
 	return since

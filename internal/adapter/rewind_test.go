@@ -12,7 +12,7 @@ import (
 
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -61,42 +61,42 @@ func TestSinceEdits(t *testing.T) {
 	patch := func(text string) fileEdit {
 		input, err := json.Marshal(map[string]string{"input": "*** Begin Patch\n" + text + "\n*** End Patch"})
 		require.NoError(t, err)
-		return fileEdit{"p", "ApplyPatch", input, show.EditedFiles("ApplyPatch", input, "/w")}
+		return fileEdit{"p", "ApplyPatch", input, render.EditedFiles("ApplyPatch", input, "/w")}
 	}
 	found := func(call, text string) store.Snapshot {
 		return store.Snapshot{Call: call, Path: path, Text: &text, Known: true}
 	}
 	none := func(call, path string) store.Snapshot { return store.Snapshot{Call: call, Path: path, Known: true} }
-	text := func(text string) show.File { return show.File{Text: &text, Known: true} }
-	gone := show.File{Known: true}
+	text := func(text string) render.File { return render.File{Text: &text, Known: true} }
+	gone := render.File{Known: true}
 	for name, c := range map[string]struct {
 		taken []store.Snapshot
 		edits []fileEdit
-		disk  show.File
-		want  show.EditStatus
+		disk  render.File
+		want  render.EditStatus
 	}{
-		"as droid left it":              {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\n"), show.OnlyEdited},
-		"changed behind it":             {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\nc\n"), show.FileChanged},
-		"taken back by hand":            {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("a\n"), show.FileChanged},
-		"two edits":                     {[]store.Snapshot{found("1", "a\n"), found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), show.OnlyEdited},
-		"changed between them":          {[]store.Snapshot{found("1", "a\n"), found("2", "x\nm\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\nm\n"), show.FileChanged},
-		"with one id":                   {[]store.Snapshot{found("1", "a\n"), found("1", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("1", "x", "y")}, text("y\n"), show.OnlyEdited},
-		"lines that end with \\r\\n":    {[]store.Snapshot{found("1", "a\r\nb\r\nc\r\n")}, []fileEdit{edit("1", "a\nb", "x\ny")}, text("x\r\ny\r\nc\r\n"), show.OnlyEdited},
-		"created":                       {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\n"), show.OnlyEdited},
-		"created, changed":              {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\nm\n"), show.FileChanged},
-		"patched":                       {[]store.Snapshot{found("p", "a\nb\n")}, []fileEdit{patch("*** Update File: a\n@@\n-a\n+x\n b")}, text("x\nb\n"), show.OnlyEdited},
-		"moved here":                    {[]store.Snapshot{{Call: "p", Path: other, Text: new("a\n"), Known: true}, none("p", path)}, []fileEdit{patch("*** Update File: b\n*** Move to: a\n@@\n-a\n+x")}, text("x\n"), show.OnlyEdited},
-		"moved away":                    {[]store.Snapshot{found("p", "a\n"), none("p", other)}, []fileEdit{patch("*** Update File: a\n*** Move to: b\n@@\n-a\n+x")}, gone, show.FileGone},
-		"removed, and made again":       {[]store.Snapshot{found("p", "a\n")}, []fileEdit{patch("*** Delete File: a")}, text("m\n"), show.FileChanged},
-		"removed by somebody":           {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, gone, show.FileGone},
-		"no texts":                      {nil, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
-		"no history":                    {[]store.Snapshot{found("1", "a\n")}, nil, text("x\n"), show.FileUnknown},
-		"an edit without its text":      {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), show.FileUnknown},
-		"another call's text":           {[]store.Snapshot{found("2", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
-		"a text that droid has dropped": {[]store.Snapshot{{Call: "1", Path: path}}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
-		"dropped, and changed later":    {[]store.Snapshot{{Call: "1", Path: path}, found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("m\n"), show.FileChanged},
-		"an edit that does not fit":     {[]store.Snapshot{found("1", "b\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), show.FileUnknown},
-		"a file that cannot be read":    {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, show.File{}, show.FileUnknown},
+		"as droid left it":              {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\n"), render.OnlyEdited},
+		"changed behind it":             {[]store.Snapshot{found("1", "a\nb\n")}, []fileEdit{edit("1", "a", "x")}, text("x\nb\nc\n"), render.FileChanged},
+		"taken back by hand":            {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("a\n"), render.FileChanged},
+		"two edits":                     {[]store.Snapshot{found("1", "a\n"), found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), render.OnlyEdited},
+		"changed between them":          {[]store.Snapshot{found("1", "a\n"), found("2", "x\nm\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\nm\n"), render.FileChanged},
+		"with one id":                   {[]store.Snapshot{found("1", "a\n"), found("1", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("1", "x", "y")}, text("y\n"), render.OnlyEdited},
+		"lines that end with \\r\\n":    {[]store.Snapshot{found("1", "a\r\nb\r\nc\r\n")}, []fileEdit{edit("1", "a\nb", "x\ny")}, text("x\r\ny\r\nc\r\n"), render.OnlyEdited},
+		"created":                       {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\n"), render.OnlyEdited},
+		"created, changed":              {[]store.Snapshot{none("c", path)}, []fileEdit{create}, text("new\nm\n"), render.FileChanged},
+		"patched":                       {[]store.Snapshot{found("p", "a\nb\n")}, []fileEdit{patch("*** Update File: a\n@@\n-a\n+x\n b")}, text("x\nb\n"), render.OnlyEdited},
+		"moved here":                    {[]store.Snapshot{{Call: "p", Path: other, Text: new("a\n"), Known: true}, none("p", path)}, []fileEdit{patch("*** Update File: b\n*** Move to: a\n@@\n-a\n+x")}, text("x\n"), render.OnlyEdited},
+		"moved away":                    {[]store.Snapshot{found("p", "a\n"), none("p", other)}, []fileEdit{patch("*** Update File: a\n*** Move to: b\n@@\n-a\n+x")}, gone, render.FileGone},
+		"removed, and made again":       {[]store.Snapshot{found("p", "a\n")}, []fileEdit{patch("*** Delete File: a")}, text("m\n"), render.FileChanged},
+		"removed by somebody":           {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, gone, render.FileGone},
+		"no texts":                      {nil, []fileEdit{edit("1", "a", "x")}, text("x\n"), render.FileUnknown},
+		"no history":                    {[]store.Snapshot{found("1", "a\n")}, nil, text("x\n"), render.FileUnknown},
+		"an edit without its text":      {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("y\n"), render.FileUnknown},
+		"another call's text":           {[]store.Snapshot{found("2", "a\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), render.FileUnknown},
+		"a text that droid has dropped": {[]store.Snapshot{{Call: "1", Path: path}}, []fileEdit{edit("1", "a", "x")}, text("x\n"), render.FileUnknown},
+		"dropped, and changed later":    {[]store.Snapshot{{Call: "1", Path: path}, found("2", "x\n")}, []fileEdit{edit("1", "a", "x"), edit("2", "x", "y")}, text("m\n"), render.FileChanged},
+		"an edit that does not fit":     {[]store.Snapshot{found("1", "b\n")}, []fileEdit{edit("1", "a", "x")}, text("x\n"), render.FileUnknown},
+		"a file that cannot be read":    {[]store.Snapshot{found("1", "a\n")}, []fileEdit{edit("1", "a", "x")}, render.File{}, render.FileUnknown},
 	} {
 		require.Equal(t, c.want, sinceEdits(path, "/w", c.taken, c.edits, c.disk), name)
 	}

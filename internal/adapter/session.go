@@ -23,7 +23,7 @@ import (
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/workspace/trust"
 )
 
@@ -53,7 +53,7 @@ type Session struct {
 	load       *reload           // that has no response, nil for none
 	questions  telling.Questions // what the user is asked
 	servers    mcp.Servers       // what it knows of its MCP servers, see mcp.go
-	show       *show.View        // what its editor has been shown
+	show       *render.View      // what its editor has been shown
 	fileCalls  fileCalls         // what goes through the editor's files
 	calls      mutex             // see needCalls
 	titles     mutex             // see needTitle
@@ -75,7 +75,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
-		show:    show.New(show.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
+		show:    render.New(render.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
@@ -129,11 +129,11 @@ func (s *Session) register() {
 // for the next prompt: editors drop updates of a session that they do not know yet.
 func (s *Session) tell(things ...protocol.Update) {
 	for _, thing := range things {
-		notice, isNotice := thing.(show.Notice)
+		notice, isNotice := thing.(render.Notice)
 		switch {
 		case isNotice && !s.prompts.RunsOne():
 			s.out.Keep(string(notice))
-		case thing.UpdateKind() == show.AgentText:
+		case thing.UpdateKind() == render.AgentText:
 			s.tell(s.show.ShowAgentText(thing)...)
 		default:
 			s.out.Tell(thing)
@@ -142,7 +142,7 @@ func (s *Session) tell(things ...protocol.Update) {
 }
 
 // tellNow tells a Notice though no turn runs.
-func (s *Session) tellNow(text string) { s.tell(s.show.ShowAgentText(show.Notice(text))...) }
+func (s *Session) tellNow(text string) { s.tell(s.show.ShowAgentText(render.Notice(text))...) }
 
 // tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) tellSafely(text string) {

@@ -21,7 +21,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
@@ -215,7 +215,7 @@ func (r *slashRun) done() {
 }
 
 // agree reports whether the user has said yes to a question, or there is none. Otherwise the command has ended.
-func (r *slashRun) agree(q *show.AgentPrompt, not, agreed string) bool {
+func (r *slashRun) agree(q *render.AgentPrompt, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true

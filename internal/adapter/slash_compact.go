@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // compactTime bounds how long droid may take to compact a conversation: one or
@@ -30,7 +30,7 @@ func compactCommand(r *slashRun, instructions string) {
 	if client == nil {
 		return
 	}
-	s.tell(s.show.BeginCompaction(show.CompactionRequested)...)
+	s.tell(s.show.BeginCompaction(render.CompactionRequested)...)
 	r.compacts = client
 	var next store.Successor
 	var removed int
@@ -59,8 +59,8 @@ func compactCommand(r *slashRun, instructions string) {
 	// conversation, also after loading the new session (0.99 to 0.225).
 	if r.switchSession(next, true) {
 		hint := r.arrived(next)
-		s.tell(s.show.EndCompactionWith(show.Compacted, show.CompactionFacts{Summary: summary})...)
-		r.reply("Compacted: " + show.SummaryNote(removed) + hint)
+		s.tell(s.show.EndCompactionWith(render.Compacted, render.CompactionFacts{Summary: summary})...)
+		r.reply("Compacted: " + render.SummaryNote(removed) + hint)
 	}
 }
 
@@ -77,7 +77,7 @@ func compactFailed(r *slashRun, err error) {
 		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + plainly(err).Error() + ")." +
 			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LogIn())
 	}
-	r.s.tell(r.s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: plainly(err).Error()})...)
+	r.s.tell(r.s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: plainly(err).Error()})...)
 	r.fail("The conversation was not compacted", err)
 }
 
@@ -87,9 +87,9 @@ func compactFailed(r *slashRun, err error) {
 func (r *slashRun) endCompaction(client *droid.Client) {
 	s := r.s
 	if r.cancelled() {
-		s.tell(s.show.EndCompaction(show.CompactionCancelled)...)
+		s.tell(s.show.EndCompaction(render.CompactionCancelled)...)
 	}
-	s.tell(s.show.EndCompactionWith(show.CompactionFailed, show.CompactionFacts{Error: errCompactTime.Error()})...)
+	s.tell(s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: errCompactTime.Error()})...)
 	if s.proc.Client() == client && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now()) {
 		s.endDroid(replaced, "it goes on compacting")
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show/export"
+	"droid-acp/internal/render/export"
 	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/paths"
 )

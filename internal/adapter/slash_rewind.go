@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
@@ -53,7 +53,7 @@ func rewindCommand(r *slashRun, args string) {
 	goesOver := w.client.Version().Has(stream.GoesOverAfterRewind)
 	ends := !goesOver && r.s.proc.Background()
 	if ends || len(files) > 0 {
-		named := make([]show.RewoundFile, len(files))
+		named := make([]render.RewoundFile, len(files))
 		for i, f := range files {
 			named[i] = f.RewoundFile
 		}
@@ -86,7 +86,7 @@ func rewindCommand(r *slashRun, args string) {
 		return err
 	})
 	for _, path := range done.saved {
-		r.s.tell(show.SavedNotice(path))
+		r.s.tell(render.SavedNotice(path))
 	}
 	var refused *stream.RPCError
 	switch {

@@ -10,7 +10,7 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
@@ -59,7 +59,7 @@ func skillTable(skills []droid.Skill) string {
 		if s.Enabled != nil && !*s.Enabled {
 			off = ", off"
 		}
-		sentence, _ := show.CutSentence(show.FirstLine(s.Description))
+		sentence, _ := render.CutSentence(render.FirstLine(s.Description))
 		fmt.Fprintf(&b, "- %s (%s%s): %s\n", markdown.Code(visible.Line(s.Name)), visible.Line(s.Location), off, visible.Line(sentence))
 	}
 	return b.String()

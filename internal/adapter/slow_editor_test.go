@@ -14,7 +14,7 @@ import (
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/testing/fakedroid"
 )
 
@@ -230,7 +230,7 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 				output += fmt.Sprintf("more %d ", i)
 				s.translate(quirks.ToolProgress{ID: "x", Update: stream.ProgressUpdate{FullOutput: output}}, nil)
 			})
-			time.Sleep(show.OutputEvery)
+			time.Sleep(render.OutputEvery)
 		}
 		e.inside(func(s *Session) {
 			s.translate(quirks.ToolEnded{ID: "x", Name: "Execute", Unfinished: true}, nil)

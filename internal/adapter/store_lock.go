@@ -8,7 +8,7 @@ import (
 
 	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/store"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/sys/files"
 )
 
@@ -142,7 +142,7 @@ func (s *Session) lookForOthers() {
 // tellSoon tells a Notice as soon as the editor takes it, also while no prompt runs.
 func (s *Session) tellSoon(text string) {
 	if s.agent.client.HidesUpdatesOutsidePrompt {
-		s.tell(show.Notice(text))
+		s.tell(render.Notice(text))
 		return
 	}
 	s.mu.Go(func() {

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // A thread is what the editor shows as one conversation. /compact and /rewind have
@@ -37,7 +37,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 	}
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
-		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
+		s.tell(s.show.EndCompaction(render.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return false
 	}
@@ -47,7 +47,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 			s.agent.sessions.Release(s, id)
 		}
 		s.stays(old)
-		s.tell(s.show.EndCompaction(show.CompactionFailed)...)
+		s.tell(s.show.EndCompaction(render.CompactionFailed)...)
 		r.fail("droid made the session "+id+" and did not load it", errors.New(acperr.Text(err)))
 		return false
 	}
@@ -95,7 +95,7 @@ func (r *slashRun) tellLate(hint string) {
 		text = "droid finished a command after you had cancelled it." + hint
 	}
 	if s.prompts.RunsOne() {
-		s.tell(show.Notice(text))
+		s.tell(render.Notice(text))
 		return
 	}
 	s.out.Keep(text)
@@ -138,7 +138,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 		lost = next.Lost()
 	})
 	if lost != "" {
-		s.tell(show.Notice("droid went on in another session." + lost))
+		s.tell(render.Notice("droid went on in another session." + lost))
 	}
 }
 

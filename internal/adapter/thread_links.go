@@ -7,7 +7,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // Where a thread goes on is noted in the store, so that its ids lead to its newest
@@ -110,7 +110,7 @@ func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	at, err := s.droidID, error(nil)
 	s.unlocked(ctx, func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
 	if err != nil {
-		s.tell(show.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
+		s.tell(render.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}
 	return true
 }

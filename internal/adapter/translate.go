@@ -11,12 +11,12 @@ import (
 	"droid-acp/internal/adapter/internal/filecalls"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // translate takes one honest event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
-func (s *Session) translate(ev quirks.Event, files show.Files) {
+func (s *Session) translate(ev quirks.Event, files render.Files) {
 	s.fileCalls.Heard(ev, s.cwd)
 	s.lookForUnseen(ev)
 	s.heedLeft(ev)
@@ -39,7 +39,7 @@ func (s *Session) translate(ev quirks.Event, files show.Files) {
 func (s *Session) tellHeard(things ...protocol.Update) {
 	outside := s.agent.client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
-		if text, ok := thing.(show.Text); ok && outside {
+		if text, ok := thing.(render.Text); ok && outside {
 			s.out.KeepText(text)
 			continue
 		}
@@ -49,7 +49,7 @@ func (s *Session) tellHeard(things ...protocol.Update) {
 
 // explain tells why edits failed, once that was read without the lock. What is held waits for that, so that all of a turn is told
 // before its response.
-func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
+func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) {
 	var calls []string
 	for _, e := range failed {
 		calls = append(calls, quirks.RawID(e.ID))
@@ -79,7 +79,7 @@ func (s *Session) explain(failed []show.FailedEdit, held *filecalls.Deferred) {
 }
 
 // heed does what an event wants done apart from being shown.
-func (s *Session) heed(ev quirks.Event, files show.Files) {
+func (s *Session) heed(ev quirks.Event, files render.Files) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.TurnStarted:
 		s.turnStarted(ev)
@@ -133,6 +133,6 @@ func (s *Session) heed(ev quirks.Event, files show.Files) {
 }
 
 // moment is now, for what is shown.
-func (s *Session) moment() show.Moment {
-	return show.Moment{Now: time.Now(), HasRoom: s.out.Full() == nil}
+func (s *Session) moment() render.Moment {
+	return render.Moment{Now: time.Now(), HasRoom: s.out.Full() == nil}
 }

@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // interruptTime bounds the wait for droid's answer to an interrupt, which came within
@@ -61,7 +61,7 @@ func (p *userPrompt) send(request string) {
 	p.message.RequestID = request
 	if f := p.further; f != nil && f.words != "" && !f.shown && !f.own {
 		f.shown = true
-		s.tell(show.Echo(f.words))
+		s.tell(render.Echo(f.words))
 	}
 	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
 		p.addShellNotes()

@@ -11,14 +11,14 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // folded tells the user that droid took a prompt into the turn that runs.
 func (s *Session) folded(ev quirks.PromptMerged) {
 	p := s.prompts.Of(ev.RequestID)
 	if s.prompts.Folded(ev.RequestID) && p.further == nil {
-		s.tell(show.Thought("Your message was added to the running turn."))
+		s.tell(render.Thought("Your message was added to the running turn."))
 	}
 }
 
@@ -47,17 +47,17 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		if ev.RequestID == "" && ev.Reason == stream.ReasonProcessExit && !s.ended {
-			s.tell(show.Notice("What droid was doing by itself ended, since its process has."))
+			s.tell(render.Notice("What droid was doing by itself ended, since its process has."))
 		}
 		return
 	}
 	p.used = usage.Sum(p.used, ev.Used)
-	ran, compaction := s.prompts.Runs(p.id), show.Compacted
+	ran, compaction := s.prompts.Runs(p.id), render.Compacted
 	switch {
 	case s.prompts.Cancelled(p.id):
-		compaction = show.CompactionCancelled
+		compaction = render.CompactionCancelled
 	case ev.Outcome == quirks.Failed:
-		compaction = show.CompactionFailed
+		compaction = render.CompactionFailed
 	}
 	var actions []turns.Action
 	if ev.Outcome == quirks.Dropped {

@@ -6,7 +6,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // For is an error as this client shows it. Within this program the message has all that is said, in
@@ -22,7 +22,7 @@ func For(client protocol.ClientCapabilities, prompt bool, err *jsonrpc.Error) *j
 	if text == "" || !repeated {
 		return err
 	}
-	first, rest := show.CutSentence(text)
+	first, rest := render.CutSentence(text)
 	if cause, _, rejected := strings.Cut(text, behindCause()); rejected {
 		first, rest = strings.Join(strings.Fields(cause), " "), strings.TrimSpace(text[len(cause):])
 	}

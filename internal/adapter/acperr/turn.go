@@ -17,7 +17,7 @@ import (
 	"droid-acp/internal/droid/login"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // Turn turns a failed turn into the error that ends its prompt: what
@@ -34,8 +34,8 @@ func Turn(f *quirks.Failure) *jsonrpc.Error {
 	if diagnosis.Kind(reason) == diagnosis.ModelRejected && f.Message != "" && !large {
 		return Internal(reason, rejected(f))
 	}
-	said := show.ProviderMessage(strings.TrimSpace(f.Message))
-	if advice := show.ProviderMessage(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
+	said := render.ProviderMessage(strings.TrimSpace(f.Message))
+	if advice := render.ProviderMessage(strings.TrimSpace(f.Advice)); advice != "" && !strings.Contains(said, advice) {
 		if strings.Contains(advice, said) {
 			said = advice
 		} else {
@@ -57,12 +57,12 @@ func Turn(f *quirks.Failure) *jsonrpc.Error {
 
 // rejected says why the provider rejected a request, and then what to do.
 func rejected(f *quirks.Failure) string {
-	cause := show.ProviderMessage(strings.TrimSpace(f.Message))
+	cause := render.ProviderMessage(strings.TrimSpace(f.Message))
 	said := cause + behindCause()
 	if ofLength().MatchString(cause) {
 		return said + " " + diagnosis.TooLongRemedy
 	}
-	for part := range strings.SplitSeq(show.ProviderMessage(strings.TrimSpace(f.Advice)), "\n\n") {
+	for part := range strings.SplitSeq(render.ProviderMessage(strings.TrimSpace(f.Advice)), "\n\n") {
 		if strings.HasPrefix(part, "Troubleshooting tips for custom models:") { // a list (0.99 to 0.225)
 			part = diagnosis.CustomModelRemedy
 		}

@@ -15,8 +15,8 @@ import (
 // does not depend on ACP, nor what is about ACP on droid. No area imports internal/testing, which is for tests.
 var areas = map[string]string{
 	"cmd":       "adapter cli remote workspace droid acp jsonrpc sys text",
-	"adapter":   "show quirks workspace droid acp jsonrpc sys text",
-	"show":      "quirks droid acp sys text",
+	"adapter":   "render quirks workspace droid acp jsonrpc sys text",
+	"render":      "quirks droid acp sys text",
 	"quirks":    "droid",
 	"workspace": "droid sys text",
 	"cli":       "droid jsonrpc sys text",
@@ -56,8 +56,8 @@ func wrongImports(m *tree) (wrong []string) {
 // pure are packages, with all below them, that have no side effects, take no locks and never wait; impure are the
 // exceptions below them.
 var (
-	pure   = strings.Fields("quirks show text droid/stream acp/protocol adapter/turns adapter/options adapter/mcp adapter/internal/prompt")
-	impure = []string{"show/export"}
+	pure   = strings.Fields("quirks render text droid/stream acp/protocol adapter/turns adapter/options adapter/mcp adapter/internal/prompt")
+	impure = []string{"render/export"}
 )
 
 func isPure(pkg string) bool { return isBelow(pkg, pure) && !isBelow(pkg, impure) }
@@ -173,22 +173,22 @@ func TestRulesFindViolations(t *testing.T) {
 		{wrongImports, "internal/remote/via", `import _ "droid-acp/internal/droid/stream"`},
 		{wrongImports, "internal/cli/smoke", `import _ "droid-acp/internal/testing/fakedroid"`},
 		{impurities, "internal/adapter/turns", "func f() { go f() }"},
-		{impurities, "internal/show", "import \"time\"\nvar f = func() any { return time.Now() }"},
+		{impurities, "internal/render", "import \"time\"\nvar f = func() any { return time.Now() }"},
 		{impurities, "internal/quirks", `import _ "context"`},
-		{impurities, "internal/show", `import _ "os/exec"`},
+		{impurities, "internal/render", `import _ "os/exec"`},
 		{impurities, "internal/text/paths", `import _ "net/http"`},
-		{impurities, "internal/show", "var c chan int"},
-		{impurities, "internal/show", "func f() { select {} }"},
+		{impurities, "internal/render", "var c chan int"},
+		{impurities, "internal/render", "func f() { select {} }"},
 		{impurities, "internal/quirks", "import \"sync\"\nvar m sync.Mutex"},
 		{impurities, "internal/quirks", `import _ "sync/atomic"`},
-		{impurities, "internal/show", `import _ "droid-acp/internal/sys/files"`},
+		{impurities, "internal/render", `import _ "droid-acp/internal/sys/files"`},
 		{restrictedUses, "internal/droid/login", `import _ "net/http"`},
 		{restrictedUses, "internal/droid/hooks", "import \"net\"\nvar _, _ = net.Dial(\"tcp\", \"\")"},
 		{restrictedUses, "internal/sys/subprocess", "import \"syscall\"\nvar _, _ = syscall.Socket(0, 0, 0)"},
 		{restrictedUses, "internal/adapter", "import \"os\"\nvar read = os.ReadFile"},
 		{restrictedUses, "internal/cli/doctor", `import _ "os/exec"`},
 		{restrictedUses, "internal/cli/doctor", "import \"os\"\nvar _ = os.StartProcess"},
-		{restrictedUses, "internal/show/export", `import _ "github.com/yuin/goldmark/extension"`},
+		{restrictedUses, "internal/render/export", `import _ "github.com/yuin/goldmark/extension"`},
 		{droids, "internal/droid", "import \"droid-acp/internal/sys/subprocess\"\nfunc f() { _ = subprocess.Command{} }"},
 	} {
 		text := "package a\n" + tc.code + "\n"

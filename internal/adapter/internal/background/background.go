@@ -9,12 +9,12 @@ import (
 
 	"droid-acp/internal/droid"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // Command is one of them.
 type Command struct {
-	show.BackgroundCommand
+	render.BackgroundCommand
 	Number  int        // counted from 1, in the life of a droid
 	Line    string     // the command, as the model gave it
 	Since   time.Time  // when its call ended
@@ -41,7 +41,7 @@ func (c *Commands) Heard(now time.Time, ev quirks.Event) *Command {
 	case quirks.ToolEnded:
 		line, open := c.calls[ev.ID]
 		delete(c.calls, ev.ID)
-		left, ok := show.ParseBackgroundResult(ev.Content)
+		left, ok := render.ParseBackgroundResult(ev.Content)
 		if !open || !ok || ev.IsError {
 			return nil
 		}
@@ -54,11 +54,11 @@ func (c *Commands) Heard(now time.Time, ev quirks.Event) *Command {
 }
 
 func (c *Commands) called(id, tool string, input json.RawMessage) {
-	if show.RunsInBackground(tool, input) {
+	if render.RunsInBackground(tool, input) {
 		if c.calls == nil {
 			c.calls = make(map[string]string)
 		}
-		c.calls[id] = show.ParseCommand(input)
+		c.calls[id] = render.ParseCommand(input)
 	}
 }
 

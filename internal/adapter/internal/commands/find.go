@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // Found is what was found in one look.
@@ -78,9 +78,9 @@ const AnyArguments = "arguments"
 
 // describe is a row of the menu: the first sentence that does not tell a model when to use a skill.
 func describe(name, description, hint string) protocol.AvailableCommand {
-	sentence, rest := show.CutSentence(show.FirstLine(description))
+	sentence, rest := render.CutSentence(render.FirstLine(description))
 	for strings.HasPrefix(sentence, "Use when ") {
-		sentence, rest = show.CutSentence(rest)
+		sentence, rest = render.CutSentence(rest)
 	}
 	c := protocol.AvailableCommand{Name: protocol.Line(name), Description: protocol.Line(sentence)}
 	if c.Description == "" {

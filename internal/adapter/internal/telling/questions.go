@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // Questions are what the user is asked: one question at a time, in the order in which they were opened.
@@ -66,7 +66,7 @@ func (q *Question) wait(ctx context.Context, w *Way, ready func() bool) {
 
 // Lead asks the user one step after the other, when the questions before have ended. It returns early
 // when the question is taken back, as when ctx ends.
-func (q *Question) Lead(ctx context.Context, w *Way, steps show.Dialog) Outcome {
+func (q *Question) Lead(ctx context.Context, w *Way, steps render.Dialog) Outcome {
 	q.wait(ctx, w, func() bool { return q.of.open[0] == q })
 	for q.outcome == Stands {
 		step, more := steps.Next()

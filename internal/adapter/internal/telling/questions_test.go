@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // waiting is a dialog whose one step the editor never answers.
-type waiting struct{ show.Dialog }
+type waiting struct{ render.Dialog }
 
-func (waiting) Next() (show.Step, bool) {
-	return show.Step{Choice: new(protocol.PermissionParams)}, true
+func (waiting) Next() (render.Step, bool) {
+	return render.Step{Choice: new(protocol.PermissionParams)}, true
 }
 
 // TestQuestionsAreAQueue: one is asked at a time; a cancel refuses droid's alone, the end of a context withdraws the one

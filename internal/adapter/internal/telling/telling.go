@@ -15,7 +15,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/internal/monitor"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 	"droid-acp/internal/text/rawjson"
 )
 
@@ -37,7 +37,7 @@ type Way struct {
 	known   bool              // the editor knows the session, so it takes updates
 	told    map[string][]byte // the session's state as the editor was told it last, by kind, encoded
 	waiting []string          // for the next prompt
-	unheard []show.Text       // for the next prompt, before that
+	unheard []render.Text     // for the next prompt, before that
 	cut     bool              // something of unheard was left out
 	chunk   chunk
 	before  chunk // another one that was told before: two messages may come in turn
@@ -126,7 +126,7 @@ func (w *Way) Tell(u protocol.Update) {
 		w.held = append(w.held, func() { w.Tell(u) })
 	}
 	w.mu.Unlock()
-	text, isText := u.(show.Text)
+	text, isText := u.(render.Text)
 	switch {
 	case holds:
 	case w.editor == nil, isState(u.UpdateKind()) && !w.news(u):
@@ -170,7 +170,7 @@ func (w *Way) news(u protocol.Update) (news bool) {
 }
 
 // text tells a piece of a message or of a thought.
-func (w *Way) text(t show.Text) {
+func (w *Way) text(t render.Text) {
 	of := chunk{session: w.session, kind: t.UpdateKind(), message: t.MessageID}
 	if !w.chunk.is(of) {
 		w.chunk, w.before = w.before, w.chunk
@@ -206,7 +206,7 @@ const mostUnheard = 64 << 10
 const mostBroken = 1 << 10
 
 // KeepText has words of droid's wait for the next prompt. Where they are too many, the oldest are dropped.
-func (w *Way) KeepText(t show.Text) {
+func (w *Way) KeepText(t render.Text) {
 	if n := len(w.unheard); n > 0 && w.unheard[n-1].MessageID == t.MessageID && w.unheard[n-1].Thought == t.Thought {
 		w.unheard[n-1].Text += t.Text
 	} else {
@@ -233,7 +233,7 @@ func (w *Way) KeepText(t show.Text) {
 
 // KeptTexts hands out what waits of droid's words, for the prompt that begins. cut reports whether the beginning of it was left
 // out, as it was too much.
-func (w *Way) KeptTexts() (kept []show.Text, cut bool) {
+func (w *Way) KeptTexts() (kept []render.Text, cut bool) {
 	kept, cut = w.unheard, w.cut
 	w.unheard, w.cut = nil, false
 	return kept, cut

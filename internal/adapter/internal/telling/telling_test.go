@@ -11,7 +11,7 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/acp/wire"
-	"droid-acp/internal/show"
+	"droid-acp/internal/render"
 )
 
 // listener is an editor that writes down what it is told.
@@ -88,7 +88,7 @@ func TestWhatHappensIsToldEachTime(t *testing.T) {
 	w.Use("s")
 	for range 2 {
 		w.Tell(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
-		w.Tell(show.Text{MessageID: "m", Text: "x"})
+		w.Tell(render.Text{MessageID: "m", Text: "x"})
 		require.Equal(t, []string{
 			`session/update {"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t"}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}}}}`,
@@ -103,14 +103,14 @@ func TestTextsNameTheirMessage(t *testing.T) {
 	w.Use("s")
 	for _, tc := range []struct {
 		session string
-		text    show.Text
+		text    render.Text
 		kind    string
 	}{
-		{"s", show.Text{MessageID: "m", Text: "x"}, "agent_message_chunk"},
-		{"s", show.Text{MessageID: "m", Text: "x", Thought: true}, "agent_thought_chunk"},
-		{"s", show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
-		{`"t"`, show.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
-		{`"t"`, show.Text{MessageID: "o", Text: "x", Notice: true}, "agent_message_chunk"},
+		{"s", render.Text{MessageID: "m", Text: "x"}, "agent_message_chunk"},
+		{"s", render.Text{MessageID: "m", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{"s", render.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{`"t"`, render.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
+		{`"t"`, render.Text{MessageID: "o", Text: "x", Notice: true}, "agent_message_chunk"},
 	} {
 		w.Use(tc.session)
 		w.Tell(tc.text)
@@ -150,7 +150,7 @@ func TestNoticesWaitOnce(t *testing.T) {
 func TestNoEditor(t *testing.T) {
 	var w Way
 	require.Nil(t, w.Full())
-	w.Tell(show.Text{Text: "x"})
+	w.Tell(render.Text{Text: "x"})
 	w.Tell(mode("spec"))
 	w.Tell(protocol.ToolCall{})
 	require.NotNil(t, (&Way{editor: new(listener)}).Full())
@@ -159,18 +159,18 @@ func TestNoEditor(t *testing.T) {
 // Words of droid's that wait are put together by message, and bounded.
 func TestKeepText(t *testing.T) {
 	var w Way
-	for _, text := range []show.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
+	for _, text := range []render.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
 	kept, cut := w.KeptTexts()
-	require.Equal(t, []show.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, kept)
+	require.Equal(t, []render.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, kept)
 	require.False(t, cut)
 	kept, _ = w.KeptTexts()
 	require.Empty(t, kept)
 
-	w.KeepText(show.Text{MessageID: "a", Text: "one"})
-	w.KeepText(show.Text{MessageID: "b", Text: strings.Repeat("é", mostUnheard)})
-	w.KeepText(show.Text{MessageID: "b", Text: "x"})
+	w.KeepText(render.Text{MessageID: "a", Text: "one"})
+	w.KeepText(render.Text{MessageID: "b", Text: strings.Repeat("é", mostUnheard)})
+	w.KeepText(render.Text{MessageID: "b", Text: "x"})
 	kept, cut = w.KeptTexts()
 	require.True(t, cut)
 	require.Len(t, kept, 1)
@@ -178,19 +178,19 @@ func TestKeepText(t *testing.T) {
 	require.True(t, utf8.ValidString(kept[0].Text))
 	require.True(t, strings.HasSuffix(kept[0].Text, "éx"))
 
-	w.KeepText(show.Text{MessageID: "a", Text: "one"})
+	w.KeepText(render.Text{MessageID: "a", Text: "one"})
 	kept, cut = w.KeptTexts()
 	require.Len(t, kept, 1)
 	require.False(t, cut, "what was left out was told before")
 
 	for _, lines := range []int{mostUnheard / 7, 1, 1, 1} {
-		w.KeepText(show.Text{MessageID: "a", Text: strings.Repeat("a line\n", lines)})
+		w.KeepText(render.Text{MessageID: "a", Text: strings.Repeat("a line\n", lines)})
 	}
 	kept, _ = w.KeptTexts()
 	require.True(t, strings.HasPrefix(kept[0].Text, "a line\n"), "what is left begins with a line")
 	require.Greater(t, len(kept[0].Text), mostUnheard-100)
 
-	w.KeepText(show.Text{MessageID: "a", Text: strings.Repeat("x", mostUnheard+1)})
+	w.KeepText(render.Text{MessageID: "a", Text: strings.Repeat("x", mostUnheard+1)})
 	w.Forget()
 	kept, cut = w.KeptTexts()
 	require.Empty(t, kept, "a load shows it")
@@ -202,7 +202,7 @@ func TestHold(t *testing.T) {
 	l := new(listener)
 	w := New(l, nil, zap.NewNop())
 	w.Use("old")
-	w.Tell(show.Text{MessageID: "a", Text: "one"})
+	w.Tell(render.Text{MessageID: "a", Text: "one"})
 	w.Tell(mode("spec"))
 	w.Tell(mode("normal"))
 	require.Empty(t, l.take())

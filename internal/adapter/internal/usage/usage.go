@@ -9,7 +9,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show/export"
+	"droid-acp/internal/render/export"
 )
 
 // Usage is what a session has used of the model. The zero value is for a new one.

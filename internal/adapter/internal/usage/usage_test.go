@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/quirks"
-	"droid-acp/internal/show/export"
+	"droid-acp/internal/render/export"
 )
 
 // What a usage is made of: droid's input is without the cache, and no number is invented.
