@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,12 @@ func TestActivity(t *testing.T) {
 		"a turn that fails": {eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
 			return d.Fail("model_request_rejected", "400 bad request", "The model refused the request.")
 		}), func(e *editor) { e.await(e.prompt("one")) }, []string{"true", "false"}},
+		"a close in a turn": {new(slow).script(), func(e *editor) {
+			turn := e.prompt("stream one")
+			time.Sleep(150 * time.Millisecond)
+			require.Nil(e.t, e.call("session/close", e.inSession("")).Error)
+			e.await(turn)
+		}, []string{"true", "cancelled", "false"}},
 		"a load": {new(slow).script(), func(e *editor) {
 			require.Nil(e.t, e.call("session/load", e.inSession(`,"cwd":"/workspace","mcpServers":[]`)).Error)
 		}, nil},
@@ -68,6 +75,21 @@ func TestActivity(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A session that is closed rests, also when droid does not end its turn.
+func TestActivityEndsWithTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unheard := func(map[string]any) (any, string) { return fakedroid.NoAnswer{}, "" }
+		e := beginNamed(t, "zed", asServer, playing(eachPrompt(func(d *fakedroid.Droid, _ fakedroid.Prompt) error {
+			return d.Say("", strings.Repeat("word ", 10000))
+		}), fakedroid.WithPace(100*time.Millisecond), fakedroid.WithAnswer("droid.interrupt_session", unheard)))
+		turn := e.prompt("one")
+		time.Sleep(time.Second)
+		require.Nil(t, e.call("session/close", e.inSession("")).Error)
+		e.await(turn)
+		require.Equal(t, []string{"true", "cancelled", "false"}, e.activities())
+	})
 }
 
 // A background command works until it has ended, also one of which nothing is known but that droid has children; so does a question.
