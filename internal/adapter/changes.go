@@ -8,9 +8,9 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.ChangeOver must be called when it has its
+// awaitTurn returns when the turn has come of what the user asks now beside prompts. s.prompts.FinishChange must be called when it has its
 // effect. While it waits, the end of ctx takes it back.
-func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change, *jsonrpc.Error) {
+func (s *Session) awaitTurn(ctx context.Context, of turns.Scope) (*turns.Change, *jsonrpc.Error) {
 	if err := s.takesNothing(); err != nil {
 		return nil, err
 	}
@@ -21,13 +21,13 @@ func (s *Session) awaitTurn(ctx context.Context, of turns.Sphere) (*turns.Change
 	}
 	switch {
 	case err != nil:
-		s.prompts.ChangeOver(change, nil)
+		s.prompts.FinishChange(change, nil)
 		return nil, s.waitError(err)
 	case !change.Begun(): // a panic has ended all that waits
 		return nil, acperr.Lost()
 	}
 	if err := s.takesNothing(); err != nil { // the load before it failed
-		s.prompts.ChangeOver(change, nil)
+		s.prompts.FinishChange(change, nil)
 		return nil, err
 	}
 	return change, nil

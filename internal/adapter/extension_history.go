@@ -23,7 +23,7 @@ func (s *Session) whole(ctx context.Context, remedy string) (*stream.SessionInfo
 	if err != nil {
 		return nil, err
 	}
-	defer s.prompts.ChangeOver(change, nil)
+	defer s.prompts.FinishChange(change, nil)
 	return s.loadWhole(ctx)
 }
 

@@ -113,6 +113,6 @@ func autoCompactionExtension(ctx context.Context, s *Session, p autoCompactionPa
 	if err != nil {
 		return autoCompactionResult{}, err
 	}
-	defer s.prompts.ChangeOver(change, nil)
+	defer s.prompts.FinishChange(change, nil)
 	return autoCompactionResult{*p.Enabled}, s.setAutoCompaction(s.Context, *p.Enabled)
 }

@@ -59,7 +59,7 @@ func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jso
 	if err != nil {
 		return "", err
 	}
-	defer s.prompts.ChangeOver(change, nil)
+	defer s.prompts.FinishChange(change, nil)
 	return s.copyHere(ctx)
 }
 

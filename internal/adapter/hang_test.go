@@ -293,7 +293,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		d.inside(func(s *Session) {
 			s.mu.Go(func() {
 				if its, err := s.awaitTurn(s.Context, turns.Session); err == nil {
-					s.prompts.ChangeOver(its, nil)
+					s.prompts.FinishChange(its, nil)
 				}
 			})
 			require.Equal(t, []string{"the prompt waits for a look at the files that it links since 0s", "what was asked waits for its turn since 0s",

@@ -89,13 +89,13 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 	}
 	a.respond(c, result, err)
 	s.mu.Yield() // to what was sent until now: it was meant for what was asked
-	s.prompts.ChangeOver(change, why)
+	s.prompts.FinishChange(change, why)
 	return result, err
 }
 
 // sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
 // on; the models and efforts which model answers a prompt.
-func sphereOf(s *Session, id, value string) turns.Sphere {
+func sphereOf(s *Session, id, value string) turns.Scope {
 	switch id {
 	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
 		return turns.Calls
@@ -252,7 +252,7 @@ func (s *Session) checkDefaults() {
 		if err != nil {
 			return
 		}
-		defer s.prompts.ChangeOver(change, nil)
+		defer s.prompts.FinishChange(change, nil)
 		if s.options.Mode() != was {
 			return // the user has chosen one meanwhile
 		}

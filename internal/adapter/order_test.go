@@ -223,7 +223,7 @@ func TestWhatStandsBehindACommand(t *testing.T) {
 		e.request("_session/steering", e.inSession(`,"prompt":[{"type":"text","text":"/model"}]`)) // it has no response whose end would wake the session
 		last := e.prompt("hello")
 		e.settle()
-		e.inside(func(s *Session) { s.prompts.ChangeOver(its, nil) })
+		e.inside(func(s *Session) { s.prompts.FinishChange(its, nil) })
 		_, ok := e.answered(last)
 		require.True(t, ok)
 	})

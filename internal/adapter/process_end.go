@@ -84,8 +84,8 @@ func (s *Session) droidGone() {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
-	s.prompts.Gone(client.Took(), acperr.Died{Exit: err})
-	defer func() { s.prompts.Buried(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
+	s.prompts.ProcessExited(client.Took(), acperr.Died{Exit: err})
+	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }
 

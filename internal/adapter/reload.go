@@ -349,7 +349,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 func (r *reload) over() {
 	s := r.s
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
-	s.prompts.ChangeOver(r.turn, nil)
+	s.prompts.FinishChange(r.turn, nil)
 }
 
 // cancel ends a load that the user has taken back, however far it is. If it was to open

@@ -129,7 +129,7 @@ func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (e
 	if err != nil {
 		return err
 	}
-	defer s.prompts.ChangeOver(change, nil)
+	defer s.prompts.FinishChange(change, nil)
 	failure := s.renameThread(ctx, title)
 	if why := whyNoDroid(failure); why != nil || failure == nil {
 		return why

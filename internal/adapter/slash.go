@@ -243,7 +243,7 @@ func (r *slashRun) replyFailed(text string, why error) {
 	r.reply(text)
 	if failing != nil {
 		r.s.mu.Yield() // to what was sent until now
-		r.s.prompts.ChangeOver(failing, why)
+		r.s.prompts.FinishChange(failing, why)
 	}
 }
 

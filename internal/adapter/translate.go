@@ -88,7 +88,7 @@ func (s *Session) heed(ev quirks.Event, files render.Files) {
 	case quirks.ToolEnded:
 		s.lookInTurn()
 	case quirks.ConcurrentTurn:
-		s.prompts.Beside(time.Now(), ev.RequestID)
+		s.prompts.ConcurrentTurn(time.Now(), ev.RequestID)
 	case quirks.PromptMerged:
 		s.folded(ev)
 	case quirks.PromptDropped:

@@ -55,7 +55,7 @@ func (s *Session) act(a turns.Action) {
 func (p *userPrompt) send(request string) {
 	s := p.s
 	if err := p.compose(); err != nil {
-		s.prompts.Refused(time.Now(), p.id, err)
+		s.prompts.Rejected(time.Now(), p.id, err)
 		return
 	}
 	p.message.RequestID = request
@@ -77,7 +77,7 @@ func (p *userPrompt) send(request string) {
 			case ended || s.proc.Client() != client:
 				return // droidGone ends it with its turn
 			case unknown != nil:
-				s.prompts.Refused(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
+				s.prompts.Rejected(time.Now(), p.id, acperr.NotLooked(s.cwd, unknown))
 				return
 			}
 		}
@@ -104,14 +104,14 @@ func (p *userPrompt) sent(request string, err error) {
 	if diesOf(err) {
 		return // droidGone ends the prompt, or has the next droid get it
 	}
-	s.prompts.Refused(time.Now(), p.id, acperr.NotTaken(err))
+	s.prompts.Rejected(time.Now(), p.id, acperr.NotTaken(err))
 }
 
 // refusedLate takes an error of droid's about a prompt that droid had seemed to take.
 func (s *Session) refusedLate(ev stream.LateError) {
 	if p := s.prompts.Of(ev.RequestID); p != nil {
 		p.keepShellNotes()
-		s.prompts.Refused(time.Now(), p.id, acperr.NotTaken(ev.Err))
+		s.prompts.Rejected(time.Now(), p.id, acperr.NotTaken(ev.Err))
 	}
 }
 

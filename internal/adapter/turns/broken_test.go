@@ -35,7 +35,7 @@ func (b *losesEnds) lose(actions []Action) []Action {
 type endsTwice struct{ *Machine }
 
 func (b endsTwice) Refused(now time.Time, id ID, why error) []Action {
-	actions := b.Machine.Refused(now, id, why)
+	actions := b.Machine.Rejected(now, id, why)
 	for _, a := range actions {
 		if end, ok := a.(End); ok {
 			return append(actions, end)
@@ -210,7 +210,7 @@ func (b overtakesChanges) Accept(id ID, kind Kind) []Action {
 // changesEarly makes a change before droid has what was asked before it.
 type changesEarly struct{ *Machine }
 
-func (b changesEarly) Change(of Sphere) (*Change, []Action) {
+func (b changesEarly) Change(of Scope) (*Change, []Action) {
 	c, actions := b.Machine.Change(of)
 	c.place = 0
 	return c, append(actions, b.take()...)
@@ -219,7 +219,7 @@ func (b changesEarly) Change(of Sphere) (*Change, []Action) {
 // changesTwice makes two changes at a time.
 type changesTwice struct{ *Machine }
 
-func (b changesTwice) Change(of Sphere) (*Change, []Action) {
+func (b changesTwice) Change(of Scope) (*Change, []Action) {
 	changes := b.changes
 	b.changes = nil
 	c, actions := b.Machine.Change(of)
@@ -240,7 +240,9 @@ func (b modelsEarly) Taken(now time.Time, id ID) []Action {
 // forgivesChanges sends what was meant for a change that failed.
 type forgivesChanges struct{ *Machine }
 
-func (b forgivesChanges) ChangeOver(c *Change, _ error) []Action { return b.Machine.ChangeOver(c, nil) }
+func (b forgivesChanges) ChangeOver(c *Change, _ error) []Action {
+	return b.Machine.FinishChange(c, nil)
+}
 
 // staysChanging does not go on when a change is over.
 type staysChanging struct{ *Machine }

@@ -9,7 +9,7 @@ import (
 // load, a copy, a look at the whole conversation. It stands in line with them, see awaits.
 type Change struct {
 	by    *prompt // the command that makes the change, and whose end is its end; nil for all others
-	of    Sphere
+	of    Scope
 	place uint64
 	begun bool
 }
@@ -18,21 +18,21 @@ type Change struct {
 // the model. Some 20 ms were seen, on a busy machine 0.3 s.
 const CallTime = 2 * time.Second
 
-// Begin says that the turn of a change has come: it is Begun. ChangeOver follows.
+// Begin says that the turn of a change has come: it is Begun. FinishChange follows.
 type Begin struct{ Change *Change }
 
 func (Begin) action() {}
 
 // Change takes a change. After Close nothing begins.
-func (m *Machine) Change(of Sphere) (*Change, []Action) {
+func (m *Machine) Change(of Scope) (*Change, []Action) {
 	c := &Change{of: of, place: m.nextPlace()}
 	m.changes = append(m.changes, c)
 	return c, m.take()
 }
 
-// ChangeOver says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
+// FinishChange says that a change is over, whether it had begun or not. failed is nil, or why the prompts that were meant for
 // it are not to be sent: those that were asked since then end with it.
-func (m *Machine) ChangeOver(c *Change, failed error) []Action {
+func (m *Machine) FinishChange(c *Change, failed error) []Action {
 	if !m.leaveOut(c) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (m *Machine) ChangeOver(c *Change, failed error) []Action {
 	return m.take()
 }
 
-// Failing says that the change of a Setting that runs fails. It is not over with the command, but when ChangeOver
+// Failing says that the change of a Setting that runs fails. It is not over with the command, but when FinishChange
 // says so.
 func (m *Machine) Failing(id ID) *Change {
 	i := slices.IndexFunc(m.changes, func(c *Change) bool { return c.by != nil && c.by.id == id })

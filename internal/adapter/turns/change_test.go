@@ -11,7 +11,7 @@ func (r *recordedChanges) ask(m *Machine, name string) *Change {
 	return r.askOf(m, Session, name)
 }
 
-func (r *recordedChanges) askOf(m *Machine, of Sphere, name string) *Change {
+func (r *recordedChanges) askOf(m *Machine, of Scope, name string) *Change {
 	c, actions := m.Change(of)
 	if r.names == nil {
 		r.names = map[*Change]string{}
@@ -88,7 +88,7 @@ func TestMessageBehindAChange(t *testing.T) {
 	r.carryOut(m.Started(begin, "request 1"))
 	require.Equal(t, []string{"it"}, r.begun)
 	require.Empty(t, r.take())
-	r.carryOut(m.ChangeOver(c, nil))
+	r.carryOut(m.FinishChange(c, nil))
 	require.Equal(t, []Action{Send{2, "request 2"}}, r.take())
 }
 
@@ -111,7 +111,7 @@ func TestCommandThatIsAChange(t *testing.T) {
 	r.carryOut(m.Complete(2))
 	require.Empty(t, r.begun)
 	r.take()
-	r.carryOut(m.ChangeOver(failing, errSome))
+	r.carryOut(m.FinishChange(failing, errSome))
 	require.Equal(t, []Action{End{ID: 3, Err: errSome}}, r.take())
 	require.Equal(t, []string{"later"}, r.begun)
 	require.Nil(t, m.Failing(2))
@@ -134,14 +134,14 @@ func TestStricterMode(t *testing.T) {
 	m.Accept(2, ToDroid)
 	c := stricter()
 	require.Equal(t, []string{"stricter"}, r.begun)
-	m.ChangeOver(c, nil)
+	m.FinishChange(c, nil)
 	m.Ready(1)
 	c = stricter()
 	require.Len(t, r.begun, 1, "the prompt is on its way to droid")
 	m.Taken(begin, 1)
 	r.carryOut(m.Started(begin, "request 1"))
 	require.Len(t, r.begun, 2)
-	m.ChangeOver(c, nil)
+	m.FinishChange(c, nil)
 }
 
 // TestLostChangesSpareCommandsThatWait: what stands behind a /mode that has not begun still waits for it.

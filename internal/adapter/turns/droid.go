@@ -47,12 +47,12 @@ func (m *Machine) endOf(p *prompt, how How, why error) End {
 	return End{Empty: !p.spoke && p == m.running}
 }
 
-// Gone says that droid died, and why. What it said last may still end prompts, as
-// far as they were cancelled; Buried follows. A droid that dies while a cancelled
+// ProcessExited says that droid died, and why. What it said last may still end prompts, as
+// far as they were cancelled; OutputRead follows. A droid that dies while a cancelled
 // prompt runs was most likely killed because it did not stop. A prompt that was sent to it and that it had not
 // taken goes to the next one, once: what is asked in the ms in which droid dies is not heard. One that was not sent goes to the next one
 // as often as one is started. took is the request id of the last one that it took, of which Taken may not have been told yet.
-func (m *Machine) Gone(took string, why error) {
+func (m *Machine) ProcessExited(took string, why error) {
 	m.dead = true
 	if m.running == nil || !m.running.cancelled {
 		m.crashes++
@@ -68,9 +68,9 @@ func (m *Machine) Gone(took string, why error) {
 	}
 }
 
-// Buried ends all that the dead droid had, or was to get. A program of the user's goes
+// OutputRead ends all that the dead droid had, or was to get. A program of the user's goes
 // on, and so does a command that is kept.
-func (m *Machine) Buried(why error) []Action {
+func (m *Machine) OutputRead(why error) []Action {
 	for m.running != nil && m.running.kind != Process && !m.running.kept {
 		m.fail(m.running, why)
 	}

@@ -8,12 +8,12 @@ import (
 // What is asked of a session stands in one line, in the order in which it was asked: prompts, and changes between them. What was
 // asked first holds first.
 
-// Sphere is what is asked, as far as that decides what it waits for: a change, by what it is about, or a prompt.
-type Sphere int
+// Scope is what is asked, as far as that decides what it waits for: a change, by what it is about, or a prompt.
+type Scope int
 
 const (
 	// Session is a change of all but the next ones.
-	Session Sphere = iota
+	Session Scope = iota
 	// Calls is a change of the calls of the model: which model, with which effort. A prompt's first call
 	// comes some time after droid has begun with it and would follow the change (0.99 to
 	// 0.225). Nothing but the model's answer tells that it was made; where that takes longer
@@ -65,7 +65,7 @@ func (m *Machine) nextPlace() uint64 {
 
 // waits reports whether what is asked waits for something that was asked before it. A prompt waits for each one that is let go
 // before it, whenever that was asked: what droid threw away goes before what stands in line.
-func (m *Machine) waits(of Sphere, place uint64) bool {
+func (m *Machine) waits(of Scope, place uint64) bool {
 	row, since := awaits[of], place
 	if of >= turn {
 		since = math.MaxUint64

@@ -33,7 +33,7 @@ func TestCancelOverTheWords(t *testing.T) {
 func TestMessageThatDroidDoesNotTake(t *testing.T) {
 	m := working(t)
 	joined(t, m, 2, Soon)
-	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.Refused(begin, 2, errSome))
+	require.Equal(t, []Action{Forget{"request 2"}, Merged{ID: 2, Err: errSome, Unsent: true}}, m.Rejected(begin, 2, errSome))
 	m.Shown()
 	require.Equal(t, []Action{End{ID: 1, ByDroid: true}}, ended(m, "request 1", Completed, nil))
 }

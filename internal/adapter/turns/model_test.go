@@ -21,7 +21,7 @@ type machine interface {
 	StartNext() []Action
 	InterruptDone() []Action
 	SetHeld(bool) []Action
-	Change(Sphere) (*Change, []Action)
+	Change(Scope) (*Change, []Action)
 	ChangeOver(*Change, error) []Action
 	LoseChanges(error) []Action
 	Close(time.Time) []Action
@@ -61,7 +61,7 @@ type told struct {
 	started   bool   // NeedDroid, Run or Send came
 	again     bool   // droid threw it away, or died before it took it, and it is to be sent again
 	resent    bool   // as droid died
-	sending   bool   // Send came; Taken or Refused has not been said
+	sending   bool   // Send came; Taken or Rejected has not been said
 	with      bool   // droid has it
 	needs     bool   // NeedDroid came; Ready or Fail has not been said
 	runs      bool   // Run came
@@ -85,7 +85,7 @@ type told struct {
 // wanted is what the world knows of one change.
 type wanted struct {
 	handle *Change
-	of     Sphere
+	of     Scope
 	place  int
 	begun  bool
 	over   bool
@@ -669,7 +669,7 @@ func (w *world) nextPlace() int {
 
 // change has the user want something done between prompts.
 func (w *world) change() {
-	c := &wanted{place: w.nextPlace(), of: Sphere(w.rng.Intn(int(Stricter) + 1))}
+	c := &wanted{place: w.nextPlace(), of: Scope(w.rng.Intn(int(Stricter) + 1))}
 	w.changes = append(w.changes, c)
 	w.note("change %d", c.place)
 	handle, actions := w.m.Change(c.of)

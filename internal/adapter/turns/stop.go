@@ -140,9 +140,9 @@ func (m *Machine) interrupt(p *prompt) {
 	}
 }
 
-// Beside says that the prompt with this request id may hear no interrupt, so that one
+// ConcurrentTurn says that the prompt with this request id may hear no interrupt, so that one
 // who wants it to stop need not wait (quirk 31).
-func (m *Machine) Beside(now time.Time, request string) []Action {
+func (m *Machine) ConcurrentTurn(now time.Time, request string) []Action {
 	p := m.byRequest(request)
 	if p == nil {
 		return nil

@@ -60,14 +60,14 @@ type (
 	// Run runs a prompt that is answered here. It ends with Complete or Fail.
 	Run struct{ ID ID }
 	// Send hands a prompt to droid under this request id. The answer is Taken or
-	// Refused.
+	// Rejected.
 	Send struct {
 		ID      ID
 		Request string
 	}
 	// Interrupt asks droid to stop. The answer is InterruptDone.
 	Interrupt struct{}
-	// Kill ends a droid that does not stop. Gone and Buried follow.
+	// Kill ends a droid that does not stop. Gone and OutputRead follow.
 	Kill struct{}
 	// Stop stops the program of a Process prompt.
 	Stop struct{ ID ID }
@@ -257,9 +257,9 @@ func (m *Machine) Taken(now time.Time, id ID) []Action {
 	return m.take()
 }
 
-// Refused says that droid did not take a prompt, and why. It may come late, when
+// Rejected says that droid did not take a prompt, and why. It may come late, when
 // droid has begun to work on the prompt.
-func (m *Machine) Refused(now time.Time, id ID, why error) []Action {
+func (m *Machine) Rejected(now time.Time, id ID, why error) []Action {
 	p := m.find(id)
 	if p == nil || !p.withDroid() {
 		return nil

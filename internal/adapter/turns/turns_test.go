@@ -55,8 +55,8 @@ func TestInterruptIsRepeated(t *testing.T) {
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(9400*time.Millisecond)))
 	_, due = m.Due()
 	require.False(t, due)
-	m.Gone("", errSome)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Buried(errSome))
+	m.ProcessExited("", errSome)
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.OutputRead(errSome))
 	require.False(t, m.Crashed(), "it was killed")
 }
 
@@ -83,14 +83,14 @@ func TestPatienceEndsOnTime(t *testing.T) {
 // TestDeafTurnIsKilledSoon: whether that is known before the cancel or after (quirk 31).
 func TestDeafTurnIsKilledSoon(t *testing.T) {
 	m := working(t)
-	require.Empty(t, m.Beside(begin, "request 1"))
-	require.Empty(t, m.Beside(begin, "of nobody"))
+	require.Empty(t, m.ConcurrentTurn(begin, "request 1"))
+	require.Empty(t, m.ConcurrentTurn(begin, "of nobody"))
 	require.Equal(t, []Action{Interrupt{}, RefuseAsk{}}, m.Cancel(begin))
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(interruptAgain)))
 
 	m = working(t)
 	m.Cancel(begin)
-	require.Equal(t, []Action{Interrupt{}}, m.Beside(at(time.Second), "request 1"))
+	require.Equal(t, []Action{Interrupt{}}, m.ConcurrentTurn(at(time.Second), "request 1"))
 	require.Empty(t, m.Tick(at(time.Second+interruptAgain-1)))
 	require.Equal(t, []Action{Kill{}}, m.Tick(at(time.Second+interruptAgain)))
 }
@@ -116,7 +116,7 @@ func TestInterruptWaitsForTheMessage(t *testing.T) {
 	m.SetSteering(true)
 	m.Accept(2, ToDroid)
 	m.CancelOne(begin, 1)
-	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.Refused(begin, 2, errSome))
+	require.Equal(t, []Action{Forget{"request 2"}, End{ID: 2, Err: errSome}, Interrupt{}}, m.Rejected(begin, 2, errSome))
 }
 
 // TestPromptsAnsweredHere: a cancel ends a command at once, and a program when it has
@@ -130,8 +130,8 @@ func TestPromptsAnsweredHere(t *testing.T) {
 	require.Equal(t, []Action{Run{2}}, m.Accept(2, Process))
 	require.Equal(t, []Action{Stop{2}, RefuseAsk{}}, m.Cancel(begin))
 	require.False(t, m.Stopping(), "droid has nothing to stop")
-	m.Gone("", errSome)
-	require.Empty(t, m.Buried(errSome), "it goes on")
+	m.ProcessExited("", errSome)
+	require.Empty(t, m.OutputRead(errSome), "it goes on")
 	require.Equal(t, []Action{End{ID: 2, Cancelled: true}}, m.Complete(2))
 	m.Accept(3, Here)
 	require.Equal(t, []Action{End{ID: 3}}, m.Complete(3))
@@ -150,7 +150,7 @@ func TestEndings(t *testing.T) {
 		"failed":    {func(*Machine) {}, Failed, End{Err: errSome}},
 		"stopped":   {func(*Machine) {}, Cancelled, End{Cancelled: true}},
 		"cancelled": {func(m *Machine) { m.Cancel(begin) }, Failed, End{Cancelled: true}},
-		"crashed":   {func(m *Machine) { m.Gone("", errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
+		"crashed":   {func(m *Machine) { m.ProcessExited("", errors.New("crash")) }, Completed, End{Err: errors.New("crash")}},
 	} {
 		m := working(t)
 		tc.before(m)
@@ -172,11 +172,11 @@ func TestSteering(t *testing.T) {
 	require.Empty(t, m.Taken(begin, 3))
 	require.True(t, m.Queued())
 	require.Equal(t, 4, m.Waiting())
-	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Refused(begin, 3, errSome), "late")
+	require.Equal(t, []Action{Forget{"request 3"}, End{ID: 3, Err: errSome}}, m.Rejected(begin, 3, errSome), "late")
 	m.CancelOne(begin, 4)
 	m.Shown()
 	require.Equal(t, []Action{Send{5, "request 4"}}, m.SetSteering(true))
-	m.Gone("", errSome)
+	m.ProcessExited("", errSome)
 	require.Empty(t, m.Accept(6, ToDroid), "there is no droid to take it")
 }
 
@@ -190,8 +190,8 @@ func TestDeadDroidHadTaken(t *testing.T) {
 		m := New(numbered())
 		m.Accept(1, ToDroid)
 		m.Ready(1)
-		m.Gone(took, errSome)
-		require.Equal(t, []Action{want}, append(m.Buried(errSome), m.StartNext()...), took)
+		m.ProcessExited(took, errSome)
+		require.Equal(t, []Action{want}, append(m.OutputRead(errSome), m.StartNext()...), took)
 	}
 }
 
@@ -264,8 +264,8 @@ func TestKeptCommand(t *testing.T) {
 	m.Keep(1)
 	require.Equal(t, []Action{RefuseAsk{}}, m.Cancel(begin))
 	require.Empty(t, m.CancelOne(begin, 1))
-	m.Gone("", errSome)
-	require.Empty(t, m.Buried(errSome))
+	m.ProcessExited("", errSome)
+	require.Empty(t, m.OutputRead(errSome))
 	require.Equal(t, []Action{End{ID: 1, Cancelled: true}}, m.Complete(1))
 }
 
@@ -273,17 +273,17 @@ func TestKeptCommand(t *testing.T) {
 func TestDeadDroid(t *testing.T) {
 	m := steered(t)
 	m.Cancel(begin)
-	m.Gone("", errSome)
+	m.ProcessExited("", errSome)
 	_, due := m.Due()
 	require.False(t, due)
-	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.Buried(errSome))
+	require.Equal(t, []Action{End{ID: 1, Cancelled: true}, End{ID: 2, Cancelled: true}}, m.OutputRead(errSome))
 
 	m = working(t)
-	m.Gone("", errSome)
+	m.ProcessExited("", errSome)
 	again, actions := m.Dropped("request 1")
 	require.True(t, again)
 	require.Empty(t, actions)
-	require.Equal(t, []Action{NeedDroid{1}}, append(m.Buried(errSome), m.StartNext()...))
+	require.Equal(t, []Action{NeedDroid{1}}, append(m.OutputRead(errSome), m.StartNext()...))
 }
 
 // TestNobodysPrompts change nothing.
