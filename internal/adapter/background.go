@@ -30,7 +30,7 @@ func (s *Session) heedLeft(ev quirks.Event) {
 	if client == nil {
 		return
 	}
-	if c := s.proc.Left.Heard(time.Now(), ev); c != nil {
+	if c := s.proc.Left.Handle(time.Now(), ev); c != nil {
 		s.mu.Go(func() { s.watch(s.Context, client, c) })
 	}
 }

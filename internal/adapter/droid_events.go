@@ -63,7 +63,7 @@ func (s *Session) droidSaid(ev stream.Event, ok bool) {
 		return
 	}
 	s.fileCalls.HeardHooks(ev)
-	s.apply(s.proc.Heard(time.Now(), ev))
+	s.apply(s.proc.Handle(time.Now(), ev))
 }
 
 // apply translates honest events, in order. One that is shown with files, or with what a subagent's file says, or behind why an edit

@@ -43,7 +43,7 @@ func (s *Session) Run() {
 		case <-room:
 			step(func() {
 				s.loop.room = nil
-				s.proc.Spoke(time.Now()) // droid was not read until now, so it was not silent
+				s.proc.Touch(time.Now()) // droid was not read until now, so it was not silent
 				s.takeEvent()
 			})
 		case <-s.loop.timer.C:

@@ -41,10 +41,10 @@ func (s *Session) endDroid(how ending, why string) {
 	left := s.tellBackground()
 	switch how {
 	case replaced:
-		client, polite := s.proc.Retire(), s.proc.Polite()
+		client, polite := s.proc.Replace(), s.proc.Graceful()
 		s.mu.Go(func() {
 			s.unlocked(s.Context, func(context.Context) { process.Close(polite, client); endLeft(left) })
-			s.proc.RetiredGone(client)
+			s.proc.Exited(client)
 		})
 		s.endWork()
 	case killed:
@@ -64,7 +64,7 @@ func (s *Session) hearOut(client *droid.Client) {
 		defer close(closed)
 		defer client.Kill() // it is gone by then, unless Close panicked
 		// Close bounds the time by itself and returns when the process is gone.
-		if err := client.Close(s.proc.Polite()); err != nil {
+		if err := client.Close(s.proc.Graceful()); err != nil {
 			s.log.Debug("droid ended", zap.Error(err))
 		}
 	})

@@ -101,7 +101,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 // is idle, so it is killed; it is gone before the new one loads the session.
 func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.Client, info *stream.SessionInfo, err error) {
 	held := s.markLoading(ctx)
-	retiring := s.proc.Retiring()
+	retiring := s.proc.Exiting()
 	open := s.openStored(historyLimit, held)
 	id, added := s.droidID, *s.instructed.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()

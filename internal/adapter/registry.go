@@ -45,7 +45,7 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 }
 
 // Hurry has a process that leaves do so at once.
-func (s *Session) Hurry() { s.proc.Hurry() }
+func (s *Session) Hurry() { s.proc.ForceStop() }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
 func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {

@@ -17,7 +17,7 @@ import (
 // translate takes one honest event: it sends the editor what there is to show, and
 // changes the session accordingly. files are the texts that the event is shown with.
 func (s *Session) translate(ev quirks.Event, files render.Files) {
-	s.fileCalls.Heard(ev, s.cwd)
+	s.fileCalls.Handle(ev, s.cwd)
 	s.lookForUnseen(ev)
 	s.heedLeft(ev)
 	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is

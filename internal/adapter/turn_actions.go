@@ -67,7 +67,7 @@ func (p *userPrompt) send(request string) {
 		p.addShellNotes()
 	}
 	if s.prompts.Runs(p.id) {
-		s.proc.Spoke(time.Now()) // droid is waited for from now on
+		s.proc.Touch(time.Now()) // droid is waited for from now on
 	}
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
@@ -94,7 +94,7 @@ func (p *userPrompt) sent(request string, err error) {
 	}
 	if err == nil {
 		if s.prompts.Runs(p.id) {
-			s.proc.Spoke(time.Now())
+			s.proc.Touch(time.Now())
 		}
 		p.further.reachedModel()
 		s.prompts.Taken(time.Now(), p.id)

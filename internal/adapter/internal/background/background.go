@@ -30,9 +30,9 @@ type Commands struct {
 	lost  int // of which nothing is known
 }
 
-// Heard takes an event of droid's. It returns the command that goes on from here on, nil for none: what the result of a
+// Handle takes an event of droid's. It returns the command that goes on from here on, nil for none: what the result of a
 // call says counts only where the call asked for that.
-func (c *Commands) Heard(now time.Time, ev quirks.Event) *Command {
+func (c *Commands) Handle(now time.Time, ev quirks.Event) *Command {
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
 		c.called(ev.ID, ev.Name, ev.Input)

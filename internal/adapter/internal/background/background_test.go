@@ -40,14 +40,14 @@ func TestHeard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c Commands
 			for _, ev := range tc.before {
-				require.Nil(t, c.Heard(now, ev))
+				require.Nil(t, c.Handle(now, ev))
 			}
-			begun := c.Heard(now, tc.end)
+			begun := c.Handle(now, tc.end)
 			require.Equal(t, tc.begins, begun != nil)
 			require.Equal(t, tc.begins, c.Runs(nil))
 			if tc.begins {
 				require.Equal(t, []any{554, "/tmp/droid-bg-17.out", "serve", 1, now}, []any{begun.PID, begun.Output, begun.Line, begun.Number, begun.Since})
-				require.Nil(t, c.Heard(now, tc.end), "once")
+				require.Nil(t, c.Handle(now, tc.end), "once")
 				require.True(t, c.Ended(begun))
 				require.False(t, c.Ended(begun))
 				require.False(t, c.Runs(nil))

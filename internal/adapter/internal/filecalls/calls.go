@@ -85,9 +85,9 @@ func (c *Calls) End() {
 // On reports whether files go through the editor.
 func (c *Calls) On() bool { return c.overlay != nil }
 
-// Heard takes what droid says of its calls, in order, before anything is left out of it for
+// Handle takes what droid says of its calls, in order, before anything is left out of it for
 // the user.
-func (c *Calls) Heard(ev quirks.Event, cwd string) {
+func (c *Calls) Handle(ev quirks.Event, cwd string) {
 	if c.overlay == nil {
 		return
 	}

@@ -41,7 +41,7 @@ func hook(c *Calls, event, tool string, input json.RawMessage) (h *Hook, answere
 
 // announce has droid announce an edit and run the hook before it.
 func announce(t *testing.T, c *Calls, id string) {
-	c.Heard(quirks.ToolStarted{ID: id, Name: "Edit", Input: edit}, "/w")
+	c.Handle(quirks.ToolStarted{ID: id, Name: "Edit", Input: edit}, "/w")
 	_, answered := hook(c, BeforeTool, "Edit", edit)
 	require.Equal(t, []*Job{{Work: Prepare, Call: quirks.ToolInput{ID: id, Name: "Edit", Input: edit}, Files: []string{"/w/a"}, Shown: true}}, answered())
 }
@@ -80,7 +80,7 @@ func TestEditWhoseLastHookCannotStart(t *testing.T) {
 // So is one whose last hook has not come when droid runs the next edit.
 func TestEditWhoseLastHookDoesNotCome(t *testing.T) {
 	c, _ := editing(t)
-	c.Heard(quirks.ToolEnded{ID: "a", Name: "Edit"}, "/w")
+	c.Handle(quirks.ToolEnded{ID: "a", Name: "Edit"}, "/w")
 	require.True(t, c.Has("a"), "its hook may still come (0.99)")
 	announce(t, c, "b")
 	require.False(t, c.Has("a"))
@@ -99,7 +99,7 @@ func TestHookAfterAnEdit(t *testing.T) {
 		require.Equal(t, "a", answered()[0].Call.ID)
 		c.HeardHooks(stream.HookCompleted{HookID: "h"})
 		require.True(t, c.Has("a"))
-		c.Heard(quirks.ToolEnded{ID: "a", Name: "Edit"}, "/w")
+		c.Handle(quirks.ToolEnded{ID: "a", Name: "Edit"}, "/w")
 		require.False(t, c.Has("a"))
 	}
 }
@@ -114,9 +114,9 @@ func TestHookThatWaits(t *testing.T) {
 	_, answered = hook(c, BeforeTool, "LS", read)
 	require.Equal(t, []*Job{nil}, answered())
 	h, answered := hook(c, BeforeTool, "Read", read)
-	c.Heard(quirks.ToolStarted{ID: "r", Name: "Read", Input: json.RawMessage(`{}`)}, "/w")
+	c.Handle(quirks.ToolStarted{ID: "r", Name: "Read", Input: json.RawMessage(`{}`)}, "/w")
 	require.Empty(t, answered())
-	c.Heard(quirks.ToolInput{ID: "r", Name: "Read", Input: read}, "/w")
+	c.Handle(quirks.ToolInput{ID: "r", Name: "Read", Input: read}, "/w")
 	require.Len(t, answered(), 1)
 	job := *answered()[0]
 	require.Equal(t, Read, job.Work)
@@ -128,7 +128,7 @@ func TestHookThatWaits(t *testing.T) {
 	c.Forget(h)
 	require.Equal(t, []*Job{nil}, answered())
 	_, answered = hook(c, BeforeTool, "Read", read)
-	c.Heard(quirks.ToolStarted{ID: "x", Name: "Execute", Input: json.RawMessage(`{}`)}, "/w")
+	c.Handle(quirks.ToolStarted{ID: "x", Name: "Execute", Input: json.RawMessage(`{}`)}, "/w")
 	d.take()
 	c.End()
 	require.Equal(t, []*Job{nil}, answered())
@@ -142,7 +142,7 @@ func TestJobThatEndsLate(t *testing.T) {
 	job := Job{Call: quirks.ToolInput{ID: "a"}}
 	c.Done(job)
 	require.Empty(t, d.take())
-	c.Heard(quirks.TurnEnded{}, "/w")
+	c.Handle(quirks.TurnEnded{}, "/w")
 	require.Equal(t, []string{"drop a"}, d.take())
 	c.Done(job)
 	require.Equal(t, []string{"drop a"}, d.take())
@@ -160,7 +160,7 @@ func TestEditThatIsAsked(t *testing.T) {
 	for i, id := range []string{"a", "b", "unknown"} {
 		tools[i].ToolUse.ID = id
 	}
-	c.Heard(quirks.ToolStarted{ID: "b", Name: "Edit", Input: edit}, "/w")
+	c.Handle(quirks.ToolStarted{ID: "b", Name: "Edit", Input: edit}, "/w")
 	var works []string
 	note := func(jobs []Job) {
 		for _, j := range jobs {

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/quirks"
 )
 
-// Process is the droid that works for a session, while there is one. But for Hurry it is
+// Process is the droid that works for a session, while there is one. But for ForceStop it is
 // touched with the session's lock alone. It is in one of five states:
 //
 //	none      no droid runs                        Client is nil
@@ -28,7 +28,7 @@ import (
 //	ending    it ends; that is awaited             Client, Ending
 //	died      it has ended, also by a kill         Client is nil, LastCrash says why
 //
-// Beside that, a droid that was retired (see Retire) may still be on its way out: Retiring.
+// Beside that, a droid that was retired (see Replace) may still be on its way out: Retiring.
 type Process struct {
 	droid   *droid.Client       // nil while none runs
 	norm    *quirks.Normalizer  // of that droid, or of the last one
@@ -145,9 +145,9 @@ func (p *Process) Opened(settings stream.Settings) []quirks.Event {
 	return p.norm.Settings(settings)
 }
 
-// Heard takes one event of droid's.
-func (p *Process) Heard(now time.Time, ev stream.Event) []quirks.Event {
-	p.Spoke(now)
+// Handle takes one event of droid's.
+func (p *Process) Handle(now time.Time, ev stream.Event) []quirks.Event {
+	p.Touch(now)
 	if r, ok := ev.(stream.ToolResult); ok && bytes.HasPrefix(r.Content, []byte(`"Background process started`)) {
 		p.begun++
 	}
@@ -208,28 +208,28 @@ func (p *Process) Died(err error) {
 // LastCrash is why the last droid that died did so, nil when none has.
 func (p *Process) LastCrash() error { return p.crash }
 
-// Retire parts with droid, which the caller closes. RetiredGone follows.
-func (p *Process) Retire() *droid.Client {
+// Replace parts with droid, which the caller closes. Exited follows.
+func (p *Process) Replace() *droid.Client {
 	p.retiring, p.droid, p.ending = p.droid, nil, false
 	p.Subagents = subagents.Followed{}
 	return p.retiring
 }
 
-// RetiredGone notes that a droid which was retired is gone.
-func (p *Process) RetiredGone(client *droid.Client) {
+// Exited notes that a droid which was retired is gone.
+func (p *Process) Exited(client *droid.Client) {
 	if p.retiring == client {
 		p.retiring = nil
 	}
 }
 
-// Retiring is the droid that was retired and still runs, nil for none.
-func (p *Process) Retiring() *droid.Client { return p.retiring }
+// Exiting is the droid that was retired and still runs, nil for none.
+func (p *Process) Exiting() *droid.Client { return p.retiring }
 
-// Polite ends when a droid that retires may no longer take its time.
-func (p *Process) Polite() context.Context { return p.polite }
+// Graceful ends when a droid that retires may no longer take its time.
+func (p *Process) Graceful() context.Context { return p.polite }
 
-// Hurry has a droid that retires do so at once. Anybody may call it.
-func (p *Process) Hurry() { p.hurry() }
+// ForceStop has a droid that retires do so at once. Anybody may call it.
+func (p *Process) ForceStop() { p.hurry() }
 
 // Close ends a droid whose events nobody reads any more: politely, and by a
 // kill when ctx ends.
@@ -312,8 +312,8 @@ type silence struct {
 // next is how long the silence must last before the user is told again.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 
-// Spoke begins the silence anew: droid has said something, or was not read.
-func (p *Process) Spoke(now time.Time) { p.silence = silence{since: now} }
+// Touch begins the silence anew: droid has said something, or was not read.
+func (p *Process) Touch(now time.Time) { p.silence = silence{since: now} }
 
 // SilenceDue is when the user is to be told that a droid which works says nothing; ok is false
 // while none runs or is read.
