@@ -29,7 +29,7 @@ func (s *Session) works(now time.Time) (works, quiet bool) {
 // reportActivity tells a server that keeps this agent when the session begins to work, and when it rests. It runs as the
 // session's lock is given up, so what was sent with it comes before.
 func (s *Session) reportActivity() {
-	if !s.agent.client.Activity || !s.out.Known() {
+	if !s.agent.client.Activity || !s.out.Opened() {
 		return
 	}
 	now := time.Now()

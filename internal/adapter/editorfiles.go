@@ -219,11 +219,11 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 }
 
 // sessionEditor is the client's fs methods for one session (ACP, "File System").
-type sessionEditor struct{ *telling.Way }
+type sessionEditor struct{ *telling.Updates }
 
 // ReadTextFile implements editorfs.ACPClient.
 func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, error) {
-	r := telling.AskBeside[acp.ReadTextFileResponse](e.Way, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
+	r := telling.AskBeside[acp.ReadTextFileResponse](e.Updates, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path})
 	select {
 	case err := <-r.Answered:
 		return r.Result.Content, err
@@ -235,5 +235,5 @@ func (e sessionEditor) ReadTextFile(ctx context.Context, path string) (string, e
 
 // WriteTextFile implements editorfs.ACPClient.
 func (e sessionEditor) WriteTextFile(path, text string) <-chan error {
-	return telling.AskBeside[json.RawMessage](e.Way, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
+	return telling.AskBeside[json.RawMessage](e.Updates, acp.ClientMethodFsWriteTextFile, acp.WriteTextFileRequest{SessionId: acp.SessionId(e.Session()), Path: path, Content: text}).Answered
 }

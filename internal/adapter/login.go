@@ -54,7 +54,7 @@ func (a *Agent) notify(method string, params any) {
 func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
 		s.mu.Post(func() {
-			if s.out.Known() {
+			if s.out.Opened() {
 				s.tell(render.Announcement{Title: title, Text: text})
 			}
 		})

@@ -242,7 +242,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
-	s.out.Keep(append(notices, s.options.Wanted(s.proc.Client().WantedModels())...)...)
+	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().WantedModels())...)...)
 	if again == "" {
 		return
 	}
@@ -257,7 +257,7 @@ func (s *Session) checkDefaults() {
 			return // the user has chosen one meanwhile
 		}
 		if err := s.setOption(s.Context, options.Mode, string(again)); err != nil {
-			s.out.Keep(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
+			s.out.AddNotices(options.IgnoredDefault("mode", again.Title(), s.options.Mode().Title()))
 		}
 	})
 }

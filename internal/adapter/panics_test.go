@@ -185,7 +185,7 @@ func (noSteps) Next() (step render.Step, more bool) { return step, false }
 func stayOpen(s *Session) {
 	s.mu.Go(func() {
 		s.questions.Open("before", nil)
-		s.questions.Open("x", nil).Lead(s.Context, s.out, noSteps{})
+		s.questions.Open("x", nil).Run(s.Context, s.out, noSteps{})
 		panic("test")
 	})
 }

@@ -53,7 +53,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	p = s.show.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
 	s.tell(p.Before...)
-	if !p.Refused && q.Lead(ctx, s.out, p) == telling.Stands {
+	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
 }

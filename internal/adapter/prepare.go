@@ -15,7 +15,7 @@ import (
 // the prompt needs. It is given up when the prompt ends, or needs another droid since this one died.
 func (p *userPrompt) begin() {
 	s := p.s
-	s.out.Use(p.session)
+	s.out.SetID(p.session)
 	s.tellKept()
 	s.proc.Stay()
 	s.usage.NotDue()

@@ -61,7 +61,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		client, told, err := s.launch(ctx, historyLimit)
 		switch {
 		case err != nil:
-			failure = acperr.NotRestarted(s.out.Session(), s.out.Known(), err)
+			failure = acperr.NotRestarted(s.out.Session(), s.out.Opened(), err)
 			return
 		case s.ended:
 			s.unlocked(ctx, func(context.Context) { client.Kill(); <-client.Exited() })
@@ -85,10 +85,10 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		}
 		info, failure = told, nil
 		switch died := s.proc.Client() == nil; {
-		case died && s.out.Known() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
+		case died && s.out.Opened() && !s.prompts.GaveUp() && tries < turns.MaxCrashes:
 			tries++ // it was given no prompt, so none fails with it
 			continue
-		case died && s.out.Known():
+		case died && s.out.Opened():
 			failure = acperr.Crash(s.proc.LastCrash(), s.prompts.GaveUp()) // again
 		case died:
 			failure = acperr.NotOpened(s.out.Session(), s.proc.LastCrash())

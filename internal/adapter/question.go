@@ -46,7 +46,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	asked = s.show.Questions(ev)
 	s.tell(asked.Before...)
 	if !asked.Refused {
-		q.Lead(ctx, s.out, asked)
+		q.Run(ctx, s.out, asked)
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not st
 	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.asked = q
-	answered = q.Lead(ctx, p.s.out, words) == telling.Stands
+	answered = q.Run(ctx, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
 		p.s.tell(words.End(not)...)
 	}

@@ -150,7 +150,7 @@ func (r *reload) run(ctx context.Context) {
 		return // it was cancelled while it waited
 	}
 	info, summary, err := r.load(ctx)
-	if (err != nil || s.load != r) && s.out.Known() {
+	if (err != nil || s.load != r) && s.out.Opened() {
 		r.revert()
 	}
 	switch {
@@ -169,8 +169,8 @@ func (r *reload) run(ctx context.Context) {
 	r.opened = true
 	// From now on the editor knows the session by the id that it asked for. It begins anew: it is told
 	// everything again.
-	s.out.Use(r.SessionID)
-	s.out.Forget()
+	s.out.SetID(r.SessionID)
+	s.out.Reset()
 	if r.replay {
 		s.out.Release()
 		if !r.showsAll(ctx, info, summary) {
@@ -188,8 +188,8 @@ func (r *reload) run(ctx context.Context) {
 // conversation before became, "" for none or where it is not shown.
 func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary string, err *jsonrpc.Error) {
 	s := r.s
-	s.out.Keep(r.Notices...) // of MCP servers that droid cannot have
-	s.prompts.Forgive()      // the user wants droid to be tried again
+	s.out.AddNotices(r.Notices...) // of MCP servers that droid cannot have
+	s.prompts.Forgive()            // the user wants droid to be tried again
 	limit := 1
 	if r.replay {
 		limit = wholeHistory
@@ -314,24 +314,24 @@ func (r *reload) end(err *jsonrpc.Error) {
 	s.load = nil
 	defer r.over() // also where this panics
 	if err == nil {
-		if r.moved && !r.replay && s.out.Known() {
-			s.out.Keep(movedOn)
+		if r.moved && !r.replay && s.out.Opened() {
+			s.out.AddNotices(movedOn)
 		}
 		result := s.sessionResult()
 		s.answerOpening(r.call, result)
 		r.answer(result, nil)
 		return
 	}
-	if r.moved && s.out.Known() {
-		s.out.Keep(movedOn)
+	if r.moved && s.out.Opened() {
+		s.out.AddNotices(movedOn)
 	}
-	notOpened := !s.out.Known() && !r.kept
+	notOpened := !s.out.Opened() && !r.kept
 	if notOpened {
 		s.agent.sessions.Forget(s) // who loads it next begins anew
 	}
 	s.agent.respond(r.call, nil, err)
 	r.refuse(err)
-	if s.out.Known() {
+	if s.out.Opened() {
 		s.out.Release()
 	}
 	s.tellState() // which is told by no response
@@ -371,7 +371,7 @@ func (r *reload) cancel() {
 func (r *reload) openedForOthers(err *jsonrpc.Error) {
 	s := r.s
 	switch {
-	case s.out.Known() || s.ended:
+	case s.out.Opened() || s.ended:
 	case err != nil:
 		r.neverOpened(err)
 		s.loseLoads(err)

@@ -48,7 +48,7 @@ type Session struct {
 	proc       process.Process // the droid that works for it
 	options    options.State
 	usage      usage.Usage
-	out        *telling.Way // to the editor
+	out        *telling.Updates // to the editor
 	prompts    turns.Queue[*userPrompt]
 	load       *reload           // that has no response, nil for none
 	questions  telling.Questions // what the user is asked
@@ -83,7 +83,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s.Context, s.Stop = context.WithCancel(a.ctx)
 	s.loop = newLoop()
 	s.out = telling.New(a.conn, s.mu, a.log)
-	s.out.Use(id)
+	s.out.SetID(id)
 	s.servers.Use(servers)
 	s.instructed.Store(new(instructions.Instructions))
 	return s
@@ -121,7 +121,7 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 // register marks the session as known to the editor and tells it the state that the
 // response does not have.
 func (s *Session) register() {
-	s.out.Know()
+	s.out.MarkOpened()
 	s.tellState()
 }
 
@@ -132,11 +132,11 @@ func (s *Session) tell(things ...protocol.Update) {
 		notice, isNotice := thing.(render.Notice)
 		switch {
 		case isNotice && !s.prompts.RunsOne():
-			s.out.Keep(string(notice))
+			s.out.AddNotices(string(notice))
 		case thing.UpdateKind() == render.AgentText:
 			s.tell(s.show.ShowAgentText(thing)...)
 		default:
-			s.out.Tell(thing)
+			s.out.Send(thing)
 		}
 	}
 }
@@ -146,8 +146,8 @@ func (s *Session) tellNow(text string) { s.tell(s.show.ShowAgentText(render.Noti
 
 // tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) tellSafely(text string) {
-	if s.load != nil || !s.out.Known() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
-		s.out.Keep(text)
+	if s.load != nil || !s.out.Opened() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
+		s.out.AddNotices(text)
 		return
 	}
 	s.tellNow(text)
@@ -155,15 +155,15 @@ func (s *Session) tellSafely(text string) {
 
 // tellKept tells what waits for a prompt, which begins or will not come.
 func (s *Session) tellKept() {
-	if s.out.Known() {
-		texts, cut := s.out.KeptTexts()
+	if s.out.Opened() {
+		texts, cut := s.out.TakeTexts()
 		if cut {
 			s.tellNow("The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
 		}
 		for _, text := range texts {
 			s.tell(s.show.ShowLateText(text)...)
 		}
-		for _, notice := range s.out.Kept() {
+		for _, notice := range s.out.TakeNotices() {
 			s.tellNow(notice)
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Session) tellKept() {
 // tellState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) tellState() {
-	if !s.out.Known() || s.load != nil || s.proc.Unmade() {
+	if !s.out.Opened() || s.load != nil || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
 	s.tell(s.options.Updates()...)

@@ -92,7 +92,7 @@ func (a *Agent) takeUp(client *droid.Client, info *stream.SessionInfo, w instruc
 
 // begin has a session that was just made begin to work. The result gets its id. It gives up the session's lock.
 func (a *Agent) begin(c *wire.Call, s *Session, result protocol.SessionResult, notices []string) (_ any, failure *jsonrpc.Error) {
-	s.out.Keep(notices...)
+	s.out.AddNotices(notices...)
 	result.SessionID = s.out.Session()
 	if err := a.sessions.Begin(s, s.out.Session()); err != nil {
 		s.Stop()

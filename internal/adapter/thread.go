@@ -16,7 +16,7 @@ import (
 // droid make another session, in which the thread goes on; it is found by the ids
 // of all of them.
 
-// thread is one conversation. The registry knows the ids that it had before, and telling.Way
+// thread is one conversation. The registry knows the ids that it had before, and telling.Updates
 // by which one the editor used it last.
 type thread struct {
 	droidID string // of droid's session that the process works on, or the next one is to load
@@ -98,7 +98,7 @@ func (r *slashRun) tellLate(hint string) {
 		s.tell(render.Notice(text))
 		return
 	}
-	s.out.Keep(text)
+	s.out.AddNotices(text)
 }
 
 // carryTitle gives the session that was just loaded the title that the thread had when the user had named it so
@@ -126,7 +126,7 @@ func (s *Session) tellLateSession(id string) {
 	if s.droidID != id {
 		s.stays(s.droidID)
 	}
-	s.out.Keep("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
+	s.out.AddNotices("droid finished a command after it was cancelled or had taken too long. Its result is the session " + id + ", which this thread does not use.")
 }
 
 // noteMove notes that the thread goes on in another session.

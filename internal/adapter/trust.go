@@ -65,7 +65,7 @@ func (s *Session) tellLeftOut() {
 	case !s.agent.client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
 		s.tellNow(text)
 	case !asks || others != "": // else the question of the first prompt says it
-		s.out.Keep(text)
+		s.out.AddNotices(text)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Session) act(a turns.Action) {
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
-		s.out.Use(p.session)
+		s.out.SetID(p.session)
 		s.tellKept()
 		p.command.begin(p)
 	case turns.Send:

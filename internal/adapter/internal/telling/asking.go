@@ -12,7 +12,7 @@ import (
 
 // Asked is a request of the session to its editor that has no answer yet.
 type Asked struct {
-	way     *Way
+	way     *Updates
 	method  string
 	since   time.Time
 	pending *wire.Pending
@@ -30,7 +30,7 @@ type Request[T any] struct {
 }
 
 // Ask asks the editor something. Await is called for the answer.
-func Ask[T any](w *Way, method string, params any) *Request[T] {
+func Ask[T any](w *Updates, method string, params any) *Request[T] {
 	r := new(Request[T])
 	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
 		w.monitor.Post(func() {
@@ -70,7 +70,7 @@ type RequestBeside[T any] struct {
 }
 
 // AskBeside asks the editor something for what does not have the session's lock.
-func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
+func AskBeside[T any](w *Updates, method string, params any) *RequestBeside[T] {
 	answered := make(chan error, 1)
 	r := &RequestBeside[T]{Answered: answered}
 	r.Asked = ask(w, method, params, func(q *Asked, result T, err error) {
@@ -83,7 +83,7 @@ func AskBeside[T any](w *Way, method string, params any) *RequestBeside[T] {
 }
 
 // ask asks the editor something, and hands on the answer, or why there is none, as it comes.
-func ask[T any](w *Way, method string, params any, came func(q *Asked, result T, err error)) *Asked {
+func ask[T any](w *Updates, method string, params any, came func(q *Asked, result T, err error)) *Asked {
 	q := &Asked{way: w, method: method, since: time.Now()}
 	send := func() {
 		pending := wire.Ask(w.editor, method, params, func(result T, err error) { came(q, result, err) })
@@ -109,7 +109,7 @@ func ask[T any](w *Way, method string, params any, came func(q *Asked, result T,
 }
 
 // waits reports whether a request was neither answered nor withdrawn.
-func (w *Way) waits(q *Asked) bool {
+func (w *Updates) waits(q *Asked) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Contains(w.asked, q)
@@ -128,7 +128,7 @@ func (q *Asked) Withdraw() bool {
 }
 
 // answered ends a request. It reports false when it had ended before.
-func (w *Way) answered(q *Asked) bool {
+func (w *Updates) answered(q *Asked) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := len(w.asked)
@@ -137,7 +137,7 @@ func (w *Way) answered(q *Asked) bool {
 }
 
 // Waits tells what the editor has not answered, a line each.
-func (w *Way) Waits(now time.Time) (lines []string) {
+func (w *Updates) Waits(now time.Time) (lines []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, q := range w.asked {

@@ -18,13 +18,13 @@ import (
 
 // way is the way of a session to an editor, whose next line is next, and which say has answer.
 type way struct {
-	*Way
+	*Updates
 	next func() string
 	say  func(line string)
 }
 
 // post has f run with the session's lock.
-func (w *Way) post(f func()) { w.monitor.Post(f) }
+func (w *Updates) post(f func()) { w.monitor.Post(f) }
 
 // asking runs a test in a bubble.
 func asking(t *testing.T, test func(t *testing.T, w way)) {
@@ -52,7 +52,7 @@ func TestAsk(t *testing.T) {
 		got := make(chan string, 9)
 		ask := func() (r *Request[string]) {
 			w.post(func() {
-				r = Ask[string](w.Way, "m", nil)
+				r = Ask[string](w.Updates, "m", nil)
 				w.monitor.Go(func() { got <- fmt.Sprint(r.Await(t.Context())) })
 			})
 			synctest.Wait()
@@ -91,7 +91,7 @@ func TestAsk(t *testing.T) {
 // taken back.
 func TestAskBeside(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
-		ask := func() *RequestBeside[string] { return AskBeside[string](w.Way, "m", nil) }
+		ask := func() *RequestBeside[string] { return AskBeside[string](w.Updates, "m", nil) }
 		busy := make(chan struct{})
 		w.post(func() { <-busy })
 		first := ask()
@@ -118,7 +118,7 @@ func TestAskBeside(t *testing.T) {
 func TestHeldRequest(t *testing.T) {
 	asking(t, func(t *testing.T, w way) {
 		w.Hold()
-		first, second := AskBeside[string](w.Way, "one", nil), AskBeside[string](w.Way, "two", nil)
+		first, second := AskBeside[string](w.Updates, "one", nil), AskBeside[string](w.Updates, "two", nil)
 		require.True(t, first.Withdraw())
 		require.False(t, first.Withdraw())
 		require.Len(t, w.Waits(time.Now()), 1)

@@ -25,7 +25,7 @@ type Question struct {
 	id      string // droid's request; "" for a question of this agent's own, which ends with its context
 	outcome Outcome
 	asked   interface{ Withdraw() bool } // the step that the editor has, nil between two
-	waits   bool                         // in Await or Lead
+	waits   bool                         // in Await or Run
 	ended   func(Outcome)                // see Open
 }
 
@@ -50,13 +50,13 @@ func (d *Questions) Open(id string, ended func(Outcome)) *Question {
 }
 
 // Await has a question wait until ready says that the user can be asked, which then Stands, or until it is taken back, as when ctx ends.
-func (q *Question) Await(ctx context.Context, w *Way, ready func() bool) Outcome {
+func (q *Question) Await(ctx context.Context, w *Updates, ready func() bool) Outcome {
 	q.wait(ctx, w, ready)
 	return q.outcome
 }
 
 // wait waits until ready or the question is taken back, as when ctx ends.
-func (q *Question) wait(ctx context.Context, w *Way, ready func() bool) {
+func (q *Question) wait(ctx context.Context, w *Updates, ready func() bool) {
 	q.waits = true
 	defer func() { q.waits = false }()
 	if w.monitor.Await(ctx, func() bool { return q.outcome != Stands || ready() }) != nil {
@@ -64,9 +64,9 @@ func (q *Question) wait(ctx context.Context, w *Way, ready func() bool) {
 	}
 }
 
-// Lead asks the user one step after the other, when the questions before have ended. It returns early
+// Run asks the user one step after the other, when the questions before have ended. It returns early
 // when the question is taken back, as when ctx ends.
-func (q *Question) Lead(ctx context.Context, w *Way, steps render.Dialog) Outcome {
+func (q *Question) Run(ctx context.Context, w *Updates, steps render.Dialog) Outcome {
 	q.wait(ctx, w, func() bool { return q.of.open[0] == q })
 	for q.outcome == Stands {
 		step, more := steps.Next()
@@ -92,7 +92,7 @@ func (q *Question) Lead(ctx context.Context, w *Way, steps render.Dialog) Outcom
 
 // askStep shows a step to the user and returns the answer: nil when the editor could not show the step
 // or is gone, and when the question was taken back.
-func askStep[T any](ctx context.Context, q *Question, w *Way, method string, params any) (answer *T) {
+func askStep[T any](ctx context.Context, q *Question, w *Updates, method string, params any) (answer *T) {
 	asked := Ask[T](w, method, params)
 	q.asked = asked
 	q.wait(ctx, w, func() bool { return asked.ended })

@@ -34,7 +34,7 @@ func TestQuestionsAreAQueue(t *testing.T) {
 			w.post(func() {
 				w.monitor.Go(func() {
 					q := d.Open(id, nil)
-					how := q.Lead(ctx, w.Way, waiting{})
+					how := q.Run(ctx, w.Updates, waiting{})
 					did = append(did, id+map[Outcome]string{Stands: " answered", Refused: " refused", Withdrawn: " withdrawn"}[how])
 					q.Close()
 				})

@@ -27,10 +27,10 @@ type Editor interface {
 	Full() <-chan struct{}
 }
 
-// Way is the way of one session to its editor. It is not safe for concurrent use, but for
+// Updates is the way of one session to its editor. It is not safe for concurrent use, but for
 // Session, Ask, AskBeside, Waits and Asked's methods. The zero value leads nowhere: what is told is
 // dropped, only what is kept waits, and nobody can be asked.
-type Way struct {
+type Updates struct {
 	editor  Editor // nil where there is none
 	monitor *monitor.Monitor
 	log     *zap.Logger
@@ -62,20 +62,20 @@ func (c *chunk) is(of chunk) bool {
 }
 
 // New makes the way to an editor that does not know the session yet. It holds what is told and asked until Release.
-func New(editor Editor, m *monitor.Monitor, log *zap.Logger) *Way {
-	return &Way{editor: editor, monitor: m, log: log, holds: true}
+func New(editor Editor, m *monitor.Monitor, log *zap.Logger) *Updates {
+	return &Updates{editor: editor, monitor: m, log: log, holds: true}
 }
 
 // Hold keeps from the editor what is told and asked until Release: nothing about a session leaves before the response that
 // opens it, but for what a load shows.
-func (w *Way) Hold() {
+func (w *Updates) Hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.holds = true
 }
 
 // Release sends what was held, in order, and has everything leave at once from now on.
-func (w *Way) Release() {
+func (w *Updates) Release() {
 	w.mu.Lock()
 	held := w.held
 	w.holds, w.held = false, nil
@@ -85,45 +85,45 @@ func (w *Way) Release() {
 	}
 }
 
-// Use notes by which id the editor uses the session.
-func (w *Way) Use(session string) {
+// SetID notes by which id the editor uses the session.
+func (w *Updates) SetID(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
 }
 
 // Session is that id.
-func (w *Way) Session() string {
+func (w *Updates) Session() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.session
 }
 
-// Known reports whether the editor knows the session.
-func (w *Way) Known() bool { return w.known }
+// Opened reports whether the editor knows the session.
+func (w *Updates) Opened() bool { return w.known }
 
-// Know notes that the editor knows the session from now on.
-func (w *Way) Know() { w.known = true }
+// MarkOpened notes that the editor knows the session from now on.
+func (w *Updates) MarkOpened() { w.known = true }
 
-// Forget notes that the editor begins anew: it is told the session's state again, and reads what was said in the history.
-func (w *Way) Forget() { w.told, w.unheard, w.cut = nil, nil, false }
+// Reset notes that the editor begins anew: it is told the session's state again, and reads what was said in the history.
+func (w *Updates) Reset() { w.told, w.unheard, w.cut = nil, nil, false }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
 // again.
-func (w *Way) Full() <-chan struct{} {
+func (w *Updates) Full() <-chan struct{} {
 	if w.editor == nil {
 		return nil
 	}
 	return w.editor.Full()
 }
 
-// Tell tells one thing, under the id by which the editor uses the session. Of the session's
+// Send tells one thing, under the id by which the editor uses the session. Of the session's
 // state that is done only where it differs from what was told last.
-func (w *Way) Tell(u protocol.Update) {
+func (w *Updates) Send(u protocol.Update) {
 	w.mu.Lock()
 	holds := w.holds
 	if holds {
-		w.held = append(w.held, func() { w.Tell(u) })
+		w.held = append(w.held, func() { w.Send(u) })
 	}
 	w.mu.Unlock()
 	text, isText := u.(render.Text)
@@ -150,7 +150,7 @@ func isState(kind string) bool {
 }
 
 // Told notes that the editor has been told of the session's state by a response.
-func (w *Way) Told(updates ...protocol.Update) {
+func (w *Updates) Told(updates ...protocol.Update) {
 	for _, u := range updates {
 		w.news(u)
 	}
@@ -158,8 +158,8 @@ func (w *Way) Told(updates ...protocol.Update) {
 
 // news notes that the editor is told of the session's state. It reports whether that
 // differs from what it was told last.
-func (w *Way) news(u protocol.Update) (news bool) {
-	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Tell logs it
+func (w *Updates) news(u protocol.Update) (news bool) {
+	encoded, _ := json.Marshal(u) // one that cannot be encoded is news, and Send logs it
 	if news = encoded == nil || !bytes.Equal(encoded, w.told[u.UpdateKind()]); news {
 		if w.told == nil {
 			w.told = make(map[string][]byte)
@@ -170,7 +170,7 @@ func (w *Way) news(u protocol.Update) (news bool) {
 }
 
 // text tells a piece of a message or of a thought.
-func (w *Way) text(t render.Text) {
+func (w *Updates) text(t render.Text) {
 	of := chunk{session: w.session, kind: t.UpdateKind(), message: t.MessageID}
 	if !w.chunk.is(of) {
 		w.chunk, w.before = w.before, w.chunk
@@ -190,8 +190,8 @@ func (w *Way) text(t render.Text) {
 	w.editor.Text(w.chunk.frame, t.Text)
 }
 
-// Keep has notices wait for the next prompt. What waits already does not wait twice.
-func (w *Way) Keep(notices ...string) {
+// AddNotices has notices wait for the next prompt. What waits already does not wait twice.
+func (w *Updates) AddNotices(notices ...string) {
 	for _, n := range notices {
 		if !slices.Contains(w.waiting, n) {
 			w.waiting = append(w.waiting, n)
@@ -206,7 +206,7 @@ const mostUnheard = 64 << 10
 const mostBroken = 1 << 10
 
 // KeepText has words of droid's wait for the next prompt. Where they are too many, the oldest are dropped.
-func (w *Way) KeepText(t render.Text) {
+func (w *Updates) KeepText(t render.Text) {
 	if n := len(w.unheard); n > 0 && w.unheard[n-1].MessageID == t.MessageID && w.unheard[n-1].Thought == t.Thought {
 		w.unheard[n-1].Text += t.Text
 	} else {
@@ -231,16 +231,16 @@ func (w *Way) KeepText(t render.Text) {
 	}
 }
 
-// KeptTexts hands out what waits of droid's words, for the prompt that begins. cut reports whether the beginning of it was left
+// TakeTexts hands out what waits of droid's words, for the prompt that begins. cut reports whether the beginning of it was left
 // out, as it was too much.
-func (w *Way) KeptTexts() (kept []render.Text, cut bool) {
+func (w *Updates) TakeTexts() (kept []render.Text, cut bool) {
 	kept, cut = w.unheard, w.cut
 	w.unheard, w.cut = nil, false
 	return kept, cut
 }
 
-// Kept hands out what waits, for the prompt that begins.
-func (w *Way) Kept() []string {
+// TakeNotices hands out what waits, for the prompt that begins.
+func (w *Updates) TakeNotices() []string {
 	kept := w.waiting
 	w.waiting = nil
 	return kept

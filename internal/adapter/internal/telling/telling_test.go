@@ -40,7 +40,7 @@ func (l *listener) take() []string {
 }
 
 // openWay is the way to an editor that knows the session.
-func openWay(l *listener) *Way {
+func openWay(l *listener) *Updates {
 	w := New(l, nil, zap.NewNop())
 	w.Release()
 	return w
@@ -59,25 +59,25 @@ func toldMode(id string) []string {
 func TestStateIsToldWhenItDiffers(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
-	w.Use("s")
-	w.Tell(mode("spec"))
+	w.SetID("s")
+	w.Send(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
-	w.Tell(mode("spec"))
+	w.Send(mode("spec"))
 	require.Empty(t, l.take())
-	w.Tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
+	w.Send(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: "spec"})
 	require.Len(t, l.take(), 1)
 	w.Told(mode("auto-low"), protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
-	w.Tell(mode("auto-low"))
-	w.Tell(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
+	w.Send(mode("auto-low"))
+	w.Send(protocol.UsageUpdate{SessionUpdate: "usage_update", Used: 1, Size: 2})
 	require.Empty(t, l.take())
-	w.Tell(mode("spec"))
+	w.Send(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
 
-	require.False(t, w.Known())
-	w.Know()
-	w.Forget()
-	require.True(t, w.Known())
-	w.Tell(mode("spec"))
+	require.False(t, w.Opened())
+	w.MarkOpened()
+	w.Reset()
+	require.True(t, w.Opened())
+	w.Send(mode("spec"))
 	require.Equal(t, toldMode("spec"), l.take())
 }
 
@@ -85,10 +85,10 @@ func TestStateIsToldWhenItDiffers(t *testing.T) {
 func TestWhatHappensIsToldEachTime(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
-	w.Use("s")
+	w.SetID("s")
 	for range 2 {
-		w.Tell(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
-		w.Tell(render.Text{MessageID: "m", Text: "x"})
+		w.Send(protocol.ToolCall{SessionUpdate: "tool_call", ToolCallID: "t"})
+		w.Send(render.Text{MessageID: "m", Text: "x"})
 		require.Equal(t, []string{
 			`session/update {"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t"}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"x"}}}}`,
@@ -100,7 +100,7 @@ func TestWhatHappensIsToldEachTime(t *testing.T) {
 func TestTextsNameTheirMessage(t *testing.T) {
 	l := new(listener)
 	w := openWay(l)
-	w.Use("s")
+	w.SetID("s")
 	for _, tc := range []struct {
 		session string
 		text    render.Text
@@ -112,8 +112,8 @@ func TestTextsNameTheirMessage(t *testing.T) {
 		{`"t"`, render.Text{MessageID: "n", Text: "x", Thought: true}, "agent_thought_chunk"},
 		{`"t"`, render.Text{MessageID: "o", Text: "x", Notice: true}, "agent_message_chunk"},
 	} {
-		w.Use(tc.session)
-		w.Tell(tc.text)
+		w.SetID(tc.session)
+		w.Send(tc.text)
 		var line struct {
 			Params struct {
 				SessionID string
@@ -137,41 +137,41 @@ func TestTextsNameTheirMessage(t *testing.T) {
 
 // TestNoticesWaitOnce for the next prompt.
 func TestNoticesWaitOnce(t *testing.T) {
-	var w Way
-	w.Keep("one", "two", "one")
-	w.Keep("two")
-	require.Equal(t, []string{"one", "two"}, w.Kept())
-	require.Empty(t, w.Kept())
-	w.Keep("one")
-	require.Equal(t, []string{"one"}, w.Kept(), "it happened again")
+	var w Updates
+	w.AddNotices("one", "two", "one")
+	w.AddNotices("two")
+	require.Equal(t, []string{"one", "two"}, w.TakeNotices())
+	require.Empty(t, w.TakeNotices())
+	w.AddNotices("one")
+	require.Equal(t, []string{"one"}, w.TakeNotices(), "it happened again")
 }
 
 // TestNoEditor: what is told to nobody is dropped, and there is always room for it.
 func TestNoEditor(t *testing.T) {
-	var w Way
+	var w Updates
 	require.Nil(t, w.Full())
-	w.Tell(render.Text{Text: "x"})
-	w.Tell(mode("spec"))
-	w.Tell(protocol.ToolCall{})
-	require.NotNil(t, (&Way{editor: new(listener)}).Full())
+	w.Send(render.Text{Text: "x"})
+	w.Send(mode("spec"))
+	w.Send(protocol.ToolCall{})
+	require.NotNil(t, (&Updates{editor: new(listener)}).Full())
 }
 
 // Words of droid's that wait are put together by message, and bounded.
 func TestKeepText(t *testing.T) {
-	var w Way
+	var w Updates
 	for _, text := range []render.Text{{MessageID: "a", Text: "one "}, {MessageID: "a", Text: "two"}, {MessageID: "b", Text: "three"}} {
 		w.KeepText(text)
 	}
-	kept, cut := w.KeptTexts()
+	kept, cut := w.TakeTexts()
 	require.Equal(t, []render.Text{{MessageID: "a", Text: "one two"}, {MessageID: "b", Text: "three"}}, kept)
 	require.False(t, cut)
-	kept, _ = w.KeptTexts()
+	kept, _ = w.TakeTexts()
 	require.Empty(t, kept)
 
 	w.KeepText(render.Text{MessageID: "a", Text: "one"})
 	w.KeepText(render.Text{MessageID: "b", Text: strings.Repeat("é", mostUnheard)})
 	w.KeepText(render.Text{MessageID: "b", Text: "x"})
-	kept, cut = w.KeptTexts()
+	kept, cut = w.TakeTexts()
 	require.True(t, cut)
 	require.Len(t, kept, 1)
 	require.LessOrEqual(t, len(kept[0].Text), mostUnheard)
@@ -179,20 +179,20 @@ func TestKeepText(t *testing.T) {
 	require.True(t, strings.HasSuffix(kept[0].Text, "éx"))
 
 	w.KeepText(render.Text{MessageID: "a", Text: "one"})
-	kept, cut = w.KeptTexts()
+	kept, cut = w.TakeTexts()
 	require.Len(t, kept, 1)
 	require.False(t, cut, "what was left out was told before")
 
 	for _, lines := range []int{mostUnheard / 7, 1, 1, 1} {
 		w.KeepText(render.Text{MessageID: "a", Text: strings.Repeat("a line\n", lines)})
 	}
-	kept, _ = w.KeptTexts()
+	kept, _ = w.TakeTexts()
 	require.True(t, strings.HasPrefix(kept[0].Text, "a line\n"), "what is left begins with a line")
 	require.Greater(t, len(kept[0].Text), mostUnheard-100)
 
 	w.KeepText(render.Text{MessageID: "a", Text: strings.Repeat("x", mostUnheard+1)})
-	w.Forget()
-	kept, cut = w.KeptTexts()
+	w.Reset()
+	kept, cut = w.TakeTexts()
 	require.Empty(t, kept, "a load shows it")
 	require.False(t, cut)
 }
@@ -201,20 +201,20 @@ func TestKeepText(t *testing.T) {
 func TestHold(t *testing.T) {
 	l := new(listener)
 	w := New(l, nil, zap.NewNop())
-	w.Use("old")
-	w.Tell(render.Text{MessageID: "a", Text: "one"})
-	w.Tell(mode("spec"))
-	w.Tell(mode("normal"))
+	w.SetID("old")
+	w.Send(render.Text{MessageID: "a", Text: "one"})
+	w.Send(mode("spec"))
+	w.Send(mode("normal"))
 	require.Empty(t, l.take())
 	w.Told(mode("spec")) // by the response
-	w.Use("s")
+	w.SetID("s")
 	w.Release()
 	heard := l.take()
 	require.Len(t, heard, 2)
 	require.Contains(t, heard[0], `"one"`)
 	require.Equal(t, toldMode("normal"), heard[1:])
 	w.Hold()
-	w.Tell(mode("spec"))
+	w.Send(mode("spec"))
 	require.Empty(t, l.take())
 	w.Release()
 	require.Equal(t, toldMode("spec"), l.take())
