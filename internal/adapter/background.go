@@ -170,7 +170,7 @@ func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.enter(place.Leave); err != nil {
+	if err = s.enter(place.Release); err != nil {
 		return nil, err
 	}
 	defer s.exit(&err)

@@ -39,7 +39,7 @@ func extension[P, R any](a *Agent, f func(ctx context.Context, s *Session, param
 		if err != nil {
 			return nil, err
 		}
-		if err = s.enter(place.Leave); err != nil {
+		if err = s.enter(place.Release); err != nil {
 			return nil, err
 		}
 		defer s.exit(&err)

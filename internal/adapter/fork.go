@@ -21,7 +21,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave()
+	defer place.Release()
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 		return a.forkStored(c, w, ids)
 	}
 	w = w.Following(*s.instructed.Load())
-	id, err := s.fork(c.Context, place.Leave)
+	id, err := s.fork(c.Context, place.Release)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 	if err != nil {
 		return nil, err
 	}
-	if err = s.enter(place.Leave); err != nil {
+	if err = s.enter(place.Release); err != nil {
 		return nil, err
 	}
 	defer s.exit(&err)

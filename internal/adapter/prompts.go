@@ -93,7 +93,7 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave()
+	defer place.Release()
 	p, err := a.readPrompt(c.Context, s, params.SessionID, json.RawMessage(params.Prompt))
 	if err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (a *Agent) prompt(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // submit has the session take a prompt of a request.
-func (p *userPrompt) submit(place *place) (err *jsonrpc.Error) {
-	if err = p.s.enter(place.Leave); err != nil {
+func (p *userPrompt) submit(place *ticket) (err *jsonrpc.Error) {
+	if err = p.s.enter(place.Release); err != nil {
 		return err
 	}
 	defer p.s.exit(&err)

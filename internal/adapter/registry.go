@@ -18,8 +18,8 @@ import (
 // started. So no session of droid's is open in two processes, whichever of the ids is
 // used. What is asked of it takes effect in order, see package registry.
 
-// place is a request's place among all that name a session.
-type place = registry.Place[*Session]
+// ticket is a request's place among all that name a session.
+type ticket = registry.Ticket[*Session]
 
 // checkSessionID refuses an id that could not be the name of a file in droid's
 // store. All methods that name a session call it.
@@ -48,13 +48,13 @@ func idOf(c *wire.Call) (string, *jsonrpc.Error) {
 func (s *Session) Hurry() { s.proc.ForceStop() }
 
 // arrive gives a call its place behind all that came before, and lets the next line come.
-func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *place {
+func (a *Agent) arrive(c *wire.Call, id string, kind registry.Kind) *ticket {
 	defer c.Async()
 	return a.sessions.Arrive(id, c.Method, kind)
 }
 
 // turnOf waits for the turn of a place, which Acted ends.
-func turnOf(ctx context.Context, p *place) *jsonrpc.Error { return placeError(p.Turn(ctx)) }
+func turnOf(ctx context.Context, p *ticket) *jsonrpc.Error { return placeError(p.Lock(ctx)) }
 
 // placeError answers a request that the registry does not let act.
 func placeError(err error) *jsonrpc.Error {
@@ -69,7 +69,7 @@ func placeError(err error) *jsonrpc.Error {
 
 // reach finds the session that a call names when its turn has come. The caller leaves the
 // place when the call has taken effect.
-func (a *Agent) reach(c *wire.Call) (*Session, *place, *jsonrpc.Error) {
+func (a *Agent) reach(c *wire.Call) (*Session, *ticket, *jsonrpc.Error) {
 	id, err := idOf(c)
 	if err != nil {
 		return nil, nil, err
@@ -80,20 +80,20 @@ func (a *Agent) reach(c *wire.Call) (*Session, *place, *jsonrpc.Error) {
 	}
 	p := a.arrive(c, id, kind)
 	if err := turnOf(c.Context, p); err != nil {
-		p.Leave()
+		p.Release()
 		return nil, nil, err
 	}
 	s, known := p.Open()
-	p.Acted()
+	p.Unlock()
 	if !known {
-		p.Leave()
+		p.Release()
 		return nil, nil, acperr.UnknownSession(id)
 	}
 	return s, p, nil
 }
 
 // cancelIfLate does the cancel that came while a prompt was on its way to the session.
-func (s *Session) cancelIfLate(p *place) {
+func (s *Session) cancelIfLate(p *ticket) {
 	if p.WasCancelled() {
 		s.cancelPrompts()
 	}

@@ -72,7 +72,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave()
+	defer place.Release()
 	w, err := a.readSession(c.Context, p)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *Agent) reopen(c *wire.Call, replay bool) (any, *jsonrpc.Error) {
 	if !known { // an open session has its value
 		followUp = a.threads.FollowUp(c.Context, ids)
 	}
-	if err = r.begin(place.Leave, followUp); err == nil {
+	if err = r.begin(place.Release, followUp); err == nil {
 		select {
 		case <-r.ended:
 		case <-c.Context.Done():

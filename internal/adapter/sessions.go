@@ -24,7 +24,7 @@ import (
 
 // decodeNamed reads the params of a method that opens a stored session, and gives the call
 // its place.
-func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *place, err *jsonrpc.Error) {
+func (a *Agent) decodeNamed(c *wire.Call) (p instructions.Params, at *ticket, err *jsonrpc.Error) {
 	if err = acperr.Decode(c.Params, &p); err == nil {
 		err = checkSessionID(p.SessionID)
 	}
@@ -122,7 +122,7 @@ func (a *Agent) closeSession(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	a.sessions.Forget(s)
-	place.Leave()
+	place.Release()
 	s.cancelAndWait()
 	s.Stop()
 	return struct{}{}, nil

@@ -20,7 +20,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	place := a.arrive(c, id, registry.Opens)
-	defer place.Leave()
+	defer place.Release()
 	known, err := a.threadAt(c.Context, place)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	open := place.All()
-	place.Acted()
+	place.Unlock()
 	if err := a.checkDelete(c.Context, known, open); err != nil {
 		return nil, err // and the sessions go on
 	}
@@ -38,7 +38,7 @@ func (a *Agent) deleteSession(c *wire.Call) (any, *jsonrpc.Error) {
 	}
 	open = place.All()
 	ids := place.Keep(open...) // also those of which it could not be noted that the thread went on there
-	place.Acted()
+	place.Unlock()
 	for _, s := range open {
 		s.cancelAndWait()
 		s.mu.Post(func() { s.endDroid(killed, "its session is deleted") }) // it would write to the files once more as it leaves

@@ -54,11 +54,11 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 	s, ids, err := a.openOf(c.Context, place)
 	switch {
 	case err != nil:
-		place.Leave()
+		place.Release()
 	case s == nil:
 		err = a.setStoredTitle(c.Context, place, ids[len(ids)-1], title)
 	default:
-		err = s.setTitle(c.Context, place.Leave, title)
+		err = s.setTitle(c.Context, place.Release, title)
 	}
 	if err != nil {
 		return nil, err
@@ -187,11 +187,11 @@ func (s *Session) tellTitle(title string) {
 
 // setStoredTitle names a thread that is not open here, by its newest session: a process
 // of its own loads that for a moment, and ends beside. The request's place is left when that process is gone.
-func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string) *jsonrpc.Error {
+func (a *Agent) setStoredTitle(ctx context.Context, at *ticket, id, title string) *jsonrpc.Error {
 	held := true
 	defer func() {
 		if held { // also after a panic
-			at.Leave()
+			at.Release()
 		}
 	}()
 	client, release, failure := a.launchStored(ctx, id)
@@ -207,7 +207,7 @@ func (a *Agent) setStoredTitle(ctx context.Context, at *place, id, title string)
 	a.sessions.Beside(func() {
 		process.Close(at.Polite(), client)
 		release()
-		at.Leave()
+		at.Release()
 	})
 	if err != nil {
 		return acperr.NotDone(acperr.Naming, err)

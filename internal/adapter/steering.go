@@ -61,7 +61,7 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave()
+	defer place.Release()
 	p, err := a.readPrompt(c.Context, s, params.SessionID, params.Prompt)
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // steer takes a message for the turn that runs, or for one of its own. Where further is set then, droid is still to get it.
-func (p *userPrompt) steer(c *wire.Call, place *place, asksBack bool) (outcome any, err *jsonrpc.Error) {
+func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome any, err *jsonrpc.Error) {
 	s := p.s
-	if err = s.enter(place.Leave); err != nil {
+	if err = s.enter(place.Release); err != nil {
 		return nil, err
 	}
 	defer s.exit(&err)

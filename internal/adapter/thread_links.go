@@ -15,29 +15,29 @@ import (
 
 // threadAt finds the ids of the thread that a request is about, the oldest first, when its
 // turn has come.
-func (a *Agent) threadAt(ctx context.Context, p *place) ([]string, *jsonrpc.Error) {
+func (a *Agent) threadAt(ctx context.Context, p *ticket) ([]string, *jsonrpc.Error) {
 	if err := turnOf(ctx, p); err != nil {
 		return nil, err
 	}
-	p.Acted()
+	p.Unlock()
 	ids, err := a.threads.IDs(ctx, p.ID())
 	if err != nil {
 		return nil, acperr.NotDone(acperr.Opening, err)
 	}
-	p.Knows(ids)
+	p.SetIDs(ids)
 	return ids, nil
 }
 
 // openOf finds the open session of a thread, by whichever id, when the request's turn has
 // come. If there is none, the request keeps the thread's files until it leaves its place.
-func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string, err *jsonrpc.Error) {
+func (a *Agent) openOf(ctx context.Context, p *ticket) (s *Session, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	if err = turnOf(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	defer p.Acted()
+	defer p.Unlock()
 	if open := p.All(); len(open) > 0 {
 		return open[0], ids, nil
 	}
@@ -48,7 +48,7 @@ func (a *Agent) openOf(ctx context.Context, p *place) (s *Session, ids []string,
 // takeThread finds the open session of the thread that the params name, by whichever
 // id, or makes one that works on the thread's newest session. It returns the thread's
 // ids, too.
-func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
+func (a *Agent) takeThread(ctx context.Context, at *ticket, w instructions.Wanted) (s *Session, known bool, ids []string, err *jsonrpc.Error) {
 	if ids, err = a.threadAt(ctx, at); err != nil {
 		return nil, false, nil, err
 	}
@@ -63,8 +63,8 @@ func (a *Agent) takeThread(ctx context.Context, at *place, w instructions.Wanted
 }
 
 // findOrBegin is takeThread in its turn.
-func (a *Agent) findOrBegin(at *place, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
-	defer at.Acted()
+func (a *Agent) findOrBegin(at *ticket, ids []string, newest string, w instructions.Wanted) (s *Session, known bool) {
+	defer at.Unlock()
 	if s, known = at.Find(ids); known {
 		at.Claim(s, ids) // another session may have one, which then stays apart
 		return s, true

@@ -20,13 +20,13 @@ const (
 	// Prompts is Asks, and is given up when the session's prompts are cancelled.
 	Prompts
 	// Opens is one that may open the session, or touch its files, so it waits for those who
-	// use these. It does not know all ids of the session at first, see Knows.
+	// use these. It does not know all ids of the session at first, see SetIDs.
 	Opens
 )
 
-// Place is a request's place among all. Its methods may be called from any goroutine, but for
-// those that say that they are called in Turn.
-type Place[S Session] struct {
+// Ticket is a request's place among all. Its methods may be called from any goroutine, but for
+// those that say that they are called in Lock.
+type Ticket[S Session] struct {
 	of        *Registry[S]
 	ids       []string // of the session that it is about, as far as they are known
 	kind      Kind
@@ -42,8 +42,8 @@ type Place[S Session] struct {
 
 // Arrive gives a request that names a session its place behind all that came before. name is
 // the request's, for Tell. It leaves its place in the end.
-func (r *Registry[S]) Arrive(id, name string, kind Kind) *Place[S] {
-	p := &Place[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
+func (r *Registry[S]) Arrive(id, name string, kind Kind) *Ticket[S] {
+	p := &Ticket[S]{of: r, ids: []string{id}, kind: kind, looks: kind == Opens, name: name, since: time.Now()}
 	r.mu.Lock()
 	defer r.unlock()
 	r.line = append(r.line, p)
@@ -51,11 +51,11 @@ func (r *Registry[S]) Arrive(id, name string, kind Kind) *Place[S] {
 }
 
 // ID is the id that the request names.
-func (p *Place[S]) ID() string { return p.ids[0] }
+func (p *Ticket[S]) ID() string { return p.ids[0] }
 
-// Turn waits until nothing that was asked before is still to act. From then until Acted, which must follow, nothing else
+// Lock waits until nothing that was asked before is still to act. From then until Unlock, which must follow, nothing else
 // changes. It returns ErrCancelled or ErrClosed when the turn does not come.
-func (p *Place[S]) Turn(ctx context.Context) error {
+func (p *Ticket[S]) Lock(ctx context.Context) error {
 	for {
 		moved, err := p.try()
 		if moved == nil {
@@ -69,9 +69,9 @@ func (p *Place[S]) Turn(ctx context.Context) error {
 	}
 }
 
-// try is Turn without waiting: it returns a channel that is closed when it is worth another
+// try is Lock without waiting: it returns a channel that is closed when it is worth another
 // try, nil when there is nothing to wait for.
-func (p *Place[S]) try() (moved <-chan struct{}, err error) {
+func (p *Ticket[S]) try() (moved <-chan struct{}, err error) {
 	r := p.of
 	r.mu.Lock()
 	switch {
@@ -88,11 +88,11 @@ func (p *Place[S]) try() (moved <-chan struct{}, err error) {
 	return moved, err
 }
 
-// Acted ends the turn: the request may hold up others no longer.
-func (p *Place[S]) Acted() { p.of.unlock() }
+// Unlock ends the turn: the request may hold up others no longer.
+func (p *Ticket[S]) Unlock() { p.of.unlock() }
 
 // isHeld reports whether an earlier place keeps p waiting, and hurries those that can be.
-func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
+func (r *Registry[S]) isHeld(p *Ticket[S]) (held bool) {
 	for _, before := range r.holders(p) {
 		held = true
 		switch {
@@ -106,13 +106,13 @@ func (r *Registry[S]) isHeld(p *Place[S]) (held bool) {
 }
 
 // leaves reports whether a place is a session's that leaves.
-func (p *Place[S]) leaves() bool {
+func (p *Ticket[S]) leaves() bool {
 	var none S
 	return p.leaver != none
 }
 
 // holders are the earlier places that keep p waiting.
-func (r *Registry[S]) holders(p *Place[S]) (holders []*Place[S]) {
+func (r *Registry[S]) holders(p *Ticket[S]) (holders []*Ticket[S]) {
 	for _, before := range r.line {
 		if before == p {
 			break
@@ -126,7 +126,7 @@ func (r *Registry[S]) holders(p *Place[S]) (holders []*Place[S]) {
 
 // holds reports whether p waits for an earlier place. One that names a session which is not
 // known waits for those that may be about to open it under another id.
-func (r *Registry[S]) holds(before, p *Place[S]) bool {
+func (r *Registry[S]) holds(before, p *Ticket[S]) bool {
 	_, known := r.byID[p.ids[0]]
 	switch {
 	case p.kind != Opens && before.keeps:
@@ -138,20 +138,20 @@ func (r *Registry[S]) holds(before, p *Place[S]) bool {
 }
 
 // isAbout reports whether a place is about the session that has an id.
-func (r *Registry[S]) isAbout(p *Place[S], id string) bool {
+func (r *Registry[S]) isAbout(p *Ticket[S], id string) bool {
 	s, known := r.byID[id]
 	return slices.ContainsFunc(p.ids, func(other string) bool { return other == id || known && r.byID[other] == s })
 }
 
-// Knows notes all ids of the thread that the request is about.
-func (p *Place[S]) Knows(ids []string) {
+// SetIDs notes all ids of the thread that the request is about.
+func (p *Ticket[S]) SetIDs(ids []string) {
 	p.of.mu.Lock()
 	defer p.of.unlock()
 	p.looks = false
 	p.add(ids)
 }
 
-func (p *Place[S]) add(ids []string) {
+func (p *Ticket[S]) add(ids []string) {
 	for _, id := range ids {
 		if !slices.Contains(p.ids, id) {
 			p.ids = append(p.ids, id)
@@ -160,15 +160,15 @@ func (p *Place[S]) add(ids []string) {
 }
 
 // Open is the open session that the request names by its first id, if there is one. It is
-// called in Turn.
-func (p *Place[S]) Open() (s S, known bool) {
+// called in Lock.
+func (p *Ticket[S]) Open() (s S, known bool) {
 	s, known = p.of.byID[p.ids[0]]
 	return s, known
 }
 
 // All are the open sessions that the request is about. It is then about all their ids. It is
-// called in Turn.
-func (p *Place[S]) All() (sessions []S) {
+// called in Lock.
+func (p *Ticket[S]) All() (sessions []S) {
 	for _, id := range p.ids {
 		if s, open := p.of.byID[id]; open && !slices.Contains(sessions, s) {
 			sessions = append(sessions, s)
@@ -180,8 +180,8 @@ func (p *Place[S]) All() (sessions []S) {
 	return sessions
 }
 
-// Find finds the session that has one of these ids; an earlier one counts before a later one. It is called in Turn.
-func (p *Place[S]) Find(ids []string) (s S, known bool) {
+// Find finds the session that has one of these ids; an earlier one counts before a later one. It is called in Lock.
+func (p *Ticket[S]) Find(ids []string) (s S, known bool) {
 	for _, id := range ids {
 		if s, known = p.of.byID[id]; known {
 			break
@@ -190,19 +190,19 @@ func (p *Place[S]) Find(ids []string) (s S, known bool) {
 	return s, known
 }
 
-// Claim makes these ids more ids of an open session, but for those that another one has. It is called in Turn.
-func (p *Place[S]) Claim(s S, ids []string) {
+// Claim makes these ids more ids of an open session, but for those that another one has. It is called in Lock.
+func (p *Ticket[S]) Claim(s S, ids []string) {
 	for _, id := range ids {
 		p.of.claim(s, id)
 	}
 }
 
-// Begin registers a session under these ids, which nobody has, and runs its loop. It is called in Turn.
-func (p *Place[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
+// Begin registers a session under these ids, which nobody has, and runs its loop. It is called in Lock.
+func (p *Ticket[S]) Begin(s S, ids []string) { p.of.begin(s, ids) }
 
 // Keep notes that the request has acted and uses the files of its sessions until it leaves;
-// open ones among them are forgotten. It is called in Turn.
-func (p *Place[S]) Keep(open ...S) (ids []string) {
+// open ones among them are forgotten. It is called in Lock.
+func (p *Ticket[S]) Keep(open ...S) (ids []string) {
 	for _, s := range open {
 		p.of.forget(s)
 	}
@@ -212,10 +212,10 @@ func (p *Place[S]) Keep(open ...S) (ids []string) {
 }
 
 // Polite ends when somebody wants the files that the request keeps, when it has left, and with the agent: until then it may take its time.
-func (p *Place[S]) Polite() context.Context { return p.polite }
+func (p *Ticket[S]) Polite() context.Context { return p.polite }
 
 // Alone returns when nobody else uses the files that the request keeps.
-func (p *Place[S]) Alone() {
+func (p *Ticket[S]) Alone() {
 	for {
 		p.of.mu.Lock()
 		held, moved := p.of.isHeld(p), p.of.moved
@@ -227,23 +227,23 @@ func (p *Place[S]) Alone() {
 	}
 }
 
-// Leave gives up the place: the request has acted, or failed. It may be called again.
-func (p *Place[S]) Leave() {
+// Release gives up the place: the request has acted, or failed. It may be called again.
+func (p *Ticket[S]) Release() {
 	p.of.mu.Lock()
 	defer p.of.unlock()
-	if p.of.line = slices.DeleteFunc(p.of.line, func(other *Place[S]) bool { return other == p }); p.hurry != nil {
+	if p.of.line = slices.DeleteFunc(p.of.line, func(other *Ticket[S]) bool { return other == p }); p.hurry != nil {
 		p.hurry()
 	}
 }
 
 // WasCancelled reports whether the session's prompts were cancelled since the request came.
-func (p *Place[S]) WasCancelled() bool {
+func (p *Ticket[S]) WasCancelled() bool {
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	return p.cancelled
 }
 
-func (p *Place[S]) tell(now time.Time) string {
+func (p *Ticket[S]) tell(now time.Time) string {
 	missing := "what was asked before it"
 	if p.looks {
 		missing = "the disk"

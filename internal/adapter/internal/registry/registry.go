@@ -37,7 +37,7 @@ type Registry[S Session] struct {
 	mu      sync.Mutex
 	closing bool           // no session is opened any more
 	byID    map[string]S   // by each of their ids
-	line    []*Place[S]    // requests that are to act, and who uses the files of sessions; oldest first
+	line    []*Ticket[S]   // requests that are to act, and who uses the files of sessions; oldest first
 	moved   chan struct{}  // closed with each change of these, and then another one
 	running sync.WaitGroup // the sessions' loops
 }
@@ -97,7 +97,7 @@ func (r *Registry[S]) begin(s S, ids []string) {
 		r.mu.Lock()
 		defer r.unlock()
 		r.forget(s)
-		r.line = slices.DeleteFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
+		r.line = slices.DeleteFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
 	})
 }
 
@@ -110,8 +110,8 @@ func (r *Registry[S]) Claim(s S, id string) bool {
 }
 
 func (r *Registry[S]) claim(s S, id string) bool {
-	uses := func(p *Place[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
-	leaving := slices.IndexFunc(r.line, func(p *Place[S]) bool { return p.leaver == s })
+	uses := func(p *Ticket[S]) bool { return p.keeps && slices.Contains(p.ids, id) }
+	leaving := slices.IndexFunc(r.line, func(p *Ticket[S]) bool { return p.leaver == s })
 	other, taken := r.byID[id]
 	switch {
 	case other != s && (taken || slices.ContainsFunc(r.line, uses)):
@@ -146,7 +146,7 @@ func (r *Registry[S]) forget(s S) {
 	if len(ids) == 0 {
 		return
 	}
-	r.line = slices.Insert(r.line, 0, &Place[S]{of: r, ids: ids, keeps: true, leaver: s})
+	r.line = slices.Insert(r.line, 0, &Ticket[S]{of: r, ids: ids, keeps: true, leaver: s})
 	for _, id := range ids {
 		delete(r.byID, id)
 	}

@@ -36,22 +36,22 @@ func TestSessionThatLeaves(t *testing.T) {
 		require.False(t, r.Claim(&session{}, "b"))
 		require.Empty(t, r.List())
 		asks, opens := r.Arrive("a", "asks", Asks), r.Arrive("c", "opens", Opens)
-		require.NoError(t, asks.Turn(t.Context()))
+		require.NoError(t, asks.Lock(t.Context()))
 		_, known := asks.Open()
 		require.False(t, known)
-		asks.Acted()
+		asks.Unlock()
 		opened := make(chan error, 1)
-		go func() { opened <- opens.Turn(t.Context()) }()
+		go func() { opened <- opens.Lock(t.Context()) }()
 		time.Sleep(3 * time.Second)
 		require.True(t, s.hurried.Load())
 		require.Equal(t, []string{"opens waits for the disk since 3s"}, r.Tell("c", time.Now()))
 		require.Empty(t, opened)
 		close(s.stop)
 		require.NoError(t, <-opened)
-		opens.Acted()
+		opens.Unlock()
 		r.Wait()
-		asks.Leave()
-		opens.Leave()
+		asks.Release()
+		opens.Release()
 		require.Empty(t, r.line)
 	})
 }
@@ -61,12 +61,12 @@ func TestClaimInTurn(t *testing.T) {
 	r, s := New[*session](), &session{stop: make(chan struct{})}
 	require.NoError(t, r.Begin(s, "a"))
 	p := r.Arrive("a", "load", Opens)
-	require.NoError(t, p.Turn(t.Context()))
+	require.NoError(t, p.Lock(t.Context()))
 	found, known := p.Find([]string{"b", "a"})
 	require.True(t, known)
 	close(s.stop) // its end waits for the turn's
 	p.Claim(found, []string{"a", "b"})
-	p.Acted()
+	p.Unlock()
 	r.Wait()
 	for _, id := range []string{"a", "b"} {
 		_, known = r.Find(id)
@@ -77,25 +77,25 @@ func TestClaimInTurn(t *testing.T) {
 // Who keeps files may take its time until somebody wants them, or the agent ends.
 func TestPolite(t *testing.T) {
 	for name, end := range map[string]func(r *Registry[*session]){
-		"wanted": func(r *Registry[*session]) { go r.Arrive("a", "load", Opens).Turn(context.Background()) },
+		"wanted": func(r *Registry[*session]) { go r.Arrive("a", "load", Opens).Lock(context.Background()) },
 		"closed": (*Registry[*session]).Close,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := New[*session]()
 				p := r.Arrive("a", "title", Opens)
-				require.NoError(t, p.Turn(t.Context()))
+				require.NoError(t, p.Lock(t.Context()))
 				p.Keep()
-				p.Acted()
+				p.Unlock()
 				asks := r.Arrive("a", "prompt", Asks)
-				require.NoError(t, asks.Turn(t.Context()))
-				asks.Acted()
-				asks.Leave()
+				require.NoError(t, asks.Lock(t.Context()))
+				asks.Unlock()
+				asks.Release()
 				require.NoError(t, p.Polite().Err())
 				end(r)
 				synctest.Wait()
 				require.Error(t, p.Polite().Err())
-				p.Leave()
+				p.Release()
 			})
 		})
 	}
@@ -117,13 +117,13 @@ func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New[*session]()
 		first := r.Arrive("a", "load", Opens)
-		require.NoError(t, first.Turn(t.Context()))
-		first.Acted()
+		require.NoError(t, first.Lock(t.Context()))
+		first.Unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		ends := make(chan error, 3)
 		wait := func(ctx context.Context, kind Kind) {
 			p := r.Arrive("a", "waits", kind)
-			go func() { ends <- p.Turn(ctx) }()
+			go func() { ends <- p.Lock(ctx) }()
 			synctest.Wait()
 		}
 		wait(ctx, Asks)
@@ -143,7 +143,7 @@ func TestWaitingEnds(t *testing.T) {
 
 // request is one of the property test's.
 type request struct {
-	*Place[*session]
+	*Ticket[*session]
 	thread, number int
 	acted          bool
 }
@@ -169,11 +169,11 @@ func TestOrder(t *testing.T) {
 			switch random.IntN(3) {
 			case 0:
 				kind := []Kind{Asks, Prompts, Opens}[random.IntN(3)]
-				all = append(all, &request{Place: r.Arrive(idsOf(thread)[random.IntN(3)], "", kind), thread: thread, number: number})
+				all = append(all, &request{Ticket: r.Arrive(idsOf(thread)[random.IntN(3)], "", kind), thread: thread, number: number})
 			case 1:
 				if len(all) > 0 {
 					p := all[random.IntN(len(all))]
-					p.Leave()
+					p.Release()
 					all = slices.DeleteFunc(all, func(other *request) bool { return other == p })
 				}
 			default:
@@ -182,7 +182,7 @@ func TestOrder(t *testing.T) {
 				}
 				p := all[random.IntN(len(all))]
 				if p.kind == Opens && p.looks {
-					p.Knows(idsOf(p.thread))
+					p.SetIDs(idsOf(p.thread))
 				}
 				if p.acted {
 					continue
@@ -203,12 +203,12 @@ func TestOrder(t *testing.T) {
 					if p.kind == Opens {
 						act(t, p, idsOf(p.thread), random.IntN(3), &stops)
 					}
-					p.Acted()
+					p.Unlock()
 				} else {
 					holds := func(other *request) bool {
 						return other.number < p.number && (other.thread == p.thread || p.kind != Opens && !open && other.looks)
 					}
-					leaves := func(other *Place[*session]) bool { return other.leaver != nil && other.leaver.thread == p.thread }
+					leaves := func(other *Ticket[*session]) bool { return other.leaver != nil && other.leaver.thread == p.thread }
 					require.True(t, slices.ContainsFunc(all, holds) || slices.ContainsFunc(r.line, leaves), "it waits for nothing")
 				}
 			}
