@@ -24,8 +24,8 @@ import (
 // A command that droid has left in the background is watched until it has ended, as droid tells nothing of it. It ends
 // with its droid, however that ends.
 
-// heedLeft begins to watch the command that an event leaves in the background.
-func (s *Session) heedLeft(ev quirks.Event) {
+// handleBackground begins to watch the command that an event leaves in the background.
+func (s *Session) handleBackground(ev quirks.Event) {
 	client := s.proc.Client()
 	if client == nil {
 		return
@@ -66,17 +66,17 @@ func (s *Session) watch(ctx context.Context, client *droid.Client, c *background
 		switch {
 		case !s.proc.Left.Runs(c): // it was told that it has ended
 		case !look.Runs:
-			s.tell(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
-			s.leftEnded(c, look.LastWords)
+			s.update(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
+			s.backgroundEnded(c, look.LastWords)
 		default:
-			s.tell(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
+			s.update(s.show.BackgroundOutput(c.BackgroundCommand, look.Piece)...)
 			s.unlocked(ctx, background.Pause)
 		}
 	}
 }
 
-// leftEnded tells that a command in the background has ended, once.
-func (s *Session) leftEnded(c *background.Command, lastWords string) {
+// backgroundEnded tells that a command in the background has ended, once.
+func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
 	if !s.proc.Left.Ended(c) {
 		return
 	}
@@ -85,28 +85,28 @@ func (s *Session) leftEnded(c *background.Command, lastWords string) {
 		how = "You have stopped it."
 	}
 	text := s.show.BackgroundEndMessage(c.BackgroundCommand, c.Line, lastWords)
-	s.tell(s.show.BackgroundEnded(c.BackgroundCommand, how, lastWords, c.Stopped)...)
+	s.update(s.show.BackgroundEnded(c.BackgroundCommand, how, lastWords, c.Stopped)...)
 	if text != "" && !c.Stopped {
-		s.tellSafely(text)
+		s.notifyInOrder(text)
 	}
 }
 
-// stopLeft has a command in the background end. It reports whether it is gone.
-func (s *Session) stopLeft(ctx context.Context, c *background.Command) (gone bool) {
+// stopBackground has a command in the background end. It reports whether it is gone.
+func (s *Session) stopBackground(ctx context.Context, c *background.Command) (gone bool) {
 	if c.Of == nil {
 		return false
 	}
 	c.Stopped = true
 	s.unlocked(ctx, func(context.Context) { gone = c.Of.End(background.StopTime) })
 	if c.Stopped = gone; gone {
-		s.leftEnded(c, "")
+		s.backgroundEnded(c, "")
 	}
 	return gone
 }
 
-// tellBackground tells the user, once, that the commands in the background end: they end with droid, and nothing else
+// updateBackground tells the user, once, that the commands in the background end: they end with droid, and nothing else
 // tells that. It returns those that are known, for endLeft.
-func (s *Session) tellBackground() []*background.Command {
+func (s *Session) updateBackground() []*background.Command {
 	left, some := s.proc.LoseBackground()
 	if !some {
 		return nil
@@ -114,13 +114,13 @@ func (s *Session) tellBackground() []*background.Command {
 	text := "A command that droid ran in the background was ended, since droid's process had to end"
 	var lines []string
 	for _, c := range left {
-		s.tell(s.show.BackgroundEnded(c.BackgroundCommand, "It was ended together with droid.", "", true)...)
+		s.update(s.show.BackgroundEnded(c.BackgroundCommand, "It was ended together with droid.", "", true)...)
 		lines = append(lines, markdown.Code(visible.Line(c.Line)))
 	}
 	if len(lines) > 0 {
 		text += ": " + strings.Join(lines, ", ")
 	}
-	s.tellSafely(text + ".")
+	s.notifyInOrder(text + ".")
 	return left
 }
 
@@ -134,9 +134,9 @@ func endLeft(left []*background.Command) {
 	}
 }
 
-// lookForLeft looks which of the commands that a history leaves in the background may still run. Those for which there is no time
+// findBackground looks which of the commands that a history leaves in the background may still run. Those for which there is no time
 // may: a history can name very many.
-func (s *Session) lookForLeft(ctx context.Context, messages []stream.Message) {
+func (s *Session) findBackground(ctx context.Context, messages []stream.Message) {
 	var all []render.BackgroundCommand
 	for _, m := range messages {
 		for _, b := range m.Content {
@@ -177,7 +177,7 @@ func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
 	stopped := false
 	for _, c := range s.proc.Left.Running() {
 		if c.ID() == params.AsyncTaskID {
-			stopped = s.stopLeft(s.Context, c)
+			stopped = s.stopBackground(s.Context, c)
 		}
 	}
 	return map[string]bool{"stopped": stopped}, nil

@@ -38,6 +38,6 @@ func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 	_ = s.unlockedFor(ctx, limit, func(ctx context.Context) error { found = commands.Find(ctx, client); return nil })
 	if s.proc.Client() == client {
 		s.commands.Take(look, found)
-		s.tellState()
+		s.updateState()
 	}
 }

@@ -16,7 +16,7 @@ import (
 // markLoading said.
 func (s *Session) openStored(messages int, held error) opening.Open {
 	if s.proc.Unmade() {
-		return s.agent.opener.Make(s.droidID, s.cwd, *s.instructed.Load())
+		return s.agent.opener.Make(s.droidID, s.cwd, *s.systemPrompt.Load())
 	}
 	return opening.Open{ID: s.droidID, Messages: messages, CWD: s.cwd, Held: held}
 }
@@ -40,32 +40,32 @@ func (s *Session) workIn(cwd string) {
 // useInstructions makes what is wanted the session's instructions. If the process has others,
 // it is ended; the next process loads the session.
 func (s *Session) useInstructions(w instructions.Wanted) {
-	before := s.instructed.Load()
+	before := s.systemPrompt.Load()
 	now := w.Following(*before).Instructions
 	if now.Equal(*before) {
 		return
 	}
-	s.instructed.Store(&now)
+	s.systemPrompt.Store(&now)
 	s.endDroid(replaced, "the session has other instructions")
 }
 
 // rootsOf are the additional directories of a session that is open here, nil for others.
 func (a *Agent) rootsOf(id string) []string {
 	if s, open := a.sessions.Find(id); open {
-		return s.instructed.Load().Roots
+		return s.systemPrompt.Load().Roots
 	}
 	return nil
 }
 
 // directories are the working directory and the additional ones.
 func (s *Session) directories() []string {
-	return append([]string{s.cwd}, s.instructed.Load().Roots...)
+	return append([]string{s.cwd}, s.systemPrompt.Load().Roots...)
 }
 
 // checkWords ends a droid that has not taken the words of its new session (before 0.215).
 // The next process gets them when it starts, see Opener.Added.
 func (s *Session) checkWords() {
-	if s.instructed.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
+	if s.systemPrompt.Load().Text != "" && s.proc.Client() != nil && !s.proc.Has(stream.StoresSystemPrompt) {
 		s.endDroid(replaced, "it did not take the words of its new session")
 	}
 }

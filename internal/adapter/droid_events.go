@@ -11,7 +11,7 @@ import (
 	"droid-acp/internal/render"
 )
 
-// The road of droid's events: nextEvent lets one in, droidSaid makes it honest, apply keeps the order where files are
+// The road of droid's events: nextEvent lets one in, handleEvent makes it honest, apply keeps the order where files are
 // read for one, and translate shows it.
 
 // nextEvent returns the channel of droid's events, nil while droid is not to be read. If that is because the outbox is
@@ -46,7 +46,7 @@ func (s *Session) drainEvents() {
 	for {
 		select {
 		case ev, ok := <-s.proc.Events():
-			s.droidSaid(ev, ok)
+			s.handleEvent(ev, ok)
 			if !ok {
 				return
 			}
@@ -56,8 +56,8 @@ func (s *Session) drainEvents() {
 	}
 }
 
-// droidSaid takes one event, or the end of the process.
-func (s *Session) droidSaid(ev stream.Event, ok bool) {
+// handleEvent takes one event, or the end of the process.
+func (s *Session) handleEvent(ev stream.Event, ok bool) {
 	if !ok {
 		s.droidGone()
 		return

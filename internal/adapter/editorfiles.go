@@ -134,8 +134,8 @@ func (e editorFiles) open(o editorfs.Options, edits bool, handle hooks.Handler) 
 	return e, nil
 }
 
-// tellUntold tells the user of edits that could not be completed.
-func (s *Session) tellUntold(ctx context.Context) {
+// notifyReplayed tells the user of edits that could not be completed.
+func (s *Session) notifyReplayed(ctx context.Context) {
 	left := s.agent.editorFiles.left
 	if left == nil {
 		return
@@ -145,7 +145,7 @@ func (s *Session) tellUntold(ctx context.Context) {
 		texts, _ = files.CallBounded(ctx, s.agent.calls, "editorfs.Untold", "the journal of edits", func(string) ([]string, error) { return left.ReplayWarnings(), nil })
 	})
 	for _, text := range texts {
-		s.tell(render.Notice(text))
+		s.update(render.Notice(text))
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *Session) runHook(ctx context.Context, h *filecalls.Hook) (answer hooks.
 	}
 	if h.Job != nil {
 		answer = s.doJobs(s.Context, *h.Job)
-		s.tellUntold(s.Context)
+		s.notifyReplayed(s.Context)
 	}
 	return answer
 }

@@ -75,7 +75,7 @@ func (s *Session) doJob(ctx context.Context, overlay *fileOverlay, job filecalls
 		}()
 		did = overlay.do(ctx, job)
 	})
-	s.tell(did.tells...)
+	s.update(did.tells...)
 	if did.again && s.fileCalls.Has(job.Call.ID) {
 		s.translate(job.Call, did.files)
 	}
@@ -140,7 +140,7 @@ func (s *Session) lookForUnseen(ev quirks.Event) {
 			unseen := false
 			s.unlocked(s.Context, func(ctx context.Context) { unseen = s.unseen(ctx, path) })
 			if unseen {
-				s.tell(render.UnsavedNotice(path))
+				s.update(render.UnsavedNotice(path))
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if s == nil {
 		return a.forkStored(c, w, ids)
 	}
-	w = w.Following(*s.instructed.Load())
+	w = w.Following(*s.systemPrompt.Load())
 	id, err := s.fork(c.Context, place.Release)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jso
 // copyHere has the session's process copy the session. Then the process works on the session that it
 // had; only then comes the next call, which would be about the copy.
 func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) {
-	release, err := s.takeCalls(ctx)
+	release, err := s.lockRPC(ctx)
 	if err != nil {
 		return "", err
 	}

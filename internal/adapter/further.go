@@ -8,9 +8,9 @@ import (
 	"droid-acp/internal/render"
 )
 
-// further is what is known of a message of the user's that belongs to the prompt that
+// joinedMessage is what is known of a message of the user's that belongs to the prompt that
 // runs: the words of a refusal, or a steering message. It ends with that prompt.
-type further struct {
+type joinedMessage struct {
 	host  *userPrompt         // the prompt
 	words string              // of a refusal; "" for a steering message
 	own   bool                // the agent refused, and the user has read why in a notice
@@ -19,14 +19,14 @@ type further struct {
 }
 
 // reachedModel notes that droid has the message.
-func (f *further) reachedModel() {
+func (f *joinedMessage) reachedModel() {
 	if f != nil {
 		f.settle(nil)
 	}
 }
 
 // settle says what became of the message. Only the first time counts.
-func (f *further) settle(err *jsonrpc.Error) {
+func (f *joinedMessage) settle(err *jsonrpc.Error) {
 	select {
 	case f.taken <- err:
 	default:
@@ -38,23 +38,23 @@ func (p *userPrompt) join(when turns.When) {
 	s := p.s
 	p.id = s.prompts.Add(p)
 	host, _, actions := s.prompts.Join(p.id, when)
-	p.further.host = s.prompts.Get(host)
-	p.session = p.further.host.session
+	p.joined.host = s.prompts.Get(host)
+	p.session = p.joined.host.session
 	s.prompts.Do(actions)
 }
 
-// sayBehind has the model get what the user says with a refusal. droid ends its turn
+// queueRefusal has the model get what the user says with a refusal. droid ends its turn
 // with a refusal (0.99 to 0.225), so the words go there as a further message of the same
 // prompt when that has happened. What is said with several refusals goes as one.
-func (s *Session) sayBehind(text string) {
+func (s *Session) queueRefusal(text string) {
 	unsent := func(p *userPrompt) bool {
-		return p.further != nil && p.further.words != "" && !p.further.shown && !p.further.own
+		return p.joined != nil && p.joined.words != "" && !p.joined.shown && !p.joined.own
 	}
 	switch p := s.prompts.Find(unsent); {
 	case p != nil:
-		p.further.words += "\n\n" + text
+		p.joined.words += "\n\n" + text
 	case s.prompts.Joinable():
-		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: text}}).join(turns.Behind)
+		(&userPrompt{s: s, giveUp: func() {}, joined: &joinedMessage{words: text}}).join(turns.Behind)
 	default:
 		s.tellUnsaid(text)
 	}
@@ -62,36 +62,36 @@ func (s *Session) sayBehind(text string) {
 
 // refuseFor tells the user why what they allowed is refused, and has the model get it as the words of a refusal.
 func (s *Session) refuseFor(why string) {
-	s.tell(render.Notice(why))
+	s.update(render.Notice(why))
 	if s.prompts.Joinable() {
-		(&userPrompt{s: s, giveUp: func() {}, further: &further{words: why, own: true}}).join(turns.Behind)
+		(&userPrompt{s: s, giveUp: func() {}, joined: &joinedMessage{words: why, own: true}}).join(turns.Behind)
 	}
 }
 
 // messageEnded takes the end of a message that belongs to a prompt.
 func (s *Session) messageEnded(end turns.Merged) {
 	p := s.prompts.Take(end.ID)
-	defer p.further.settle(acperr.Lost()) // where this panics
+	defer p.joined.settle(acperr.Lost()) // where this panics
 	p.giveUp()
-	host := p.further.host
+	host := p.joined.host
 	host.used = usage.Sum(host.used, p.used)
 	switch {
-	case p.further.words != "":
-		if end.Unsent && !p.further.own {
-			s.tellUnsaid(p.further.words)
+	case p.joined.words != "":
+		if end.Unsent && !p.joined.own {
+			s.tellUnsaid(p.joined.words)
 		}
 	case !end.Unsent && end.Err == nil:
-		p.further.reachedModel()
+		p.joined.reachedModel()
 	default: // also where droid died, and nobody knows whether it had the message
 		err := acperr.InvalidRequest("the turn was cancelled before droid had the message; send it as a prompt")
 		if end.Err != nil {
 			_, err = acperr.Stop(turns.End{Err: end.Err}, s.prompts.GaveUp())
 		}
-		p.further.settle(err)
+		p.joined.settle(err)
 	}
 }
 
 // tellUnsaid tells the user that the model does not get their words.
 func (s *Session) tellUnsaid(text string) {
-	s.tellNow("What you said with your refusal did not reach the model: " + text)
+	s.notify("What you said with your refusal did not reach the model: " + text)
 }

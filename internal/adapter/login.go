@@ -55,7 +55,7 @@ func (a *Agent) announce(title, text string) {
 	for _, s := range a.sessions.List() {
 		s.mu.Post(func() {
 			if s.out.Opened() {
-				s.tell(render.Announcement{Title: title, Text: text})
+				s.update(render.Announcement{Title: title, Text: text})
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func (s *Session) takeEvent() {
 	select {
 	case ev, open := <-events:
 		s.wakeLoop() // there may be more
-		s.droidSaid(ev, open)
+		s.handleEvent(ev, open)
 	default:
 	}
 }
@@ -133,14 +133,14 @@ func (s *Session) tick() {
 	now := time.Now()
 	s.apply(s.proc.Tick(now))
 	s.lookAtSubagents(now)
-	s.tell(s.show.Tick(s.moment())...)
+	s.update(s.show.Tick(s.moment())...)
 	s.prompts.Tick(now)
 	if at, ok := s.silenceDue(); ok && !now.Before(at) {
-		s.tell(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
+		s.update(s.show.Text(s.proc.TellSilence(s.prompts.Sending()))...)
 	}
-	s.tell(render.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
+	s.update(render.Notices(s.servers.Tick(now, s.prompts.RunsOne()))...)
 	if at, ok := s.usage.Due(); ok && !now.Before(at) {
-		s.tellUsage()
+		s.updateUsage()
 	}
 	if at, ok := s.commands.Due(); ok && !now.Before(at) {
 		s.commands.NotDue()

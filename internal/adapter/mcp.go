@@ -23,7 +23,7 @@ import (
 func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 	client := s.proc.Client()
 	if client != nil && client.Without() != nil {
-		own := s.servers.Names() // what else is blocked is so by what tellLeftOut has told
+		own := s.servers.Names() // what else is blocked is so by what notifyExcluded has told
 		ev.Servers = slices.DeleteFunc(slices.Clone(ev.Servers), func(server stream.MCPServerStatus) bool {
 			return server.Blocked && !slices.Contains(own, server.Name)
 		})
@@ -36,7 +36,7 @@ func (s *Session) mcpStatus(ev stream.MCPStatusChanged) {
 		defer release()
 		problems := s.startProblems(s.Context, s.servers.Unexplained(ev))
 		if s.proc.Client() == client {
-			s.tell(render.Notices(s.servers.Status(ev, problems))...)
+			s.update(render.Notices(s.servers.Status(ev, problems))...)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func (s *Session) watchServers() {
 			return
 		}
 		texts, names := s.servers.Opened(problems)
-		s.tell(render.Notices(texts)...)
+		s.update(render.Notices(texts)...)
 		if len(names) == 0 {
 			return
 		}
@@ -112,7 +112,7 @@ func (s *Session) watchServers() {
 			}
 		})
 		if len(silent) > 0 && s.proc.Client() == client {
-			s.tell(render.Notices(s.servers.Silent(silent))...)
+			s.update(render.Notices(s.servers.Silent(silent))...)
 		}
 	})
 }

@@ -22,7 +22,7 @@ var errLoginTime = errors.New("droid did not answer within 6 minutes")
 // beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
 // a later event tells how the login ended. Older droids take no other call while they
 // answer this one, so nobody waits for the answer after the prompt has ended.
-func beginLogin(r *slashRun, name string) {
+func beginLogin(r *commandRun, name string) {
 	s := r.s
 	name = s.servers.Resolve(name)
 	client := r.droid()
@@ -61,7 +61,7 @@ func (s *Session) loginBegan(ev stream.MCPAuthRequired) {
 	if do.Show != nil {
 		s.showLogin(do.Show)
 	}
-	s.tell(render.Notices(do.Texts)...)
+	s.update(render.Notices(do.Texts)...)
 }
 
 // showLogin asks the editor to open the address. No turn waits for the answer.
@@ -87,7 +87,7 @@ func (s *Session) askToLogIn(ctx context.Context, l *mcp.Login, dialog string) {
 	}
 	text, cancel := s.servers.LoginAnswered(l, result.Action, err != nil)
 	if text != "" {
-		s.tell(render.Notice(text))
+		s.update(render.Notice(text))
 	}
 	if cancel {
 		s.cancelAuth(l.Server)
@@ -115,6 +115,6 @@ func (s *Session) loginEnded(ev stream.MCPAuthCompleted) {
 		s.agent.notify("elicitation/complete", protocol.ElicitationComplete{ElicitationID: dialog})
 	}
 	if text := s.servers.LoginEnded(ev); text != "" {
-		s.tell(render.Notice(text))
+		s.update(render.Notice(text))
 	}
 }

@@ -41,7 +41,7 @@ func (e *editor) count(method string) (n int) {
 }
 
 func (e *editor) auth(ev stream.Event) {
-	e.inside(func(s *Session) { s.heed(quirks.Other{Event: ev}, nil) })
+	e.inside(func(s *Session) { s.applyEvent(quirks.Other{Event: ev}, nil) })
 }
 
 // If an editor cannot open addresses although it said so, the user gets the link.

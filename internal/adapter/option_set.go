@@ -131,7 +131,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 	case id == options.AutoCompaction:
 		return s.setAutoCompaction(ctx, value == "true")
 	}
-	release, failure := s.takeCalls(s.Context)
+	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure
 	}
@@ -186,7 +186,7 @@ const settingsTime = 10 * time.Second
 // setAutoCompaction switches automatic compaction and returns when droid has done so, or with why not. droid keeps it
 // with the session (0.215 and 0.225).
 func (s *Session) setAutoCompaction(ctx context.Context, on bool) *jsonrpc.Error {
-	release, failure := s.takeCalls(s.Context)
+	release, failure := s.lockRPC(s.Context)
 	if failure != nil {
 		return failure
 	}

@@ -58,7 +58,7 @@ func TestPanicWithoutTheLockEndsOneTurn(t *testing.T) {
 		"without the lock": func(s *Session) { s.async(func(context.Context) { panic("test") }) },
 		"in a call to droid": func(s *Session) {
 			s.mu.Go(func() {
-				release, _ := s.takeCalls(s.Context)
+				release, _ := s.lockRPC(s.Context)
 				defer release()
 				s.unlocked(s.Context, func(context.Context) { panic("test") })
 			})
@@ -258,7 +258,7 @@ func TestPanicFailsWhatWasMeantForAMode(t *testing.T) {
 // calling has a goroutine hold the calls to droid.
 func calling(s *Session, f func(release func())) {
 	s.mu.Go(func() {
-		if release, err := s.takeCalls(s.Context); err == nil {
+		if release, err := s.lockRPC(s.Context); err == nil {
 			f(release)
 		}
 	})

@@ -36,7 +36,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	decision := render.Decision{Option: stream.OptionCancel}
 	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
 		if p != nil {
-			s.tell(p.After...)
+			s.update(p.After...)
 		}
 		switch outcome {
 		case telling.Stands:
@@ -52,7 +52,7 @@ func (s *Session) askPermission(ctx context.Context, ev quirks.PermissionRequest
 	}
 	p = s.show.Permission(ev, files, render.PermissionContext{Directories: s.directories(), Mode: s.options.Mode(), EditedPlan: s.proc.Has(stream.TakesEditedPlan),
 		Words: s.prompts.Joinable()})
-	s.tell(p.Before...)
+	s.update(p.Before...)
 	if !p.Refused && q.Run(ctx, s.out, p) == telling.Stands {
 		decision = r.prepared(ctx, p.Decision()) // the request stays open meanwhile, so that a cancel still refuses it
 	}
@@ -82,7 +82,7 @@ func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) ren
 		ended, err := s.endIfChanged(ctx)
 		if err != nil {
 			s.log.Warn("nobody could look at the project; the permission is withheld", zap.Error(err))
-			s.tell(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
+			s.update(render.Notice("The project's files could not be read, so this was not allowed. Answer again with a choice that holds once."))
 		}
 		if ended || err != nil {
 			return render.Decision{Option: stream.OptionCancel}
@@ -100,7 +100,7 @@ func (r *permissionRequest) prepared(ctx context.Context, d render.Decision) ren
 	chosen := stream.UserMessage{RequestID: uuid.NewString(), Text: "I choose this option of the plan: " + d.Plan}
 	if err := s.unlockedFor(ctx, planTold, func(ctx context.Context) error { return client.AddUserMessage(ctx, chosen) }); err != nil {
 		s.log.Warn("droid did not take the chosen plan; the approval is withheld", zap.Error(err))
-		s.tell(render.Notice("droid did not take your choice of plan, so it was not approved."))
+		s.update(render.Notice("droid did not take your choice of plan, so it was not approved."))
 		d.Option = stream.OptionCancel
 	}
 	return d
@@ -125,7 +125,7 @@ func (r *permissionRequest) moved(ctx context.Context) string {
 // give gives droid a decision, which may be an edited plan, or a refusal with words.
 func (r *permissionRequest) give(d render.Decision) {
 	if d.Words != "" {
-		r.s.sayBehind(d.Words)
+		r.s.queueRefusal(d.Words)
 	}
 	if d.Option == stream.OptionEdit {
 		r.approveEdited(d.Edited)
@@ -158,7 +158,7 @@ func (r *permissionRequest) approveEdited(text string) {
 		r.answer(stream.OptionCancel)
 		return
 	}
-	s.tell(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
+	s.update(s.show.PlanEdited(ev.Tools[0].ToolUse.ID, text)...)
 	s.droidHasAnswer(ev.RequestID, false)
 }
 

@@ -16,7 +16,7 @@ import (
 func (p *userPrompt) begin() {
 	s := p.s
 	s.out.SetID(p.session)
-	s.tellKept()
+	s.sendKept()
 	s.proc.Stay()
 	s.usage.NotDue()
 	s.commands.NotDue()
@@ -53,7 +53,7 @@ func (p *userPrompt) prepare(ctx context.Context) *jsonrpc.Error {
 		}
 	}
 	if info != nil && crashed {
-		s.tell(render.Thought("droid had ended and was started again; the session continues."))
+		s.update(render.Thought("droid had ended and was started again; the session continues."))
 	}
 	if _, err := p.trust(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Session) inItsMode(ctx context.Context) *jsonrpc.Error {
 	if mode == "" {
 		return nil
 	}
-	release, failure := s.takeCalls(ctx)
+	release, failure := s.lockRPC(ctx)
 	if failure != nil {
 		return failure
 	}

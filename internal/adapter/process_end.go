@@ -38,7 +38,7 @@ func (s *Session) endDroid(how ending, why string) {
 	if how != atEnd {
 		s.log.Info("droid is ended", zap.String("why", why))
 	}
-	left := s.tellBackground()
+	left := s.updateBackground()
 	switch how {
 	case replaced:
 		client, polite := s.proc.Replace(), s.proc.Graceful()
@@ -80,7 +80,7 @@ func (s *Session) droidGone() {
 	client := s.proc.Client()
 	err := client.ExitError()
 	s.log.Warn("droid has ended", zap.Error(err))
-	if left := s.tellBackground(); len(left) > 0 {
+	if left := s.updateBackground(); len(left) > 0 {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)

@@ -73,7 +73,7 @@ func (s *Session) start(ctx context.Context, historyLimit int) {
 		if unmade {
 			s.checkDefaults()
 			s.checkWords()
-			s.tellLeftOut()
+			s.notifyExcluded()
 		}
 		if unmade && s.proc.Client() == nil && !s.proc.Unmade() {
 			historyLimit, before = 1, s.options.Before()
@@ -103,7 +103,7 @@ func (s *Session) launch(ctx context.Context, historyLimit int) (client *droid.C
 	held := s.markLoading(ctx)
 	retiring := s.proc.Exiting()
 	open := s.openStored(historyLimit, held)
-	id, added := s.droidID, *s.instructed.Load()
+	id, added := s.droidID, *s.systemPrompt.Load()
 	cwd, servers, unmade := s.cwd, s.servers.List(), s.proc.Unmade()
 	s.unlocked(ctx, func(ctx context.Context) {
 		if retiring != nil {

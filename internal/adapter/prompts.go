@@ -44,8 +44,8 @@ type userPrompt struct {
 	missing map[string]bool    // of each linked file whether it was not there, by path
 	typed   string             // the text as the user typed it, commands not expanded
 	notes   []string           // about the user's shell commands; message begins with them
-	command *slashRun          // the command of this agent that the prompt is; nil for a prompt to droid
-	further *further           // what it is as a message that belongs to another prompt; nil for a prompt of its own
+	command *commandRun        // the command of this agent that the prompt is; nil for a prompt to droid
+	joined  *joinedMessage     // what it is as a message that belongs to another prompt; nil for a prompt of its own
 
 	asked     *askedQuestion     // that the user has not answered, nil for none
 	giveUp    context.CancelFunc // ends its preparation; see begin
@@ -131,13 +131,13 @@ func (p *userPrompt) answer(stop acp.StopReason, err *jsonrpc.Error) {
 	case !p.began.IsZero():
 		logTurn(s.log, p.began, stop, err)
 		if err != nil {
-			s.tell(render.Message("The turn failed: " + err.Message))
+			s.update(render.Message("The turn failed: " + err.Message))
 		}
 	case err == nil:
 	case !s.agent.client.MisreadsPromptErrors:
-		s.tell(s.show.BeforeError()...)
+		s.update(s.show.BeforeError()...)
 	case err.Code != acperr.CodeCancelled:
-		s.tellNow(strings.ReplaceAll(acperr.Text(err), "\n", "  \n")) // which Markdown shows as lines
+		s.notify(strings.ReplaceAll(acperr.Text(err), "\n", "  \n")) // which Markdown shows as lines
 		p.failed, stop, err = err, acp.StopReasonEndTurn, nil
 	}
 	if err != nil {
@@ -209,7 +209,7 @@ func (p *userPrompt) accept() {
 	asked, blocks := s.questions.IsOpen(), s.questions.Block()
 	s.prompts.Accept(p.id, p.kind())
 	if !s.agent.client.UpdatesInPromptsOnly() && (asked && s.prompts.InLine(p.id) || blocks && p.command == nil) { // to such a client it comes only now
-		s.tellNow("Your message waits for your answer above.")
+		s.notify("Your message waits for your answer above.")
 	}
 }
 
@@ -257,8 +257,8 @@ func (p *userPrompt) check() *jsonrpc.Error {
 // take it now.
 func (p *userPrompt) compose() *jsonrpc.Error {
 	s := p.s
-	if p.further != nil && p.further.words != "" {
-		p.message.Text = p.further.words
+	if p.joined != nil && p.joined.words != "" {
+		p.message.Text = p.joined.words
 		return nil
 	}
 	message, err := p.content.Message(prompt.Rules{

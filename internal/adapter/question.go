@@ -27,12 +27,12 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 	q := s.questions.Open(ev.RequestID, func(outcome telling.Outcome) {
 		answers := cancelled
 		if asked != nil {
-			s.tell(asked.After...)
+			s.update(asked.After...)
 		}
 		if asked != nil && outcome == telling.Stands {
 			answers = asked.Answers()
 			if !asked.Refused {
-				s.tell(s.show.ShowUnasked(asked)...)
+				s.update(s.show.ShowUnasked(asked)...)
 			}
 		}
 		if outcome != telling.Withdrawn {
@@ -44,7 +44,7 @@ func (s *Session) askQuestions(ctx context.Context, ev quirks.QuestionRequested)
 		return
 	}
 	asked = s.show.Questions(ev)
-	s.tell(asked.Before...)
+	s.update(asked.Before...)
 	if !asked.Refused {
 		q.Run(ctx, s.out, asked)
 	}
@@ -61,13 +61,13 @@ type askedQuestion struct {
 // asks asks the user something for a prompt, and reports whether they answered. Where ctx or the prompt ends before that, the
 // question is taken back, and what not says is told, before the response: some clients hear nothing behind that.
 func (p *userPrompt) asks(ctx context.Context, words *render.AgentPrompt, not string) (answered bool) {
-	p.s.tell(words.Before...)
+	p.s.update(words.Before...)
 	q := &askedQuestion{Question: p.s.questions.Open("", nil), words: words, not: not}
 	defer q.Close()
 	p.asked = q
 	answered = q.Run(ctx, p.s.out, words) == telling.Stands
 	if !answered && !q.over {
-		p.s.tell(words.End(not)...)
+		p.s.update(words.End(not)...)
 	}
 	if p.asked == q {
 		p.asked = nil
@@ -80,7 +80,7 @@ func (p *userPrompt) takeQuestionBack() {
 	if q := p.asked; q != nil {
 		p.asked, q.over = nil, true
 		q.TakeBack()
-		p.s.tell(q.words.End(q.not)...)
+		p.s.update(q.words.End(q.not)...)
 	}
 }
 

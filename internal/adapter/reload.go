@@ -179,7 +179,7 @@ func (r *reload) run(ctx context.Context) {
 	}
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
-	s.tellUsage()
+	s.updateUsage()
 	r.end(s.waitFor(s.Context, "a load", needAnswers))
 }
 
@@ -194,7 +194,7 @@ func (r *reload) load(ctx context.Context) (info *stream.SessionInfo, summary st
 	if r.replay {
 		limit = wholeHistory
 	}
-	r.servers, r.instructed, r.cwd = s.servers.List(), s.instructed.Load(), s.cwd
+	r.servers, r.instructed, r.cwd = s.servers.List(), s.systemPrompt.Load(), s.cwd
 	if s.servers.Use(r.Servers) {
 		s.endDroid(replaced, "it has other MCP servers")
 	}
@@ -222,10 +222,10 @@ func (r *reload) revert() {
 	if s.servers.Use(r.servers) {
 		s.endDroid(replaced, "it has the MCP servers of a load that did not succeed")
 	}
-	if !s.instructed.Load().Equal(*r.instructed) {
+	if !s.systemPrompt.Load().Equal(*r.instructed) {
 		s.endDroid(replaced, "it has the instructions of a load that did not succeed")
 	}
-	s.instructed.Store(r.instructed)
+	s.systemPrompt.Store(r.instructed)
 	if s.cwd != r.cwd {
 		s.workIn(r.cwd)
 	}
@@ -236,10 +236,10 @@ func (r *reload) revert() {
 func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary string) bool {
 	s := r.s
 	if summary != "" {
-		s.tellNow(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
+		s.notify(summary + "\n\nThat is a summary of what was said before, in place of which the model has it. `/fork before` makes " +
 			"a thread of its own from the conversation before; `/sessions` lists all of them.")
 	}
-	s.lookForLeft(ctx, info.Messages)
+	s.findBackground(ctx, info.Messages)
 	if quirks.EndsWithOpenCalls(info.Messages) { // it may go on elsewhere
 		if err := s.waitFor(s.Context, "a load", needOthers); err != nil {
 			r.end(err)
@@ -277,13 +277,13 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 		if end, is := ev.(quirks.ToolEnded); is && end.Unfinished && s.proc.Norm().CallOpen(end.ID) {
 			continue // droid's own turn goes on with it
 		}
-		s.tell(s.show.History(s.moment(), ev)...)
+		s.update(s.show.History(s.moment(), ev)...)
 	}
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {
-		s.tellNow(words)
+		s.notify(words)
 	}
-	s.tellTitle(info.Title)
+	s.updateTitle(info.Title)
 	return true
 }
 
@@ -334,7 +334,7 @@ func (r *reload) end(err *jsonrpc.Error) {
 	if s.out.Opened() {
 		s.out.Release()
 	}
-	s.tellState() // which is told by no response
+	s.updateState() // which is told by no response
 	switch {
 	case notOpened && err.Code == acperr.CodeCancelled:
 		r.neverOpened(acperr.InvalidRequest("the session was not opened, since its load was cancelled; load it again"))
@@ -407,7 +407,7 @@ var errLoadHangs = errors.New("droid did not answer within 10 s")
 
 // loadAgain loads the session once more in the process that has it, when the calls before have ended.
 func (s *Session) loadAgain(ctx context.Context, limit int, asked acperr.Work) (*stream.SessionInfo, *jsonrpc.Error) {
-	release, err := s.takeCalls(ctx)
+	release, err := s.lockRPC(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -469,7 +469,7 @@ func (s *Session) loadWhole(ctx context.Context) (*stream.SessionInfo, *jsonrpc.
 	if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 		return nil, err
 	}
-	release, err := s.takeCalls(ctx)
+	release, err := s.lockRPC(ctx)
 	if err != nil {
 		return nil, err
 	}

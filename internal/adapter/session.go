@@ -39,7 +39,7 @@ type Session struct {
 	Stop    context.CancelFunc            // ends Context, and so the session
 	unfit   atomic.Pointer[jsonrpc.Error] // why it takes nothing any more and is about to be stopped
 	// what is added to droid's system prompt; anybody may read it
-	instructed atomic.Pointer[instructions.Instructions]
+	systemPrompt atomic.Pointer[instructions.Instructions]
 
 	mu *monitor.Monitor // the lock, which guards what follows
 	thread
@@ -85,7 +85,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 	s.out = telling.New(a.conn, s.mu, a.log)
 	s.out.SetID(id)
 	s.servers.Use(servers)
-	s.instructed.Store(new(instructions.Instructions))
+	s.systemPrompt.Store(new(instructions.Instructions))
 	return s
 }
 
@@ -102,7 +102,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 	s.options.Offered(info.AvailableModels)
 	s.options.SetLoggedOut(s.proc.Client().LacksLogin())
 	s.apply(s.proc.Opened(info.Settings))
-	s.tellState()
+	s.updateState()
 	s.watchServers()
 	s.mu.Go(func() { s.lookForCommands(s.Context, askTime) })
 	s.lockStored()
@@ -113,7 +113,7 @@ func (s *Session) opened(info *stream.SessionInfo) {
 // the state that the response does not have, follow.
 func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 	s.register()
-	s.tellLeftOut()
+	s.notifyExcluded()
 	s.agent.respond(c, result, nil)
 	s.out.Release()
 }
@@ -122,61 +122,61 @@ func (s *Session) answerOpening(c *wire.Call, result protocol.SessionResult) {
 // response does not have.
 func (s *Session) register() {
 	s.out.MarkOpened()
-	s.tellState()
+	s.updateState()
 }
 
-// tell is the one way from the session to its editor. A Notice that belongs to no turn waits
+// update is the one way from the session to its editor. A Notice that belongs to no turn waits
 // for the next prompt: editors drop updates of a session that they do not know yet.
-func (s *Session) tell(things ...protocol.Update) {
+func (s *Session) update(things ...protocol.Update) {
 	for _, thing := range things {
 		notice, isNotice := thing.(render.Notice)
 		switch {
 		case isNotice && !s.prompts.RunsOne():
 			s.out.AddNotices(string(notice))
 		case thing.UpdateKind() == render.AgentText:
-			s.tell(s.show.ShowAgentText(thing)...)
+			s.update(s.show.ShowAgentText(thing)...)
 		default:
 			s.out.Send(thing)
 		}
 	}
 }
 
-// tellNow tells a Notice though no turn runs.
-func (s *Session) tellNow(text string) { s.tell(s.show.ShowAgentText(render.Notice(text))...) }
+// notify tells a Notice though no turn runs.
+func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Notice(text))...) }
 
-// tellSafely tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
-func (s *Session) tellSafely(text string) {
+// notifyInOrder tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
+func (s *Session) notifyInOrder(text string) {
 	if s.load != nil || !s.out.Opened() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
 		return
 	}
-	s.tellNow(text)
+	s.notify(text)
 }
 
-// tellKept tells what waits for a prompt, which begins or will not come.
-func (s *Session) tellKept() {
+// sendKept tells what waits for a prompt, which begins or will not come.
+func (s *Session) sendKept() {
 	if s.out.Opened() {
 		texts, cut := s.out.TakeTexts()
 		if cut {
-			s.tellNow("The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
+			s.notify("The beginning of what droid said since your last prompt is left out here, as it was too long. `/export` writes all of it.")
 		}
 		for _, text := range texts {
-			s.tell(s.show.ShowLateText(text)...)
+			s.update(s.show.ShowLateText(text)...)
 		}
 		for _, notice := range s.out.TakeNotices() {
-			s.tellNow(notice)
+			s.notify(notice)
 		}
 	}
 }
 
-// tellState tells mode, options and commands, as far as the editor was told others. The
+// updateState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
-func (s *Session) tellState() {
+func (s *Session) updateState() {
 	if !s.out.Opened() || s.load != nil || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
-	s.tell(s.options.Updates()...)
+	s.update(s.options.Updates()...)
 	if s.commands.Known() {
-		s.tell(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
+		s.update(protocol.AvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: s.allCommands()})
 	}
 }

@@ -140,9 +140,9 @@ func (s *Session) cancelAndWait() {
 	if s.waitFor(s.Context, "the end of the session", needQuiet) != nil {
 		return // there is nothing to wait for
 	}
-	left := s.tellBackground()
+	left := s.updateBackground()
 	s.async(func(context.Context) { endLeft(left) })
-	s.tellKept() // nobody else will
+	s.sendKept() // nobody else will
 }
 
 // listStored lists stored sessions.

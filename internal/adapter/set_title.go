@@ -173,15 +173,15 @@ func (s *Session) renameAlone(ctx context.Context, title string) (id string, err
 // tells what it would have called the session, which counts no more.
 func (s *Session) titled(title string, byUser bool) {
 	if s.name.Set(title, byUser) {
-		s.tellTitle(title)
+		s.updateTitle(title)
 	}
 }
 
-// tellTitle reports the session's title without the text that was pasted or injected
+// updateTitle reports the session's title without the text that was pasted or injected
 // into the prompt it was made from. If nothing else is left, it reports none.
-func (s *Session) tellTitle(title string) {
+func (s *Session) updateTitle(title string) {
 	if title = store.CleanTitle(title); title != "" {
-		s.tell(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: protocol.Line(title)})
+		s.update(protocol.SessionInfoUpdate{SessionUpdate: "session_info_update", Title: protocol.Line(title)})
 	}
 }
 

@@ -33,7 +33,7 @@ type slashCommand struct {
 	description string
 	hint        string // of the arguments; "" when it takes none
 	form        string // what the arguments are, as a regular expression, if there are any
-	run         func(r *slashRun, args string)
+	run         func(r *commandRun, args string)
 	option      string // that it changes, "" for none
 }
 
@@ -102,7 +102,7 @@ func (a *Agent) ownCommands() []slashCommand {
 
 // commandOf returns the command that a prompt is, nil for all other prompts: text
 // that only looks like a command is droid's.
-func (s *Session) commandOf(p prompt.Prompt) *slashRun {
+func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	text, ok := p.Text()
 	if !ok {
 		return nil
@@ -115,11 +115,11 @@ func (s *Session) commandOf(p prompt.Prompt) *slashRun {
 	}
 	for _, own := range s.agent.ownCommands() {
 		if own.name == name {
-			return &slashRun{s: s, slashCommand: own, args: args}
+			return &commandRun{s: s, slashCommand: own, args: args}
 		}
 	}
 	if terminal, is := terminalCommand(name, args); is {
-		return &slashRun{s: s, slashCommand: terminal, args: args}
+		return &commandRun{s: s, slashCommand: terminal, args: args}
 	}
 	return nil
 }
@@ -140,11 +140,11 @@ func (s *Session) allCommands() []protocol.AvailableCommand {
 	return append(all, s.commands.Offered()...)
 }
 
-// slashRun is a prompt that one of this agent's commands answers. Its methods are
+// commandRun is a prompt that one of this agent's commands answers. Its methods are
 // all that the command needs for that; they are called with the session's lock.
 // A command ends with reply, fail or done; when the user cancelled the
 // prompt before, these do nothing. Only this file knows the prompt behind it.
-type slashRun struct {
+type commandRun struct {
 	s *Session
 	slashCommand
 	args string
@@ -165,7 +165,7 @@ type slashRun struct {
 // begin answers a prompt that is a command. When the user cancels it, the prompt
 // ends at once (but see stop and keep): nobody waits any longer for the calls that the
 // command makes, so that the next prompt need not, and their outcome is ignored.
-func (r *slashRun) begin(p *userPrompt) {
+func (r *commandRun) begin(p *userPrompt) {
 	r.prompt, r.named = p, r.s.name.Given()
 	r.work, r.giveUp = context.WithCancel(r.s.Context)
 	if refusal := r.refusal(r.args); refusal != "" {
@@ -176,22 +176,22 @@ func (r *slashRun) begin(p *userPrompt) {
 }
 
 // over reports whether the prompt has ended, and another one may run.
-func (r *slashRun) over() bool { return !r.s.prompts.Runs(r.prompt.id) }
+func (r *commandRun) over() bool { return !r.s.prompts.Runs(r.prompt.id) }
 
 // cancelled reports whether the prompt has ended because the user cancelled it.
-func (r *slashRun) cancelled() bool { return r.prompt.cancelled }
+func (r *commandRun) cancelled() bool { return r.prompt.cancelled }
 
 // reply ends the command with what it has to say.
-func (r *slashRun) reply(text string) {
+func (r *commandRun) reply(text string) {
 	if r.over() {
 		return
 	}
-	r.s.tell(r.s.show.Text(uuid.NewString(), visible.Text(text), false)...)
+	r.s.update(r.s.show.Text(uuid.NewString(), visible.Text(text), false)...)
 	r.done()
 }
 
 // shown are the sums of what the project brings that the user had been shown when they sent the command.
-func (r *slashRun) shown() []string {
+func (r *commandRun) shown() []string {
 	if r.s.shown.to >= r.prompt.id {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (r *slashRun) shown() []string {
 // fail ends a command that did not do what it was to do, and says why. The prompt
 // was answered, so its stop reason is an ordinary one. Where droid has died before anything was to be done, it ends as
 // all do that a dead droid had: the death itself is heard in the same moment, or later.
-func (r *slashRun) fail(what string, why error) {
+func (r *commandRun) fail(what string, why error) {
 	if exit, gone := errors.AsType[*droid.ExitError](why); gone && !r.kept && !r.over() {
 		r.s.prompts.Fail(r.prompt.id, acperr.Died{Exit: exit})
 		return
@@ -210,35 +210,35 @@ func (r *slashRun) fail(what string, why error) {
 }
 
 // done ends a command that has said all there is to say.
-func (r *slashRun) done() {
+func (r *commandRun) done() {
 	r.s.prompts.Complete(r.prompt.id)
 }
 
 // agree reports whether the user has said yes to a question, or there is none. Otherwise the command has ended.
-func (r *slashRun) agree(q *render.AgentPrompt, not, agreed string) bool {
+func (r *commandRun) agree(q *render.AgentPrompt, not, agreed string) bool {
 	switch {
 	case q == nil:
 		return true
 	case !r.prompt.asks(r.work, q, not):
 		return false
 	case !q.Yes():
-		r.s.tell(q.End(not)...)
+		r.s.update(q.End(not)...)
 		r.reply("The conversation stays as it is.")
 		return false
 	}
-	r.s.tell(q.End(agreed)...)
+	r.s.update(q.End(agreed)...)
 	return !r.over()
 }
 
 // keep has a cancel not end the command: what it asks droid for cannot be taken back, so it ends when that is done.
-func (r *slashRun) keep() {
+func (r *commandRun) keep() {
 	r.kept = true
 	r.s.prompts.Keep(r.prompt.id)
 }
 
 // replyFailed ends a command that changes something and did not, and with why, if it is not nil, the prompts that were sent until
 // then: they were meant for what it was to do.
-func (r *slashRun) replyFailed(text string, why error) {
+func (r *commandRun) replyFailed(text string, why error) {
 	failing := r.s.prompts.Failing(r.prompt.id)
 	r.reply(text)
 	if failing != nil {
@@ -248,7 +248,7 @@ func (r *slashRun) replyFailed(text string, why error) {
 }
 
 // ended is called when the prompt has ended, even if it never ran.
-func (r *slashRun) ended() {
+func (r *commandRun) ended() {
 	if r.giveUp != nil {
 		r.giveUp()
 	}
@@ -264,12 +264,12 @@ func (r *slashRun) ended() {
 }
 
 // unlocked runs f without the session's lock. f's context ends with the prompt, and after opening.Time.
-func (r *slashRun) unlocked(f func(context.Context) error) error {
+func (r *commandRun) unlocked(f func(context.Context) error) error {
 	return r.unlockedFor(opening.Time, opening.ErrTime, f)
 }
 
 // unlockedFor is unlocked with another limit, whose error is late.
-func (r *slashRun) unlockedFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
+func (r *commandRun) unlockedFor(limit time.Duration, late error, f func(context.Context) error) (err error) {
 	r.s.unlocked(r.s.Context, func(context.Context) {
 		ctx, cancel := context.WithTimeoutCause(r.work, limit, late)
 		defer cancel()
@@ -280,7 +280,7 @@ func (r *slashRun) unlockedFor(limit time.Duration, late error, f func(context.C
 
 // droid returns the session's process, which is started if need be. If that fails, the prompt ends with the error, and
 // nil is returned, as it is when the prompt has ended.
-func (r *slashRun) droid() *droid.Client {
+func (r *commandRun) droid() *droid.Client {
 	err := r.s.waitFor(r.work, "/"+r.name, needCalls)
 	if err == nil {
 		err = r.s.renewStale(r.work)
@@ -300,7 +300,7 @@ func (r *slashRun) droid() *droid.Client {
 }
 
 // ask has f ask the session's process without the lock, and ends the command with its text, or with failed and why.
-func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
+func (r *commandRun) ask(failed string, f func(ctx context.Context, client *droid.Client) (string, error)) {
 	client := r.droid()
 	if client == nil {
 		return
@@ -319,7 +319,7 @@ func (r *slashRun) ask(failed string, f func(ctx context.Context, client *droid.
 
 // looks has f look, without the lock, whether droid can do something. A cancel ends that. Where f fails, the command ends with failed
 // and why, and false is returned, as it is when the prompt has ended.
-func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
+func (r *commandRun) looks(failed string, f func(context.Context) error) bool {
 	err := r.unlocked(f)
 	switch {
 	case r.over():
@@ -333,7 +333,7 @@ func (r *slashRun) looks(failed string, f func(context.Context) error) bool {
 
 // do has f have droid do something, which a cancel does not end: what becomes of it is told. The command ends with f's text, or with
 // failed and why. Where droid has ended over it, or is late, nobody knows: sought is what was to become so.
-func (r *slashRun) do(failed, sought string, f func(context.Context) (string, error)) {
+func (r *commandRun) do(failed, sought string, f func(context.Context) (string, error)) {
 	r.keep()
 	var text string
 	err := r.unlocked(func(ctx context.Context) (err error) {
@@ -365,7 +365,7 @@ func plainly(err error) error {
 
 // history returns the whole conversation. Where droid does not tell it, the command ends with failed and why, and
 // nil is returned, as it is when the prompt has ended.
-func (r *slashRun) history(failed string) *stream.SessionInfo {
+func (r *commandRun) history(failed string) *stream.SessionInfo {
 	info, err := r.s.loadWhole(r.work)
 	switch {
 	case r.over():

@@ -12,7 +12,7 @@ import (
 )
 
 // backgroundCommand lists the commands that droid has left in the background, or stops one.
-func backgroundCommand(r *slashRun, args string) {
+func backgroundCommand(r *commandRun, args string) {
 	left := r.s.proc.Left.Running()
 	if number, ok := strings.CutPrefix(args, "stop"); ok {
 		r.stopLeft(left, strings.TrimSpace(number))
@@ -34,13 +34,13 @@ func backgroundCommand(r *slashRun, args string) {
 	r.reply(b.String())
 }
 
-// stopLeft stops the command with a number.
-func (r *slashRun) stopLeft(left []*background.Command, number string) {
+// stopBackground stops the command with a number.
+func (r *commandRun) stopLeft(left []*background.Command, number string) {
 	for _, c := range left {
 		if strconv.Itoa(c.Number) != number {
 			continue
 		}
-		if r.s.stopLeft(r.s.Context, c) {
+		if r.s.stopBackground(r.s.Context, c) {
 			r.reply("Stopped: " + namedLeft(c))
 		} else {
 			r.reply(namedLeft(c) + " was not stopped: it does not end.")

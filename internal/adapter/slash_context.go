@@ -10,7 +10,7 @@ import (
 )
 
 // contextCommand shows what fills the context window.
-func contextCommand(r *slashRun, _ string) {
+func contextCommand(r *commandRun, _ string) {
 	r.ask("droid did not tell what fills the context window", func(ctx context.Context, client *droid.Client) (string, error) {
 		if version := client.Version(); !version.Has(stream.TellsContextUse) {
 			return version.Lacks(stream.TellsContextUse), nil

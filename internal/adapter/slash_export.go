@@ -15,7 +15,7 @@ import (
 const withDirectory = "with-directory"
 
 // exportCommand writes the conversation to one HTML file.
-func exportCommand(r *slashRun, file string) {
+func exportCommand(r *commandRun, file string) {
 	rest, named := strings.CutPrefix(file, withDirectory)
 	if named = named && (rest == "" || rest[0] == ' '); named {
 		file = strings.TrimSpace(rest)

@@ -17,7 +17,7 @@ const forkedText = "The copy is the session `%s`; open it from your editor's lis
 
 // forkCommand has droid copy the session, or with an argument an earlier one of the
 // thread. The thread stays with the one it is on.
-func forkCommand(r *slashRun, args string) {
+func forkCommand(r *commandRun, args string) {
 	const failed = "The session was not copied"
 	if args != "" {
 		forkEarlier(r, failed, args)
@@ -44,7 +44,7 @@ func forkCommand(r *slashRun, args string) {
 
 // forkEarlier copies the conversation that the thread had before a compaction or a
 // rewind. which is its session's id, or "before" for the last one.
-func forkEarlier(r *slashRun, failed, which string) {
+func forkEarlier(r *commandRun, failed, which string) {
 	a, works, cwd := r.s.agent, r.s.droidID, r.s.cwd
 	var made opening.Copied
 	err := r.unlocked(func(ctx context.Context) error {

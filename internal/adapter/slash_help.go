@@ -8,7 +8,7 @@ import (
 )
 
 // helpCommand lists the commands that the editor knows.
-func helpCommand(r *slashRun, _ string) {
+func helpCommand(r *commandRun, _ string) {
 	r.s.refreshCommands(r.work, func() bool { return !r.over() })
 	var b strings.Builder
 	all := r.s.allCommands()

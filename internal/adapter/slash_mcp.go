@@ -15,7 +15,7 @@ import (
 )
 
 // mcpCommand shows the MCP servers and their tools, begins the login to one, or changes one of the user's own.
-func mcpCommand(r *slashRun, args string) {
+func mcpCommand(r *commandRun, args string) {
 	switch verb, name := cutWord(args); {
 	case verb == "login":
 		beginLogin(r, name)
@@ -28,7 +28,7 @@ func mcpCommand(r *slashRun, args string) {
 
 // changeServer does what the user wants with an MCP server of their own file. Any other is refused: droid would copy a project's
 // into that file.
-func changeServer(r *slashRun, verb, name string) {
+func changeServer(r *commandRun, verb, name string) {
 	a, cwd := r.s.agent, r.s.cwd
 	if slices.Contains(r.s.servers.Names(), name) {
 		r.reply(name + " comes from your editor; change it there.")
@@ -96,7 +96,7 @@ func switchServer(ctx context.Context, client *droid.Client, verb, name string) 
 }
 
 // showServers shows the MCP servers and their tools.
-func showServers(r *slashRun) {
+func showServers(r *commandRun) {
 	own, cwd, how := r.s.servers.Names(), r.s.cwd, "left out; `/trust yes` lets it run"
 	if !r.s.agent.cfg.Trust.MayAsk() {
 		how = "left out, since the agent was started with `--trust never`"

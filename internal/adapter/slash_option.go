@@ -11,7 +11,7 @@ import (
 
 // optionCommand is the command that shows or sets a config option, for clients
 // without pickers.
-func optionCommand(r *slashRun, value string) {
+func optionCommand(r *commandRun, value string) {
 	s := r.s
 	if value == "" {
 		if !s.proc.Unmade() || r.droid() != nil { // one that was never started has told no options

@@ -21,7 +21,7 @@ import (
 
 // permissionsCommand shows what is allowed, denied and blocked for good, takes back a permission, or says what lets a
 // command run.
-func permissionsCommand(r *slashRun, args string) {
+func permissionsCommand(r *commandRun, args string) {
 	known, unread, err := r.rules()
 	word, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	switch rest = strings.TrimSpace(rest); {
@@ -37,7 +37,7 @@ func permissionsCommand(r *slashRun, args string) {
 }
 
 // rules reads the lists that count in this session; unread says which of the files could not be read.
-func (r *slashRun) rules() (known []rules.Rule, unread, err error) {
+func (r *commandRun) rules() (known []rules.Rule, unread, err error) {
 	s, cwd, home := r.s, r.s.cwd, droid.Home(os.Environ())
 	type read struct {
 		known  []rules.Rule
@@ -150,7 +150,7 @@ const (
 var errRuleCheck = errors.New("droid did not say within 10 s")
 
 // whyNotAsked says what the lists make of a command: by droid's own check, where it has one.
-func (r *slashRun) whyNotAsked(known []rules.Rule, command string) string {
+func (r *commandRun) whyNotAsked(known []rules.Rule, command string) string {
 	mode := modeDecides(r.s.options.Mode())
 	client, cwd := r.s.proc.Client(), r.s.cwd
 	if client == nil || !client.Version().Has(stream.ChecksRules) {
@@ -248,7 +248,7 @@ func asRead(known []rules.Rule, command, mode string) string {
 }
 
 // takeBack takes a permission back, and looks again whether droid has written it anew.
-func (r *slashRun) takeBack(known []rules.Rule, text string) string {
+func (r *commandRun) takeBack(known []rules.Rule, text string) string {
 	var mine []rules.Rule
 	others := ""
 	for _, k := range known {
@@ -295,7 +295,7 @@ func (r *slashRun) takeBack(known []rules.Rule, text string) string {
 
 // nowCounts says for which droids a list counts that was changed. The droid of this session, which does not read it
 // again by itself, is ended.
-func (r *slashRun) nowCounts() string {
+func (r *commandRun) nowCounts() string {
 	if r.over() {
 		return ". droids that run go by it until they end. "
 	}

@@ -4,7 +4,7 @@ import "droid-acp/internal/droid/store"
 
 // renameCommand gives the session a title, as session/set_title does. One that droid stores although the command
 // was cancelled meanwhile counts.
-func renameCommand(r *slashRun, title string) {
+func renameCommand(r *commandRun, title string) {
 	if title = store.CleanTitle(title); title == "" {
 		r.reply("Give a title: `/rename My title`.")
 		return

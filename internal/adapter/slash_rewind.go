@@ -14,7 +14,7 @@ import (
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
-func rewindCommand(r *slashRun, args string) {
+func rewindCommand(r *commandRun, args string) {
 	const failed = "The session was not rewound"
 	info := r.history(failed)
 	if info == nil {
@@ -86,7 +86,7 @@ func rewindCommand(r *slashRun, args string) {
 		return err
 	})
 	for _, path := range done.saved {
-		r.s.tell(render.SavedNotice(path))
+		r.s.update(render.SavedNotice(path))
 	}
 	var refused *stream.RPCError
 	switch {

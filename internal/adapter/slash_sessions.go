@@ -17,7 +17,7 @@ var errListTime = errors.New("the sessions could not be read within a minute")
 
 // sessionsCommand lists the sessions that were used last, wherever they were made, and
 // the earlier conversations of this thread.
-func sessionsCommand(r *slashRun, _ string) {
+func sessionsCommand(r *commandRun, _ string) {
 	a := r.s.agent
 	var page store.Page
 	var before []store.Session

@@ -16,7 +16,7 @@ import (
 )
 
 // skillsCommand lists droid's skills, or switches one on or off for all projects of the user.
-func skillsCommand(r *slashRun, args string) {
+func skillsCommand(r *commandRun, args string) {
 	verb, name := cutWord(args)
 	if verb == "" {
 		r.ask("droid did not tell its skills", func(ctx context.Context, client *droid.Client) (string, error) {

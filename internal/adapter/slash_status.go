@@ -17,7 +17,7 @@ import (
 )
 
 // statusCommand shows what a bug report needs.
-func statusCommand(r *slashRun, _ string) {
+func statusCommand(r *commandRun, _ string) {
 	s := r.s
 	var path, release, trusted string
 	cwd, client := s.cwd, s.proc.Client()

@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// A command ends its prompt through slashRun alone: no file of a command names
+// A command ends its prompt through commandRun alone: no file of a command names
 // what runs prompts.
 func TestCommandsDoNotKnowTurns(t *testing.T) {
 	machine := []string{"prompt", "prompts", "turns", "machine", "failPrompt", "endPrompt"}

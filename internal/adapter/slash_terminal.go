@@ -8,7 +8,7 @@ import (
 )
 
 // loginCommand says how to log in.
-func loginCommand(r *slashRun, _ string) {
+func loginCommand(r *commandRun, _ string) {
 	r.reply(diagnosis.LoginMethods(r.s.agent.client.OffersLogin))
 }
 
@@ -41,7 +41,7 @@ func terminalCommand(name, args string) (c slashCommand, ok bool) {
 	if args != "" && !slices.Contains([]string{"btw", "cd", "compress", "cwd", "fast", "handoff", "link-work", "loop"}, name) {
 		return c, false
 	}
-	return slashCommand{name: name, form: anything, run: func(r *slashRun, _ string) {
+	return slashCommand{name: name, form: anything, run: func(r *commandRun, _ string) {
 		r.reply(fmt.Sprintf("`/%s` is a command of droid's own terminal. %s", name, instead))
 	}}, ok
 }

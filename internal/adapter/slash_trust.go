@@ -10,7 +10,7 @@ import (
 )
 
 // trustCommand shows what the project brings to run, lets it run, or takes that back.
-func trustCommand(r *slashRun, args string) {
+func trustCommand(r *commandRun, args string) {
 	keeper, cwd := r.s.agent.cfg.Trust, r.s.cwd
 	word := strings.ToLower(strings.TrimSpace(args))
 	if word != "" {

@@ -1,4 +1,4 @@
 package adapter
 
 // usageCommand shows the tokens that the session used.
-func usageCommand(r *slashRun, _ string) { r.reply(r.s.usage.Table()) }
+func usageCommand(r *commandRun, _ string) { r.reply(r.s.usage.Table()) }

@@ -221,10 +221,10 @@ func TestOutputIsNotRepeatedToAnEditorThatReadsNothing(t *testing.T) {
 		e.inside(func(s *Session) {
 			s.translate(quirks.ToolStarted{ID: "x", Name: "Execute"}, nil)
 			s.translate(quirks.ToolRunning{ID: "x"}, nil)
-			s.tell(s.show.Text("m1", strings.Repeat("x", muchText/8), false)...) // the writer waits with it
+			s.update(s.show.Text("m1", strings.Repeat("x", muchText/8), false)...) // the writer waits with it
 		})
 		synctest.Wait()
-		e.inside(func(s *Session) { s.tell(s.show.Text("m2", strings.Repeat("x", muchText), false)...) })
+		e.inside(func(s *Session) { s.update(s.show.Text("m2", strings.Repeat("x", muchText), false)...) })
 		for i := range 50 {
 			e.inside(func(s *Session) {
 				output += fmt.Sprintf("more %d ", i)

@@ -67,8 +67,8 @@ func (a *Agent) steer(c *wire.Call) (any, *jsonrpc.Error) {
 		return nil, err
 	}
 	outcome, err := p.steer(c, place, params.asksBack())
-	if err == nil && p.further != nil {
-		err = <-p.further.taken
+	if err == nil && p.joined != nil {
+		err = <-p.joined.taken
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (p *userPrompt) steer(c *wire.Call, place *ticket, asksBack bool) (outcome 
 	switch {
 	case s.prompts.Joinable():
 		s.show.PromptShown()
-		p.further = &further{shown: true, taken: make(chan *jsonrpc.Error, 1)}
+		p.joined = &joinedMessage{shown: true, taken: make(chan *jsonrpc.Error, 1)}
 		p.join(turns.Soon)
 		s.cancelIfLate(place)
 		return outcomeInjected, nil

@@ -77,12 +77,12 @@ func (s *Session) lockStored() {
 	}
 	s.releaseLock(s.storeLock.Begin(id))
 	s.mu.Go(func() {
-		s.tellUntold(s.Context)
+		s.notifyReplayed(s.Context)
 		others := false
 		s.unlocked(s.Context, func(ctx context.Context) { others = isOpenElsewhere(ctx, s.agent.opener, id) })
 		told, _ := s.storeLock.Others() // when it could not be locked
 		if s.storeLock.Looked(id, others); others && !told {
-			s.tellSoon(openElsewhere)
+			s.notifySoon(openElsewhere)
 		}
 		var release func()
 		var marked time.Time
@@ -134,20 +134,20 @@ func (s *Session) lookForOthers() {
 		var err error
 		s.unlocked(s.Context, func(ctx context.Context) { marked, err = s.agent.opener.Marked(ctx, id) })
 		if err == nil && s.storeLock.Joined(id, marked) {
-			s.tellSoon(openedElsewhere)
+			s.notifySoon(openedElsewhere)
 		}
 	})
 }
 
-// tellSoon tells a Notice as soon as the editor takes it, also while no prompt runs.
-func (s *Session) tellSoon(text string) {
+// notifySoon tells a Notice as soon as the editor takes it, also while no prompt runs.
+func (s *Session) notifySoon(text string) {
 	if s.agent.client.HidesUpdatesOutsidePrompt {
-		s.tell(render.Notice(text))
+		s.update(render.Notice(text))
 		return
 	}
 	s.mu.Go(func() {
 		if s.waitFor(s.Context, "a message", needShown) == nil {
-			s.tellNow(text)
+			s.notify(text)
 		}
 	})
 }

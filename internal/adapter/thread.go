@@ -28,7 +28,7 @@ type thread struct {
 // fresh a new process loads it, since the old one would go on giving the model
 // the old conversation. It reports false when the thread does not go on there; then the command has ended.
 // Else arrived follows.
-func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
+func (r *commandRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 	s := r.s
 	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run
@@ -37,7 +37,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 	}
 	if !s.agent.sessions.Claim(s, id) {
 		s.stays(old)
-		s.tell(s.show.EndCompaction(render.CompactionFailed)...)
+		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return false
 	}
@@ -47,7 +47,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 			s.agent.sessions.Release(s, id)
 		}
 		s.stays(old)
-		s.tell(s.show.EndCompaction(render.CompactionFailed)...)
+		s.update(s.show.EndCompaction(render.CompactionFailed)...)
 		r.fail("droid made the session "+id+" and did not load it", errors.New(acperr.Text(err)))
 		return false
 	}
@@ -56,7 +56,7 @@ func (r *slashRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 
 // arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
 // the two sessions.
-func (r *slashRun) arrived(next store.Successor) (hint string) {
+func (r *commandRun) arrived(next store.Successor) (hint string) {
 	hint = next.Hint()
 	if r.over() {
 		r.tellLate(hint)
@@ -69,9 +69,9 @@ func (r *slashRun) arrived(next store.Successor) (hint string) {
 }
 
 // move has the session work on another one of droid's. What the command has begun is not given up with it.
-func (r *slashRun) move(id string, fresh bool) *jsonrpc.Error {
+func (r *commandRun) move(id string, fresh bool) *jsonrpc.Error {
 	s := r.s
-	release, err := s.takeCalls(s.Context)
+	release, err := s.lockRPC(s.Context)
 	if err != nil {
 		return err
 	}
@@ -88,14 +88,14 @@ func (r *slashRun) move(id string, fresh bool) *jsonrpc.Error {
 
 // tellLate tells, to whoever's prompt runs or comes next, that the thread goes on in what droid made for a command
 // that has ended.
-func (r *slashRun) tellLate(hint string) {
+func (r *commandRun) tellLate(hint string) {
 	s := r.s
 	text := "droid finished a command after its process had ended." + hint
 	if r.cancelled() {
 		text = "droid finished a command after you had cancelled it." + hint
 	}
 	if s.prompts.RunsOne() {
-		s.tell(render.Notice(text))
+		s.update(render.Notice(text))
 		return
 	}
 	s.out.AddNotices(text)
@@ -138,7 +138,7 @@ func (s *Session) noteMove(ctx context.Context, from, to string) {
 		lost = next.Lost()
 	})
 	if lost != "" {
-		s.tell(render.Notice("droid went on in another session." + lost))
+		s.update(render.Notice("droid went on in another session." + lost))
 	}
 }
 

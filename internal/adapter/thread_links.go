@@ -106,11 +106,11 @@ func (s *Session) setFollowUp(ctx context.Context, value string) bool {
 	if !s.useFollowUp(value) {
 		return false
 	}
-	s.tellState()
+	s.updateState()
 	at, err := s.droidID, error(nil)
 	s.unlocked(ctx, func(context.Context) { err = s.agent.threads.SetFollowUp(at, value) })
 	if err != nil {
-		s.tell(render.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
+		s.update(render.Notice("What becomes of a second prompt is set as long as this session is open; it could not be written down (" + err.Error() + ")."))
 	}
 	return true
 }

@@ -499,7 +499,7 @@ func TestFollowedSessionIsNoted(t *testing.T) {
 		e.beginSession()
 		to := f.store.Add("/workspace")
 		e.inside(func(s *Session) {
-			s.heed(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}}, nil)
+			s.applyEvent(quirks.Other{Event: stream.SessionSwitched{From: e.session, To: to}}, nil)
 			require.Equal(t, to, s.droidID)
 			require.Equal(t, e.session, s.out.Session(), "the editor keeps its id")
 		})

@@ -19,7 +19,7 @@ import (
 func (s *Session) translate(ev quirks.Event, files render.Files) {
 	s.fileCalls.Handle(ev, s.cwd)
 	s.lookForUnseen(ev)
-	s.heedLeft(ev)
+	s.handleBackground(ev)
 	// What droid says of a cancelled turn is dropped. It needs no room in the outbox, so droid is
 	// read to the end of the turn even while the editor reads nothing. The editor gets all that
 	// was said before the cancel, and what it knows as begun still ends.
@@ -30,20 +30,20 @@ func (s *Session) translate(ev quirks.Event, files render.Files) {
 	case quirks.Text, quirks.Notice, quirks.ToolStarted:
 		s.prompts.Shown()
 	}
-	s.tellHeard(s.show.Event(s.moment(), ev, files)...)
-	s.heed(ev, files)
+	s.updateFromDroid(s.show.Event(s.moment(), ev, files)...)
+	s.applyEvent(ev, files)
 }
 
-// tellHeard tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
+// updateFromDroid tells what droid said. A client that would drop or lose what it is told while no prompt of its own runs gets the words
 // with the next one.
-func (s *Session) tellHeard(things ...protocol.Update) {
+func (s *Session) updateFromDroid(things ...protocol.Update) {
 	outside := s.agent.client.UpdatesInPromptsOnly() && !s.prompts.Busy()
 	for _, thing := range things {
 		if text, ok := thing.(render.Text); ok && outside {
 			s.out.KeepText(text)
 			continue
 		}
-		s.tell(thing)
+		s.update(thing)
 	}
 }
 
@@ -71,15 +71,15 @@ func (s *Session) explain(failed []render.FailedEdit, held *filecalls.Deferred) 
 		}
 		for _, e := range failed {
 			if why := results[quirks.RawID(e.ID)]; why != "" && (p == nil || !p.cancelled) {
-				s.tell(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
+				s.update(s.show.ExplainFailure(e, strings.Replace(why, "Error: Error: ", "Error: ", 1))...)
 			}
 		}
 		s.apply(events)
 	})
 }
 
-// heed does what an event wants done apart from being shown.
-func (s *Session) heed(ev quirks.Event, files render.Files) {
+// applyEvent does what an event wants done apart from being shown.
+func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 	switch ev := quirks.Unwrap(ev).(type) {
 	case quirks.TurnStarted:
 		s.turnStarted(ev)
@@ -106,11 +106,11 @@ func (s *Session) heed(ev quirks.Event, files render.Files) {
 		s.questions.Withdraw(ev.RequestID)
 	case quirks.SettingsChanged:
 		s.options.Reported(ev.Settings)
-		s.tellState()
+		s.updateState()
 	case quirks.TitleChanged:
 		s.titled(ev.Title, false)
 	case quirks.UsageChanged:
-		s.usage.Changed(ev) // usage_update needs the window's size, see tellUsage
+		s.usage.Changed(ev) // usage_update needs the window's size, see updateUsage
 	case stream.StructuredOutput:
 		if id, runs := s.prompts.Running(); runs {
 			s.prompts.Get(id).output = ev.Output

@@ -26,9 +26,9 @@ type shownProject struct {
 // showed records that the items of p are displayed to the user.
 func (s *Session) showed(p trust.Project) { s.shown = shownProject{p.Sums(), s.prompts.Newest()} }
 
-// tellLeftOut tells what the process leaves out, with the first prompt where the client would not show it before. Where
+// notifyExcluded tells what the process leaves out, with the first prompt where the client would not show it before. Where
 // that prompt asks, only the question has the list.
-func (s *Session) tellLeftOut() {
+func (s *Session) notifyExcluded() {
 	client := s.proc.Client()
 	if client == nil || client.Without() == nil {
 		return
@@ -63,7 +63,7 @@ func (s *Session) tellLeftOut() {
 	}
 	switch {
 	case !s.agent.client.HidesUpdatesOutsidePrompt || s.prompts.RunsOne():
-		s.tellNow(text)
+		s.notify(text)
 	case !asks || others != "": // else the question of the first prompt says it
 		s.out.AddNotices(text)
 	}
@@ -109,14 +109,14 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 			}
 		case trust.StepReplace:
 			if !facts.All && facts.Allowed && !said {
-				s.tellNow("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
+				s.notify("This project was trusted meanwhile, in another window or a terminal: what it brings runs from this prompt on. `/trust no` takes that back.")
 			}
 			if err := p.replaceDroid(ctx, "what the project brings is to run, or no more"); err != nil {
 				return true, err
 			}
 			replaced = true
 			if !project.CoveredBy(s.shown.sums) {
-				s.tellLeftOut()
+				s.notifyExcluded()
 			}
 		}
 	}
@@ -207,16 +207,16 @@ func (p *userPrompt) asksTrust(ctx context.Context, project trust.Project) (answ
 	decline := func(why string) {
 		s.declined.Add(project)
 		if why != "" {
-			s.tellNow(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
+			s.notify(why + " What it brings stays left out. `/trust` shows it, and `/trust yes` lets it run.")
 		}
 	}
 	if !s.show.CanAskTrust() || !project.Fits() {
 		s.declined.Add(project)
-		return true, false // tellLeftOut says what to type
+		return true, false // notifyExcluded says what to type
 	}
 	s.showed(project)
 	q := s.show.AskTrust(project.Question())
-	end := func(how string) { s.tell(q.End(how)...) }
+	end := func(how string) { s.update(q.End(how)...) }
 	asking, cancel := context.WithTimeout(ctx, trustTime)
 	defer cancel()
 	switch answered := p.asks(asking, q, notTrusted); {

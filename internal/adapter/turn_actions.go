@@ -26,7 +26,7 @@ func (s *Session) act(a turns.Action) {
 	case turns.Run:
 		p := s.prompts.Get(a.ID)
 		s.out.SetID(p.session)
-		s.tellKept()
+		s.sendKept()
 		p.command.begin(p)
 	case turns.Send:
 		s.prompts.Get(a.ID).send(a.Request)
@@ -59,9 +59,9 @@ func (p *userPrompt) send(request string) {
 		return
 	}
 	p.message.RequestID = request
-	if f := p.further; f != nil && f.words != "" && !f.shown && !f.own {
+	if f := p.joined; f != nil && f.words != "" && !f.shown && !f.own {
 		f.shown = true
-		s.tell(render.Echo(f.words))
+		s.update(render.Echo(f.words))
 	}
 	if s.prompts.Runs(p.id) || len(p.notes) > 0 {
 		p.addShellNotes()
@@ -72,7 +72,7 @@ func (p *userPrompt) send(request string) {
 	s.apply(s.proc.Norm().Begin(time.Now(), request, p.message.Text))
 	s.mu.Go(func() {
 		client, message, err := s.proc.Client(), p.message, error(nil)
-		if p.further != nil { // what joins a turn was not prepared
+		if p.joined != nil { // what joins a turn was not prepared
 			switch ended, unknown := s.endIfChanged(s.Context); {
 			case ended || s.proc.Client() != client:
 				return // droidGone ends it with its turn
@@ -96,7 +96,7 @@ func (p *userPrompt) sent(request string, err error) {
 		if s.prompts.Runs(p.id) {
 			s.proc.Touch(time.Now())
 		}
-		p.further.reachedModel()
+		p.joined.reachedModel()
 		s.prompts.Taken(time.Now(), p.id)
 		return // what droid makes of it comes as events, see droid_events.go
 	}
@@ -165,10 +165,10 @@ func (s *Session) endPrompt(end turns.End) {
 	}
 	s.proc.Rest(time.Now(), s.agent.cfg.ParkAfter)
 	if !s.prompts.RunsOne() {
-		s.tell(s.show.FlushNotices()...)
+		s.update(s.show.FlushNotices()...)
 	}
 	if end.Empty {
-		s.tellNow("The model gave an empty answer.")
+		s.notify("The model gave an empty answer.")
 	}
 	p.answer(acperr.Stop(end, s.prompts.GaveUp()))
 	// ACP wants no update of a cancelled turn after its response (prompt turn). The

@@ -17,8 +17,8 @@ import (
 // folded tells the user that droid took a prompt into the turn that runs.
 func (s *Session) folded(ev quirks.PromptMerged) {
 	p := s.prompts.Of(ev.RequestID)
-	if s.prompts.Folded(ev.RequestID) && p.further == nil {
-		s.tell(render.Thought("Your message was added to the running turn."))
+	if s.prompts.Folded(ev.RequestID) && p.joined == nil {
+		s.update(render.Thought("Your message was added to the running turn."))
 	}
 }
 
@@ -35,7 +35,7 @@ func (s *Session) turnStarted(ev quirks.TurnStarted) {
 // cancelled or is not known. Other prompts are sent again, see turnEnded.
 func (s *Session) discarded(ev quirks.PromptDropped) {
 	if p := s.prompts.Of(ev.RequestID); p == nil || s.prompts.Cancelled(p.id) {
-		s.tellNow("droid discarded a waiting message: " + ev.Text)
+		s.notify("droid discarded a waiting message: " + ev.Text)
 	}
 }
 
@@ -47,7 +47,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 	if p == nil {
 		s.log.Info("droid ended a turn of its own", zap.Stringer("outcome", ev.Outcome), zap.String("reason", ev.Reason))
 		if ev.RequestID == "" && ev.Reason == stream.ReasonProcessExit && !s.ended {
-			s.tell(render.Notice("What droid was doing by itself ended, since its process has."))
+			s.update(render.Notice("What droid was doing by itself ended, since its process has."))
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (s *Session) turnEnded(ev quirks.TurnEnded) {
 		_, actions = s.prompts.Ended(ev.RequestID, outcomeOf(ev), failureOf(ev))
 	}
 	if ran {
-		s.tell(s.show.EndTurn(compaction)...)
+		s.update(s.show.EndTurn(compaction)...)
 	}
 	s.prompts.Do(actions)
 }

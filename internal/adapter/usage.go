@@ -11,9 +11,9 @@ import (
 // askTime bounds how long droid may take to answer a question about itself.
 const askTime = 10 * time.Second
 
-// tellUsage reports how full the context window is, where droid tells (since 0.215). The
+// updateUsage reports how full the context window is, where droid tells (since 0.215). The
 // response to a prompt does not wait for it, that to a load does.
-func (s *Session) tellUsage() {
+func (s *Session) updateUsage() {
 	s.usage.NotDue()
 	if !s.proc.Has(stream.TellsContextUse) {
 		return
@@ -30,7 +30,7 @@ func (s *Session) tellUsage() {
 			return
 		}
 		if update := s.usage.Fills(stats.Used, stats.Limit); update != nil {
-			s.tell(*update)
+			s.update(*update)
 		}
 	})
 }

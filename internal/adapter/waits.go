@@ -131,8 +131,8 @@ func (s *Session) take(ctx context.Context, l *mutex, who string, what need) (re
 	return release, err
 }
 
-// takeCalls takes needCalls until release is called.
-func (s *Session) takeCalls(ctx context.Context) (release func(), err *jsonrpc.Error) {
+// lockRPC takes needCalls until release is called.
+func (s *Session) lockRPC(ctx context.Context) (release func(), err *jsonrpc.Error) {
 	return s.take(ctx, &s.calls, aCall, needCalls)
 }
 
