@@ -240,14 +240,14 @@ func (b modelsEarly) Taken(now time.Time, id ID) []Action {
 // forgivesChanges sends what was meant for a change that failed.
 type forgivesChanges struct{ *Machine }
 
-func (b forgivesChanges) ChangeOver(c *Change, _ error) []Action {
+func (b forgivesChanges) FinishChange(c *Change, _ error) []Action {
 	return b.Machine.FinishChange(c, nil)
 }
 
 // staysChanging does not go on when a change is over.
 type staysChanging struct{ *Machine }
 
-func (b staysChanging) ChangeOver(c *Change, _ error) []Action {
+func (b staysChanging) FinishChange(c *Change, _ error) []Action {
 	b.leaveOut(c)
 	return nil
 }

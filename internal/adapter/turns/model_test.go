@@ -13,7 +13,7 @@ type machine interface {
 	Accept(ID, Kind) []Action
 	Ready(ID) []Action
 	Taken(time.Time, ID) []Action
-	Refused(time.Time, ID, error) []Action
+	Rejected(time.Time, ID, error) []Action
 	Fail(ID, error) []Action
 	FailRunning(error) []Action
 	FailWaiting(error) []Action
@@ -22,7 +22,7 @@ type machine interface {
 	InterruptDone() []Action
 	SetHeld(bool) []Action
 	Change(Scope) (*Change, []Action)
-	ChangeOver(*Change, error) []Action
+	FinishChange(*Change, error) []Action
 	LoseChanges(error) []Action
 	Close(time.Time) []Action
 	Finish() []Action
@@ -34,13 +34,13 @@ type machine interface {
 	Dropped(string) (bool, []Action)
 	Cancel(time.Time) []Action
 	CancelOne(time.Time, ID) []Action
-	Beside(time.Time, string) []Action
+	ConcurrentTurn(time.Time, string) []Action
 	Tick(time.Time) []Action
 	Due() (time.Time, bool)
 	Shown() []Action
 	Ended(string, How, error) (bool, []Action)
-	Gone(took string, why error)
-	Buried(error) []Action
+	ProcessExited(took string, why error)
+	OutputRead(error) []Action
 
 	GaveUp() bool
 	Running() (ID, bool)
@@ -267,7 +267,7 @@ func (w *world) refuse() {
 		if t := w.pick(func(t *told) bool { return t.sending || t.with && w.rng.Intn(4) == 0 }); t != nil {
 			w.note("refused %d", t.id)
 			w.stops(t)
-			w.carryOut(w.m.Refused(w.now, t.id, errSome))
+			w.carryOut(w.m.Rejected(w.now, t.id, errSome))
 			w.mustBeOver(t, "a prompt that droid refused ends")
 		}
 	case 2:
@@ -415,7 +415,7 @@ func (w *world) droidMoves() {
 		t.spoke, t.said, t.folded = t.spoke || folded, t.said || folded, t.folded || folded
 	case 2:
 		w.note("beside %d", t.id)
-		w.carryOut(w.m.Beside(w.now, t.request))
+		w.carryOut(w.m.ConcurrentTurn(w.now, t.request))
 	}
 }
 
@@ -489,7 +489,7 @@ func (w *world) die() {
 			t.again, t.resent, t.started, t.needs, t.sending, t.with, t.said, t.folded = true, t.resent || t.sending, false, false, false, false, false, false
 		}
 	}
-	w.m.Gone("", errSome)
+	w.m.ProcessExited("", errSome)
 	for range w.rng.Intn(3) {
 		w.droidEnds()
 	}
@@ -504,7 +504,7 @@ func (w *world) die() {
 	for _, t := range had {
 		w.stops(t)
 	}
-	w.carryOut(w.m.Buried(errSome))
+	w.carryOut(w.m.OutputRead(errSome))
 	for _, t := range had {
 		w.must(t.ended, "a crash ends all that droid had (%d)", t.id)
 	}
@@ -737,9 +737,9 @@ func (w *world) changed() {
 	}
 	w.note("changed %d %v", c.place, failed)
 	c.over = true
-	w.carryOut(w.m.ChangeOver(c.handle, failed))
+	w.carryOut(w.m.FinishChange(c.handle, failed))
 	w.must(failed == nil || w.waitingSince(c) == nil, "what was meant for a change that failed is not sent")
-	w.carryOut(w.m.ChangeOver(c.handle, errSome)) // once
+	w.carryOut(w.m.FinishChange(c.handle, errSome)) // once
 }
 
 func (w *world) waitingSince(c *wanted) *told {
@@ -767,7 +767,7 @@ func (w *world) giveUpChanges() {
 		w.note("withdraw %d", last.place)
 		last.over = last.over || may
 		if may {
-			w.carryOut(w.m.ChangeOver(last.handle, nil))
+			w.carryOut(w.m.FinishChange(last.handle, nil))
 		}
 		return
 	}
