@@ -755,7 +755,7 @@ func (p *timedPlay) prompt(text string) {
 	if end.Err != nil {
 		p.sum.refused.Add(1)
 	}
-	if said := end.text(); strings.HasPrefix(text, "/trust yes") && strings.HasPrefix(said, "Trusted") {
+	if said := end.text(); strings.HasPrefix(text, "/trust yes") && strings.Contains(said, "Trusted, and remembered for") {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.allow(said)
