@@ -34,7 +34,7 @@ func (b *losesEnds) lose(actions []Action) []Action {
 // endsTwice tells the end of a refused prompt twice.
 type endsTwice struct{ *Machine }
 
-func (b endsTwice) Refused(now time.Time, id ID, why error) []Action {
+func (b endsTwice) Rejected(now time.Time, id ID, why error) []Action {
 	actions := b.Machine.Rejected(now, id, why)
 	for _, a := range actions {
 		if end, ok := a.(End); ok {
@@ -108,7 +108,7 @@ func (b keepsQueue) Cancel(now time.Time) []Action {
 // outlivesDroid ends the running prompt alone when droid dies.
 type outlivesDroid struct{ *Machine }
 
-func (b outlivesDroid) Buried(why error) []Action {
+func (b outlivesDroid) OutputRead(why error) []Action {
 	b.dead = false
 	return b.FailRunning(why)
 }

@@ -2,7 +2,7 @@ package stream
 
 // kinds are the notifications of droid, by their names, each with what decodes it; any other is
 // Unknown. What becomes of them is a case each in three places: quirks.Normalizer.Handle makes normalized
-// events of them, show.View shows those (View.show), and adapter.Session does the rest (Session.heed).
+// events of them, render.View shows those (View.show), and adapter.Session does the rest (Session.applyEvent).
 // What they say is in docs/dev/protocol.md.
 var kinds = map[string]func(kind string, body []byte) Event{
 	// A turn, from droid's first step to its end.
