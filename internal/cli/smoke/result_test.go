@@ -67,7 +67,7 @@ func TestKindsOfTheAgent(t *testing.T) {
 	}
 	files, err := filepath.Glob("../../adapter/*.go")
 	require.NoError(t, err)
-	more, err := filepath.Glob("../../adapter/problem/*.go")
+	more, err := filepath.Glob("../../adapter/acperr/*.go")
 	require.NoError(t, err)
 	found := map[string]bool{}
 	for _, file := range append(files, more...) {

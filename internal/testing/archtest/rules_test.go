@@ -16,7 +16,7 @@ import (
 var areas = map[string]string{
 	"cmd":       "adapter cli remote workspace droid acp jsonrpc sys text",
 	"adapter":   "render quirks workspace droid acp jsonrpc sys text",
-	"render":      "quirks droid acp sys text",
+	"render":    "quirks droid acp sys text",
 	"quirks":    "droid",
 	"workspace": "droid sys text",
 	"cli":       "droid jsonrpc sys text",
