@@ -56,7 +56,7 @@ func (c ClientCapabilities) UpdatesInPromptsOnly() bool {
 	return (c.IgnoresUpdatesOutsidePrompt || c.HidesUpdatesOutsidePrompt) && !c.shared
 }
 
-// ReadDeclared parses the clientCapabilities of initialize without regard to the client's name: a client is assumed to display what it
+// ParseDeclared parses the clientCapabilities of initialize without regard to the client's name: a client is assumed to display what it
 // declares as ACP specifies.
 func ParseDeclared(raw json.RawMessage) ClientCapabilities {
 	read := ParseCapabilities(raw, nil)

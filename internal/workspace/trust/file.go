@@ -70,9 +70,9 @@ func (s *Store) Trust(p Project) error {
 
 // Forget revokes every yes for the project of a directory, and reports whether there was one. After an error the yes, if any, is still in
 // effect. What droid's own terminal remembers stays.
-func (k *Store) Forget(cwd string) (forgot bool, err error) {
-	key := config.CommonGitDir(projectconfig.Project(cwd, k.o.Home).Root)
-	err = k.change(func(all *remembered) {
+func (s *Store) Forget(cwd string) (forgot bool, err error) {
+	key := config.CommonGitDir(projectconfig.Project(cwd, s.o.Home).Root)
+	err = s.change(func(all *remembered) {
 		_, forgot = all.Projects[key]
 		delete(all.Projects, key)
 	})
