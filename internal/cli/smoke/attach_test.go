@@ -108,8 +108,8 @@ func TestAttach(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `you     | do it
 agent   | Doing
-joined  | what comes now is live; Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, a number answers w
-        | hat is asked, Ctrl-C cancels the turn and twice leaves, Ctrl-D leaves; the session goes on
+joined  | what comes now is live; Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, a number answers
+        | what is asked, Ctrl-C cancels the turn and twice leaves, Ctrl-D leaves; the session goes on
 agent   | live
 ask     | Run \x1b[2J it
         | 1. Yes

@@ -163,14 +163,14 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A row that is too long goes on behind the margin, where this program's own words do not stand.
+// A row that is too long goes on behind the margin, at a word where it can.
 func TestRowsAreBroken(t *testing.T) {
 	w := &screenText{columns: 31}
 	v := viewer{w: w, colour: true, columns: func() int { return 30 }}
 	old, text := "a\n", "a\n"+strings.Repeat(" ", 17)+"answer  | Yes\n漢字漢字漢字漢字漢字漢字\n\tx\n"
 	v.toolCall(toolUpdate{ToolCallID: "t", Title: "Edit", Status: "pending", Content: contents{{Type: "diff", Path: "/f", OldText: &old, NewText: &text}}})
-	v.chunk("agent", "one word after the ")
-	v.chunk("agent", "other")
+	v.chunk("agent", "one word after the")
+	v.chunk("agent", " other and itsendismuchlongerthanarow")
 	v.end()
 	shown := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(w.written.String(), "")
 	require.Equal(t, `tool    | Edit [pending]
@@ -183,7 +183,9 @@ func TestRowsAreBroken(t *testing.T) {
         |   +漢字漢字漢字漢字
         | 漢字漢字
         |   +	x
-agent   | one word after the o
-        | ther
+agent   | one word after the`+" "+`
+        | other and`+" "+`
+        | itsendismuchlongerth
+        | anarow
 `, shown)
 }

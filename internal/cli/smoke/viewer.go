@@ -73,19 +73,21 @@ func (v *viewer) write(s style, text string) {
 // minBody is how many columns a row must have behind the margin for rows to be broken here.
 const minBody = 10
 
-// fitting is how many bytes of text the row has room for. What does not fit begins a new row behind the margin: it is
-// never at the margin, where this program's own words stand.
+// fitting returns how many bytes of text the row has room for, up to a space where there is one. The rest begins a new row behind the
+// margin: it is never at the margin, where this program's own labels are.
 func (v *viewer) fitting(text string) int {
 	if v.columns == nil || v.columns() < marginWidth+minBody {
 		return len(text)
 	}
-	most := v.columns()
+	most, words := v.columns(), 0 // words is the length of the words that fit
 	for i, r := range text {
 		n := columnsOf(r, v.column)
 		if v.column+n > most && v.column > marginWidth {
-			return i
+			return cmp.Or(words, i)
 		}
-		v.column += n
+		if v.column += n; r == ' ' {
+			words = i + 1
+		}
 	}
 	return len(text)
 }
