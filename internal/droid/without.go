@@ -41,28 +41,35 @@ func (e *LeftOutError) Error() string { return e.Why }
 
 // settings are those that the process is started with. Alone, it runs no MCP server of anybody
 // and no hook until it has others. The rest stays as it is when the session is opened: 0.99
-// reads it only once.
+// reads it only once. An error says that it must not start.
 func (c Command) settings(home string) ([]byte, error) {
 	settings := make(map[string]any)
 	if c.limited() {
 		user, err := projectconfig.ReadUser(home)
-		if err != nil {
+		switch {
+		case err == nil:
+			c.limit(settings, user)
+		case c.Must():
 			return nil, unreadable(err)
-		}
-		keepModel(settings, user, c.Project)
-		if c.Alone {
-			settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
-			if c.Without != nil {
-				askAsBefore(settings, user, *c.Without)
-			}
-		} else {
-			limitServers(settings, user, nil, c.trusted())
-			if c.Without != nil {
-				startAs(settings, user)
-			}
 		}
 	}
 	return json.Marshal(settings)
+}
+
+// limit completes settings for a limited process.
+func (c Command) limit(settings map[string]any, user projectconfig.User) {
+	keepModel(settings, user, c.Project)
+	switch {
+	case c.Alone:
+		settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
+		if c.Without != nil {
+			askAsBefore(settings, user, *c.Without)
+		}
+		return
+	case c.Without != nil:
+		startAs(settings, user)
+	}
+	limitServers(settings, user, nil, c.trusted())
 }
 
 // limited reports whether the process has settings of its own because of the project.

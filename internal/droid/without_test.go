@@ -240,6 +240,27 @@ func TestUnreadableUserSettings(t *testing.T) {
 	}
 }
 
+// A droid that must leave nothing out takes MCP servers also where the user's settings cannot be read.
+func TestRuntimeWithUnreadableUserSettings(t *testing.T) {
+	home := writeHome(t, map[string]string{"settings.json": "{"})
+	for name, cmd := range map[string]Command{"trusted": {Project: &projectconfig.Layer{Found: true}}, "nothing found": {Project: &projectconfig.Layer{}, Without: &projectconfig.Layer{}}} {
+		t.Run(name, func(t *testing.T) {
+			fake := fakeCommand("settings", "HOME="+home, "USERPROFILE="+home, envFakeVersion+"=1.220.0")
+			fake.Project, fake.Without, fake.Runtime = cmd.Project, cmd.Without, true
+			c, err := start(fake, nil, shortBounds)
+			require.NoError(t, err)
+			t.Cleanup(func() { c.Kill(); <-c.Exited() })
+			require.True(t, c.TakesRuntime())
+			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project, Without: cmd.Without, MCPServers: []stream.MCPServer{{Name: "e", Command: "editors"}}}))
+			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
+			require.NoError(t, err)
+			<-c.Events() // the version
+			_, text := toldSettings(t, c)
+			require.Contains(t, text, "editors")
+		})
+	}
+}
+
 // Of a key that no droid has whose keys are known, a droid that nobody knows may have it.
 func TestUnheardKeys(t *testing.T) {
 	bun := projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Preload, Name: "bunfig.toml"}}}
