@@ -8,8 +8,8 @@ import (
 	"droid-acp/internal/render"
 )
 
-// joinedMessage is what is known of a message of the user's that belongs to the prompt that
-// runs: the words of a refusal, or a steering message. It ends with that prompt.
+// joinedMessage holds the state of a user message that belongs to the running prompt: the text of a refusal, or a steering
+// message. It ends with that prompt.
 type joinedMessage struct {
 	host  *userPrompt         // the prompt
 	words string              // of a refusal; "" for a steering message

@@ -1,5 +1,5 @@
-// Package acperr makes an error of ACP of what went wrong in any room: what happened and what to do
-// about it for people; a code, and a stable word in its data, for programs. An error that is one of ACP already stays as it is.
+// Package acperr makes the errors of ACP's responses: what happened and what to do about it for people; a code, and a stable word in
+// its data, for programs. adapter and the packages below it use it. An error that is one of ACP's already stays as it is.
 package acperr
 
 import (

@@ -38,7 +38,7 @@ type actor struct {
 	expect    any
 }
 
-// state is what conditions look at. The model has its own.
+// state holds the values that conditions read. The model has a copy.
 type state struct {
 	flags   [3]bool
 	pending bool // Refresh sets the first flag
@@ -76,7 +76,7 @@ type world struct {
 	ended             bool
 }
 
-// unlock is what the model says of the end of a critical section.
+// unlock models the end of a critical section.
 func (w *world) unlock() {
 	w.holder.has, w.holder = false, nil
 	if n := len(w.lenders); n > 0 {
@@ -137,7 +137,7 @@ func (w *world) hand(a *actor) {
 	w.holder = a
 }
 
-// arrive is what the model says of an actor that wants the lock.
+// arrive models an actor that wants the lock.
 func (w *world) arrive(a *actor) {
 	w.arrivals = append(w.arrivals, a)
 	if w.holder == nil {

@@ -312,7 +312,7 @@ type silence struct {
 // next is how long the silence must last before the user is told again.
 func (q *silence) next() time.Duration { return max(silentAfter, 2*q.told) }
 
-// Touch begins the silence anew: droid has said something, or was not read.
+// Touch restarts the measurement of droid's silence: droid has sent something, or was not read.
 func (p *Process) Touch(now time.Time) { p.silence = silence{since: now} }
 
 // SilenceDue is when the user is to be told that a droid which works says nothing; ok is false

@@ -1,6 +1,5 @@
-// Package telling is a session's way to its editor. What is told gets the form of ACP's
-// notifications and leaves in order. Here alone is remembered what the editor was told of
-// the session's state, which words wait for the next prompt, and what the editor was asked.
+// Package telling sends a session's updates and questions to its editor, in order. Its main type is Updates: it holds the state that
+// the editor was last sent, the texts that wait for the next prompt, and the open questions. adapter.Session uses it with its lock.
 package telling
 
 import (
@@ -19,7 +18,7 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Editor is what takes that which is told, a wire.Conn. None of its methods waits.
+// Editor is the subset of wire.Conn used to send updates. None of its methods blocks.
 type Editor interface {
 	wire.Asker
 	Text(frame wire.TextFrame, text string)
@@ -27,9 +26,8 @@ type Editor interface {
 	Full() <-chan struct{}
 }
 
-// Updates is the way of one session to its editor. It is not safe for concurrent use, but for
-// Session, Ask, AskBeside, Waits and Asked's methods. The zero value leads nowhere: what is told is
-// dropped, only what is kept waits, and nobody can be asked.
+// Updates sends the updates of one session. It is not safe for concurrent use, but for Session, Ask, AskBeside, Waits and the methods
+// of Asked. The zero value has no editor: it drops updates, keeps notices, and cannot ask.
 type Updates struct {
 	editor  Editor // nil where there is none
 	monitor *monitor.Monitor
@@ -105,7 +103,8 @@ func (w *Updates) Opened() bool { return w.known }
 // MarkOpened notes that the editor knows the session from now on.
 func (w *Updates) MarkOpened() { w.known = true }
 
-// Reset notes that the editor begins anew: it is told the session's state again, and reads what was said in the history.
+// Reset forgets what the editor has received: it loads the session again, so it is sent the state once more and finds earlier texts in
+// the history.
 func (w *Updates) Reset() { w.told, w.unheard, w.cut = nil, nil, false }
 
 // Full returns nil while the editor takes more, else a channel that is closed when it does
