@@ -126,8 +126,7 @@ func TestSessionStaysWhereItIs(t *testing.T) {
 		first.dies()
 		second := session{startKept(t, elsewhere).onPermission(allowOnce).initialize(), first.id}
 		second.mustCall("session/load", h.params(first.id), nil)
-		texts, _ := second.agentSaid(0)
-		require.Contains(t, strings.Join(texts, ""), "does not use of this window: `--droid`, `$ONLY_HERE`")
+		second.awaitSaid("does not use of this window: `--droid`, `$ONLY_HERE`")
 		require.Equal(t, "still", second.say("are you there?"))
 		require.Subset(t, droids, h.droidIDs(t), "no droid was started")
 

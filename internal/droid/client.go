@@ -38,7 +38,7 @@ var defaultBounds = bounds{
 	broken:    2 * time.Second,
 	stall:     250 * time.Millisecond,
 	late:      10 * time.Second,
-	look:      5 * time.Second,
+	look:      15 * time.Second,
 	line:      stream.MaxLine,
 }
 

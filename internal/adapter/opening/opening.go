@@ -170,9 +170,6 @@ func (o *Opener) Launch(ctx context.Context, cwd string, servers []stream.MCPSer
 // mostStarts bounds how often droid is started again while the project keeps changing.
 const mostStarts = 4
 
-// startTime is how long lookAgain waits for a droid that starts: 0.3 s (0.225) to 1 s (0.99).
-const startTime = 5 * time.Second
-
 // errChanged reports that the project changed between two looks, and that droid was ended.
 var errChanged = acperr.Internal("project_not_trusted", "What this project brings to run changes all the time, so no droid was started. Try again when its files rest.")
 
@@ -182,7 +179,7 @@ func (o *Opener) lookAgain(ctx context.Context, client *droid.Client, command dr
 	if command.Project == nil {
 		return command, nil
 	}
-	wait, cancel := context.WithTimeout(ctx, startTime)
+	wait, cancel := context.WithTimeout(ctx, versionTime)
 	client.AwaitStart(wait)
 	cancel()
 	now, err = look()
