@@ -12,6 +12,7 @@ import (
 	"droid-acp/internal/adapter/acperr"
 	"droid-acp/internal/adapter/instructions"
 	"droid-acp/internal/adapter/turns"
+	"droid-acp/internal/droid"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/quirks"
@@ -427,29 +428,32 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 	if err := s.renewStale(s.Context); err != nil {
 		return nil, err
 	}
-	var call droidCall
-	var loaded *stream.SessionInfo
-	for call.next(s.Context, s, limit) {
-		if call.info != nil { // the one before had gone while the load waited
-			return call.info, nil
+	var loader *droid.Client
+	var loaded, started *stream.SessionInfo
+	err := s.withDroid(s.Context, limit, func(client *droid.Client, info *stream.SessionInfo) (err error) {
+		if loader, started = client, info; started != nil { // the one before had gone while the load waited
+			return nil
 		}
 		servers := s.servers.List()
-		if call.client.TakesRuntime() {
+		if client.TakesRuntime() {
 			servers = nil // it has them
 		}
 		load := s.openStored(limit, s.markLoading(ctx))
 		s.unlocked(ctx, func(ctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, loadAgainTime, errLoadHangs)
 			defer cancel()
-			if loaded, call.err = s.agent.opener.OpenIn(ctx, call.client, servers, load); call.err != nil && context.Cause(ctx) == errLoadHangs {
-				call.err = errLoadHangs
+			if loaded, err = s.agent.opener.OpenIn(ctx, client, servers, load); err != nil && context.Cause(ctx) == errLoadHangs {
+				err = errLoadHangs
 			}
 		})
-	}
-	switch why := whyNoDroid(call.err); {
+		return err
+	})
+	switch why := whyNoDroid(err); {
 	case why != nil:
 		return nil, why
-	case call.err == nil:
+	case started != nil:
+		return started, nil
+	case err == nil:
 		before := s.options.Before()
 		_ = s.syncEvents(ctx)
 		s.opened(loaded)
@@ -458,13 +462,13 @@ func (s *Session) loadInCall(ctx context.Context, limit int, asked acperr.Work) 
 			s.lookInTurn() // droid has read the project's settings again (0.99, 0.215)
 		}
 		return loaded, nil
-	case call.err == errLoadHangs && s.proc.Client() == call.client:
+	case err == errLoadHangs && s.proc.Client() == loader:
 		s.endDroid(replaced, "it hangs while it loads the session")
 		_, info, err := s.awaitDroid(s.Context, limit)
 		return info, err
 	}
 	s.notLoading()
-	return nil, acperr.NotLoaded(asked, s.out.Session(), call.err, s.prompts.GaveUp())
+	return nil, acperr.NotLoaded(asked, s.out.Session(), err, s.prompts.GaveUp())
 }
 
 // loadWhole returns the whole conversation. droid tells it only while no turn
