@@ -71,22 +71,22 @@ func (s *Session) copyHere(ctx context.Context) (id string, err *jsonrpc.Error) 
 		return "", err
 	}
 	defer release()
-	var call droidCall
-	for call.next(s.Context, s, 1) {
+	failed := s.withDroid(s.Context, 1, func(client *droid.Client, _ *stream.SessionInfo) (err error) {
 		s.unlocked(s.Context, func(sctx context.Context) {
 			ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 			defer cancel()
 			defer context.AfterFunc(sctx, cancel)()
-			id, call.err = call.client.Fork(ctx)
-			call.err = opening.OutOfTime(ctx, call.err)
+			id, err = client.Fork(ctx)
+			err = opening.OutOfTime(ctx, err)
 		})
-	}
-	if why := whyNoDroid(call.err); why != nil {
+		return err
+	})
+	if why := whyNoDroid(failed); why != nil {
 		return "", why
 	}
-	s.backFromCopy(s.Context, call.err)
-	if call.err != nil {
-		return "", acperr.NotDone(acperr.Copying, call.err)
+	s.backFromCopy(s.Context, failed)
+	if failed != nil {
+		return "", acperr.NotDone(acperr.Copying, failed)
 	}
 	return id, nil
 }
