@@ -177,6 +177,7 @@ func (r *reload) run(ctx context.Context) {
 			return // it has its answer
 		}
 	}
+	s.setFirst(ctx, r.First)
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.updateUsage()
