@@ -140,7 +140,6 @@ func (a *Agent) forkStored(c *wire.Call, w instructions.Wanted, ids []string) (a
 // takeUpCopy has a copy begin to work that a process has just opened. ids are those of the thread that it is a copy of.
 func (a *Agent) takeUpCopy(c *wire.Call, client *droid.Client, info *stream.SessionInfo, w instructions.Wanted, ids []string) (any, *jsonrpc.Error) {
 	followUp := a.copyOptions(c.Context, ids, info.SessionID)
-	s := a.takeUp(client, info, w)
-	s.useFollowUp(followUp)
+	s := a.takeUp(c.Context, client, info, w, func(s *Session) { s.useFollowUp(followUp) })
 	return a.begin(c, s, s.sessionResult(), w.Notices)
 }

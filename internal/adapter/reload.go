@@ -193,6 +193,7 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 			return err
 		}
 	}
+	s.setFirst(ctx, r.First)
 	// All that a load tells comes before its response (the conformance kit's ACP-LOAD-002): the
 	// commands and the use of the context window, too.
 	s.updateUsage()

@@ -74,7 +74,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		log:     a.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
-		options: options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions),
+		options: a.newOptionState(),
 		show:    render.New(render.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)

@@ -41,6 +41,9 @@ type Command struct {
 	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
 	// cannot be had.
 	Alone bool
+	// Scratch keeps what the process stores, its sessions among it, in a directory of its own that is removed with the process. Such a
+	// process has the user's settings and no login.
+	Scratch bool
 	// TrustsAll is for a user who trusts every project: droid applies what appears while it runs, and
 	// git is left as it is. Else droid watches no files (see withoutWatching), and git runs no program
 	// that a repository's configuration names for watching its files and for looking at signatures,
@@ -102,6 +105,7 @@ type process struct {
 	files    []*files.PrivateFile // to close when the process is gone; settings is one of them
 	own      map[string]string    // variables of the user's for MCP servers, see withoutWatching
 	dir      *files.TempDir       // see Command.Alone; nil without one
+	scratch  *files.TempDir       // see Command.Scratch; nil without one
 }
 
 // startProcess starts droid.
@@ -118,6 +122,11 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		}
 	}
 	p.path, p.env = c.Path, c.Env
+	if err == nil && cmd.Scratch {
+		if p.scratch, err = linkSettings(Home(c.Env)); err == nil {
+			c.Env = append(c.Env[:len(c.Env):len(c.Env)], envHome+"="+p.scratch.Path)
+		}
+	}
 	if err == nil {
 		p.Process, err = subprocess.Start(c)
 	}
@@ -145,8 +154,10 @@ func (p *process) clean() {
 	for _, f := range p.files {
 		f.Close()
 	}
-	if p.dir != nil {
-		_ = p.dir.Remove() // the next one that is made removes what is left
+	for _, dir := range []*files.TempDir{p.dir, p.scratch} {
+		if dir != nil {
+			_ = dir.Remove() // the next one that is made removes what is left
+		}
 	}
 }
 
