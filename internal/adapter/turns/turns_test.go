@@ -299,9 +299,4 @@ func TestNobodysPrompts(t *testing.T) {
 }
 
 // Has reports whether a prompt waits or runs, or droid has it.
-func (m *Machine) Has(id ID) bool {
-	if m.find(id) != nil || m.parkedAs(id) != nil {
-		return true
-	}
-	return m.InLine(id)
-}
+func (m *Machine) Has(id ID) bool { return m.InLine(id) || m.find(id) != nil }
