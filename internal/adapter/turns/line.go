@@ -40,6 +40,7 @@ const (
 	program                   // a program of the user's that runs
 	notBegun                  // a change that waits
 	underWay                  // a change that has begun
+	calling                   // somebody holds Machine.RPC
 	most
 )
 
@@ -50,8 +51,8 @@ var awaits = [...][most]bool{
 	Session:  {inLine: true, prepared: true, onItsWay: true, withIt: true, notBegun: true, underWay: true},
 	Calls:    {inLine: true, prepared: true, onItsWay: true, withIt: true, worksOn: true, notBegun: true, underWay: true},
 	Stricter: {onItsWay: true, withIt: true, notBegun: true, underWay: true},
-	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
-	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true},
+	turn:     {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, notBegun: true, underWay: true, calling: true},
+	message:  {prepared: true, onItsWay: true, withIt: true, worksOn: true, called: true, stopping: true, command: true, program: true, underWay: true, calling: true},
 	joining:  {prepared: true, onItsWay: true, stopping: true, command: true, program: true, notBegun: true, underWay: true},
 }
 
@@ -65,7 +66,8 @@ func (m *Machine) nextPlace() uint64 {
 // before it, whenever that was asked: what droid threw away goes before what stands in line.
 func (m *Machine) waits(of Scope, place uint64) bool {
 	row := awaits[of]
-	return slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
+	return row[calling] && m.RPC.Holder() != nil ||
+		slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
 		slices.ContainsFunc(m.queue, func(p *prompt) bool { return (p.place < place || of >= turn) && row[m.progress(p)] })
 }
 

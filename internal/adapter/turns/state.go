@@ -86,8 +86,10 @@ func (m *Machine) InLine(id ID) bool {
 // Queued reports whether prompts wait for their turn here.
 func (m *Machine) Queued() bool { return m.firstWaiting() != nil }
 
-// Idle reports whether no prompt runs or waits, and no change is wanted.
-func (m *Machine) Idle() bool { return len(m.queue) == 0 && len(m.changes) == 0 }
+// Idle reports whether no prompt runs or waits, no change is wanted, and nobody holds RPC.
+func (m *Machine) Idle() bool {
+	return len(m.queue) == 0 && len(m.changes) == 0 && m.RPC.Holder() == nil
+}
 
 // running returns the prompt that runs, nil for none. It is the first one in the queue: each that droid has beside it is behind it.
 func (m *Machine) running() *prompt {

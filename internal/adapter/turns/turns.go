@@ -169,6 +169,7 @@ type Machine struct {
 	lingering []*prompt // droid has ended their turns, but not all their messages
 	changes   []*Change // that are not over, in order; the first one may be under way
 	places    uint64    // that were given away
+	RPC       Lock      // of calls to droid that must not overlap
 
 	interrupts int // that are not answered
 	crashes    int // of droid in a row
