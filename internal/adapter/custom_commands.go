@@ -16,7 +16,7 @@ const lookTime = 2 * time.Second
 func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
 	client, _, facts, err := s.lookAtProject(ctx)
 	stale := err == nil && client != nil && facts.MissesTexts && facts.Rests
-	if stale && noPrompt() && s.load == nil && !s.calls.wanted() && !s.questions.IsOpen() {
+	if stale && noPrompt() && s.load == nil && s.prompts.RPC.Holder() == nil && !s.questions.IsOpen() {
 		s.endDroid(replaced, "a command or a skill has changed")
 		if _, _, err := s.awaitDroid(ctx, 1); err != nil {
 			return // the next prompt tells why

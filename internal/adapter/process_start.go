@@ -184,7 +184,7 @@ func whyNoDroid(err error) *jsonrpc.Error {
 }
 
 // withDroid has f ask the session's droid, which is started if necessary and then loads up to limit messages: started is what it said, nil
-// if it was running before. The caller holds needCalls. If droid dies, it may not have heard f's call, so f is called once more, for the
+// if it was running before. The caller has taken lockRPC. If droid dies, it may not have heard f's call, so f is called once more, for the
 // next droid. The error is f's, or a noDroid.
 func (s *Session) withDroid(ctx context.Context, limit int, f func(client *droid.Client, started *stream.SessionInfo) error) error {
 	for again := false; ; again = true {

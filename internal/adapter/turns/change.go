@@ -57,7 +57,7 @@ func (m *Machine) Failing(id ID) *Change {
 // LoseChanges ends all changes but those of commands that wait, as nobody knows any more how far they are, and with why
 // the prompts that waited for them.
 func (m *Machine) LoseChanges(why error) []Action {
-	known := func(c *Change) bool { return c.by != nil && c.by != m.running }
+	known := func(c *Change) bool { return c.by != nil && c.by != m.running() }
 	if i := slices.IndexFunc(m.changes, func(c *Change) bool { return !known(c) }); i >= 0 {
 		place := m.changes[i].place
 		m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return !known(c) })
@@ -87,12 +87,9 @@ func (m *Machine) leaveOut(c *Change) bool {
 
 // failSince ends the waiting prompts that were asked after a place.
 func (m *Machine) failSince(place uint64, why error) {
-	for {
-		i := slices.IndexFunc(m.queue, func(p *prompt) bool { return p.place > place })
-		if i < 0 {
-			return
-		}
-		m.fail(m.queue[i], why)
+	since := func(p *prompt) bool { return p.stage == waiting && p.place > place }
+	for p := m.first(since); p != nil; p = m.first(since) {
+		m.fail(p, why)
 	}
 }
 
@@ -104,7 +101,7 @@ func (m *Machine) beginChange() {
 	for _, c := range m.changes {
 		switch {
 		case c.by != nil:
-			c.begun = m.running == c.by
+			c.begun = m.running() == c.by
 		case !c.begun && !m.waits(c.of, c.place):
 			c.begun = true
 			m.do(Begin{c})
@@ -115,7 +112,7 @@ func (m *Machine) beginChange() {
 // callDue is when the model is taken to have been called for the running prompt, if a change
 // waits for that.
 func (m *Machine) callDue() (at time.Time, ok bool) {
-	r := m.running
+	r := m.running()
 	if r == nil || r.begun.IsZero() || r.called || m.closed || len(m.changes) == 0 || m.changes[0].begun {
 		return time.Time{}, false
 	}
