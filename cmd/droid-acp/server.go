@@ -339,7 +339,7 @@ func (s *server) close() {
 // servedAgent is what serve and via know of the agent that this program is.
 func servedAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", Knows: "droid", Activity: true, Client: protocol.ParseCapabilities,
-		Places: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
+		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

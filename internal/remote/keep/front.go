@@ -49,8 +49,8 @@ type Front struct {
 	Stderr  io.Writer // gets what the agent writes there, where Hello asks for it, and must not block
 	Log     *zap.Logger
 
-	editor *relay.Editor
-	alive  *relay.Alive
+	editor *relay.EditorConn
+	alive  *relay.Heartbeat
 	max    int // of a line in tests, 0 for relay.MaxLine
 
 	tooLong bool // what the editor said last, for who has seen its end
@@ -70,7 +70,7 @@ func (f *Front) Run(ctx context.Context) error {
 	defer cancel()
 	f.editor = relay.New(f.Out)
 	go f.editor.Out.Run()
-	defer f.editor.Finish()
+	defer f.editor.Flush()
 	messages, err := f.open(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -85,7 +85,7 @@ func (f *Front) Run(ctx context.Context) error {
 	ahead := jsonrpc.NewPrefetchReader(f.In, leave)
 	f.In = ahead
 	dead := make(chan struct{})
-	f.alive = relay.NewAlive(ahead, f.editor.Put, func() { close(dead) })
+	f.alive = relay.NewHeartbeat(ahead, f.editor.Put, func() { close(dead) })
 	defer f.alive.Stop()
 	editor := f.readEditor(func(line []byte) error { return write(ctx, messages, line, ahead, left) })
 	select {
@@ -140,7 +140,7 @@ func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone b
 	select {
 	case err := <-heard:
 		return err, true
-	case <-f.editor.Quiet():
+	case <-f.editor.Drained():
 	case <-ctx.Done():
 	case <-f.editor.Out.Failed():
 	case <-time.After(lastTime):
@@ -182,7 +182,7 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 		}
 		if json.Valid(message) {
 			if h, ok := jsonrpc.ReadHead(message); ok && h.Method == "" {
-				f.editor.Answered(h.ID)
+				f.editor.Resolve(h.ID)
 			}
 		}
 		f.editor.Put(append(message, '\n'))
@@ -243,10 +243,10 @@ func (f *Front) pass(line []byte, send func([]byte) error) {
 func (f *Front) send(line []byte, send func([]byte) error) {
 	h, ok := jsonrpc.ReadHead(line)
 	switch {
-	case ok && h.Method == relay.AliveMethod && f.alive != nil: // of a via in between
-		f.alive.Heard()
+	case ok && h.Method == relay.HeartbeatMethod && f.alive != nil: // of a via in between
+		f.alive.Received()
 		return
-	case ok && !f.editor.Asks(h):
+	case ok && !f.editor.Track(h):
 		return
 	}
 	if err := send(line); err != nil {
@@ -273,7 +273,7 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 
 // gone tells the requests that wait why nobody answers, or the next one, and returns that.
 func (f *Front) gone(ctx context.Context, gone *GoneError, editor <-chan struct{}) error {
-	f.editor.ByHand, f.editor.Linger = f.ByHand, lingerTime
+	f.editor.Interactive, f.editor.Linger = f.ByHand, lingerTime
 	f.editor.Fail(ctx, jsonrpc.InternalError("server_gone", gone.Text), editor)
 	return gone
 }

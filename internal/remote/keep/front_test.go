@@ -133,7 +133,7 @@ func TestLinkDies(t *testing.T) {
 		s.peer.Say(alive)
 		require.Equal(s, alive, s.peer.Line())
 		for range 100 {
-			time.Sleep(relay.AliveEvery)
+			time.Sleep(relay.HeartbeatInterval)
 			require.Equal(s, alive, s.peer.Line())
 			s.peer.Say(alive)
 		}

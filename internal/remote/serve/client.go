@@ -203,7 +203,7 @@ func (c *Client) greet(params []byte) {
 // initialize notes what the client declares.
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
-	c.caps = c.server.Agent.Meet(params["clientCapabilities"], params["clientInfo"])
+	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {

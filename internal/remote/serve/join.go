@@ -91,14 +91,14 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 	}
 	o.server.work.Go(func() {
 		if partial {
-			say("What was said before this session was opened here is not shown. Load it again when it rests: " + o.server.Agent.Keeper() + " has all of it.")
+			say("What was said before this session was opened here is not shown. Load it again when it rests: " + o.server.Agent.HistoryOwnerName() + " has all of it.")
 		}
 		if lost {
 			say("What was said here since your last prompt is not all shown: this session was loaded anew. " +
-				"Load it again when it rests: " + o.server.Agent.Keeper() + " has all of it.")
+				"Load it again when it rests: " + o.server.Agent.HistoryOwnerName() + " has all of it.")
 		}
 		err := journal.file.read(from, end, func(lost int64) {
-			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.Keeper()))
+			say(fmt.Sprintf("The first %d kB of what was said here are no longer kept. Load the session again when it rests: %s has all of it.", lost>>10, o.server.Agent.HistoryOwnerName()))
 		}, func(line []byte) {
 			if _, is := workMark(line); is {
 				return
@@ -113,7 +113,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			}
 		})
 		if err != nil {
-			say(fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: %s has all of it.", err, o.server.Agent.Keeper()))
+			say(fmt.Sprintf("What was said here before cannot be shown: %v. Load the session again when it rests: %s has all of it.", err, o.server.Agent.HistoryOwnerName()))
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()

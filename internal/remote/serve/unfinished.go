@@ -154,7 +154,7 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 			delete(s.unfinished, keyOf(o.id)) // the next server tries again
 		case o.loader != nil && !o.loader.gone:
 			if text != "" {
-				o.say("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.Keeper()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
+				o.say("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.HistoryOwnerName()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
 			}
 			s.removeUnfinished(o.id)
 		}

@@ -110,7 +110,7 @@ var causes = []cause{
 
 func (c *cause) fits(agent relay.Agent, exit subprocess.Exit, said string) bool {
 	return slices.Contains(c.codes, exit.Code) || slices.ContainsFunc(c.says, func(words string) bool {
-		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.Named()))
+		return strings.Contains(said, strings.ReplaceAll(words, agentName, agent.DisplayName()))
 	})
 }
 
@@ -126,7 +126,7 @@ func known(agent relay.Agent, exit subprocess.Exit, said string) *cause {
 
 // failure says how the command ended, beside the cause.
 func (c *cause) failure(agent relay.Agent, command []string, exit subprocess.Exit) *Failure {
-	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.Named()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
+	text := strings.ReplaceAll(c.text+". "+c.remedy, agentName, agent.DisplayName()) + fmt.Sprintf(" %s ended (%s).", shown(command), exit.Text)
 	if words := said(exit.Stderr); words != "" {
 		text += " It said:\n" + words
 	}
@@ -139,7 +139,7 @@ func (r *Relay) explain(exit subprocess.Exit) *Failure {
 	noise, _ := r.noise.Lines()
 	exit.Stderr = append(noise, exit.Stderr...)
 	c := known(r.Agent, exit, strings.ToLower(said(exit.Stderr)))
-	if c == nil || r.near.Worked() && c.kind != Unreachable {
+	if c == nil || r.near.AnyAnswered() && c.kind != Unreachable {
 		c = &cause{Ended, nil, nil, "The far side has ended", "Try the command in a terminal, or start the agent again."}
 	}
 	return c.failure(r.Agent, r.Command, exit)

@@ -34,7 +34,7 @@ func TestFarSideGetsNoTerminals(t *testing.T) {
 	require.Contains(t, own, `"env":{}},{"id":"b"`)
 	require.Contains(t, own, `{"args":["far",`)
 	require.NotContains(t, own, "LD_PRELOAD")
-	require.Contains(t, r.away.Line(), relay.AliveMethod)
+	require.Contains(t, r.away.Line(), relay.HeartbeatMethod)
 	r.end()
 
 	r = newRig(t, "", "x")

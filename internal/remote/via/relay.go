@@ -54,7 +54,7 @@ const (
 // Relay passes messages on. Make it with New and run it once with Run.
 type Relay struct {
 	Options
-	near  *relay.Editor
+	near  *relay.EditorConn
 	far   *jsonrpc.Outbox              // to the agent
 	noise subprocess.Tail              // what the far side wrote to stdout that is no message
 	own   map[string]*paths.PathFields // of paths in the agent's own methods
@@ -63,14 +63,14 @@ type Relay struct {
 	looks *files.CallLimiter           // at where a path leads here
 	roots *paths.PathFields            // of the directories of a session that the editor asks for
 	asked atomic.Pointer[Maps]         // without maps: these directories
-	alive *relay.Alive                 // of the link to the far side; nil before the command runs
+	alive *relay.Heartbeat             // of the link to the far side; nil before the command runs
 	doom  chan struct{}                // closed by Kill
 	max   int                          // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
 	patience time.Duration // endTime, but in tests
-	silent   time.Duration // relay.SilentAfter, but in tests
+	silent   time.Duration // relay.HeartbeatTimeout, but in tests
 }
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
@@ -104,15 +104,15 @@ func New(o Options) *Relay {
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
 		roots: paths.ParsePathFields("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
-		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
+		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.HeartbeatTimeout,
 	}
-	for method, of := range o.Agent.Places {
+	for method, of := range o.Agent.PathFields {
 		r.own[method] = paths.ParsePathFields(of)
 	}
-	r.client.Store(new(o.Agent.Meet(nil, nil)))
-	r.near.ByHand = o.ByHand
+	r.client.Store(new(o.Agent.ParseClient(nil, nil)))
+	r.near.Interactive = o.ByHand
 	if o.Shown != nil {
-		r.near.Shown = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
+		r.near.AdaptError = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
 	}
 	return r
 }
@@ -140,8 +140,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	r.far.SetWriter(subprocess.NewWriter(p.Stdin))
 	go r.far.Run()
 	fromFar, dead := newWay(p.Stdout), make(chan struct{})
-	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
-	r.alive.Silent = r.silent
+	r.alive = relay.NewHeartbeat(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
+	r.alive.Timeout = r.silent
 	defer r.alive.Stop()
 	r.pump(fromFar, r.near.Out, r.fromFar)
 	farEnded := fromFar.ended
@@ -162,7 +162,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		if fromNear.tooLong {
 			return r.fail(ctx, tooLong("the editor"), nearEnded)
 		}
-		if r.near.Unanswered() || exit.Code > 0 && !r.near.Worked() {
+		if r.near.NoneAnswered() || exit.Code > 0 && !r.near.AnyAnswered() {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
 	case <-ctx.Done():
@@ -172,7 +172,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	case <-r.doom:
 		r.end(p, farEnded)
 	}
-	r.near.Finish()
+	r.near.Flush()
 	return nil
 }
 
@@ -259,7 +259,7 @@ func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{})
 		}
 	}()
 	r.near.Fail(ctx, f.rpc(), nearEnded)
-	r.near.Finish()
+	r.near.Flush()
 	return f
 }
 
@@ -291,7 +291,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 			to = withoutTerminals(to, m.Params)
 		}
 	}
-	if !r.near.Asks(m) {
+	if !r.near.Track(m) {
 		return nil
 	}
 	r.noteDirectories(m, line)
@@ -302,7 +302,7 @@ func (r *Relay) fromNear(line []byte) []byte {
 func (r *Relay) meet(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
 	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
-	r.client.Store(new(r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)))
+	r.client.Store(new(r.Agent.ParseClient(p.ClientCapabilities, p.ClientInfo)))
 }
 
 // places are those of paths in a method's params, or in its result.
@@ -334,8 +334,8 @@ func (r *Relay) fromFar(line []byte) []byte {
 		return nil
 	case m.Method == "":
 		return r.answer(line, m)
-	case m.Method == relay.AliveMethod:
-		r.alive.Heard()
+	case m.Method == relay.HeartbeatMethod:
+		r.alive.Received()
 		return nil
 	}
 	to := line
@@ -364,7 +364,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 
 // answer is the far side's answer for the editor, which may be another one.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
-	method := r.near.Answered(m.ID)
+	method := r.near.Resolve(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
@@ -375,7 +375,7 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	agent := readAgent(to[m.Result:])
 	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
 	if known && r.alive != nil {
-		r.alive.Begin()
+		r.alive.Start()
 	}
 	to = r.logins(to, m.Result, known)
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
