@@ -80,16 +80,16 @@ func agentNames() []string {
 }
 
 // hello says how the agent of this process's client is run.
-func hello(args []string) (serve.Hello, error) {
+func hello(args []string) (serve.AttachParams, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return serve.Hello{}, err
+		return serve.AttachParams{}, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // as the agent itself does
 	}
-	return serve.Hello{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
+	return serve.AttachParams{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
 }
 
 // keptEnvironment is ours, without what would have an agent keep itself.

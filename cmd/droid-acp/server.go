@@ -224,7 +224,7 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
 		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, Look: look, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, ServeQueries: look, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
 		s.words.close()

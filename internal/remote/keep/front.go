@@ -40,7 +40,7 @@ type Messages interface {
 // Front stands between an editor, which speaks lines, and the server. Make it as a struct and run
 // it once with Run.
 type Front struct {
-	Hello   serve.Hello
+	Hello   serve.AttachParams
 	In      io.Reader // what the editor says; who made it closes it
 	Out     io.Writer // what the editor is told
 	Connect func(ctx context.Context) (Messages, error)
@@ -151,10 +151,10 @@ func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone b
 // open connects and says how the editor's agent is run.
 func (f *Front) open(ctx context.Context) (Messages, error) {
 	hello, err := json.Marshal(struct {
-		JSONRPC string      `json:"jsonrpc"`
-		Method  string      `json:"method"`
-		Params  serve.Hello `json:"params"`
-	}{"2.0", serve.HelloMethod, f.Hello})
+		JSONRPC string             `json:"jsonrpc"`
+		Method  string             `json:"method"`
+		Params  serve.AttachParams `json:"params"`
+	}{"2.0", serve.AttachMethod, f.Hello})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 func (f *Front) shows(message []byte) bool {
 	var m struct {
 		Method string
-		Params serve.Words
+		Params serve.StderrParams
 	}
 	if json.Unmarshal(message, &m) != nil || m.Method != serve.StderrMethod {
 		return false

@@ -83,7 +83,7 @@ func onStage(t *testing.T, noServer error, play func(s *stage)) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		s := &stage{T: t, server: newLine(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
 		s.front = &Front{
-			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
+			Hello: serve.AttachParams{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
 			Connect: func(ctx context.Context) (Messages, error) {
 				if errors.Is(noServer, context.Canceled) {
 					<-ctx.Done()

@@ -19,7 +19,7 @@ func TestTable(t *testing.T) {
 	home := filepath.FromSlash("/home/me")
 	status := serve.Status{Process: 7, Sessions: []serve.SessionInfo{
 		{ID: "aaaaaaaa-1111-4111", Title: "Fix\x1b[2J\tthe\nbug", Directory: filepath.Join(home, "src"), State: serve.Running, Since: now.Add(-90 * time.Second), Clients: []string{"Zed (socket)", "x\u202ey"}},
-		{ID: "aaaaaaaa-1222-4111", Title: strings.Repeat("ü", 100), Directory: home + "stead", State: serve.Asks, Question: "Run rm", Since: now.Add(-3 * time.Hour)},
+		{ID: "aaaaaaaa-1222-4111", Title: strings.Repeat("ü", 100), Directory: home + "stead", State: serve.Asking, Question: "Run rm", Since: now.Add(-3 * time.Hour)},
 		{ID: "b", Directory: home, State: serve.Idle, Since: now.Add(time.Second)},
 		{ID: "cccccccc-1", Directory: "/", State: serve.Idle, Since: now.Add(-50 * time.Hour)},
 	}}

@@ -16,8 +16,8 @@ import (
 // An agent sends what the client can show for which it was started. A client that joins one of its sessions may be able to show less: that is
 // left out for it, or rewritten. Or it can do more, which the agent does not use: the client is sent a note. The table says both.
 
-// ability is one that a client declares, or is known to have.
-type ability struct {
+// clientAbility is one that a client declares, or is known to have.
+type clientAbility struct {
 	name       string // for the note; "" for none
 	has        func(capabilities) bool
 	updates    rewrites                                                  // those that need it, for a client without it
@@ -32,23 +32,23 @@ type rewrites map[string]func(o *session, c *Client, update updateFields) any
 
 type updateFields = map[string]json.RawMessage
 
-var abilities = []ability{
+var abilities = []clientAbility{
 	{name: "files in the editor", has: func(c capabilities) bool { return c.Files && c.SafeFiles }},
 	{name: "forms", has: func(c capabilities) bool { return c.Forms }},
 	{name: "links to open", has: func(c capabilities) bool { return c.URLs }},
 	{name: "terminals with output", has: func(c capabilities) bool { return c.TerminalOutput }, updates: rewrites{"tool_call": withoutTerminal}},
 	{name: "plans beside the conversation", has: func(c capabilities) bool { return c.Plans }, updates: rewrites{"plan_update": withoutPlanID}},
-	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": leftOut, "tool_call": withoutTasks}},
+	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": omit, "tool_call": withoutTasks}},
 	{name: "marks of a compaction", has: func(c capabilities) bool { return c.Compaction }, updates: rewrites{"compaction_update": compactionText}},
 	{name: "notices", has: func(c capabilities) bool { return c.Notices }, updates: rewrites{"notice": noticeText}},
 	{name: "switches among the options", has: func(c capabilities) bool { return c.BooleanOptions }, updates: rewrites{"config_option_update": withoutSwitches}},
 	{has: func(c capabilities) bool { return !c.RejectsForeignPrompts }, updates: rewrites{"user_message_chunk": promptText}, live: true},
-	{has: func(c capabilities) bool { return c.ShowsRequestContent && !c.HidesWaitingDiffs }, permission: sayUnseen},
-	{has: func(c capabilities) bool { return c.ShowsOptionNames }, permission: byKind},
+	{has: func(c capabilities) bool { return c.ShowsRequestContent && !c.HidesWaitingDiffs }, permission: describeHidden},
+	{has: func(c capabilities) bool { return c.ShowsOptionNames }, permission: permissionByKind},
 }
 
-// beyond are the names of what a client can do and another one cannot.
-func beyond(c, other capabilities) (names []string) {
+// extraAbilities are the names of what a client can do and another one cannot.
+func extraAbilities(c, other capabilities) (names []string) {
 	for _, a := range abilities {
 		if a.name != "" && a.has(c) && !a.has(other) {
 			names = append(names, a.name)
@@ -57,8 +57,8 @@ func beyond(c, other capabilities) (names []string) {
 	return names
 }
 
-// shown is a message of the session for a client, which loads it or not; nil where that is left out.
-func (o *session) shown(c *Client, message []byte, loads bool) []byte {
+// adapt is a message of the session for a client, which loads it or not; nil where that is left out.
+func (o *session) adapt(c *Client, message []byte, loads bool) []byte {
 	alike := c.abilities == o.agent.abilities // so its agent has seen to that
 	var kind string
 	var raw []byte
@@ -93,19 +93,19 @@ func (o *session) shown(c *Client, message []byte, loads bool) []byte {
 	return line[:len(line)-1]
 }
 
-func leftOut(*session, *Client, updateFields) any { return nil }
+func omit(*session, *Client, updateFields) any { return nil }
 
 func noticeText(_ *session, _ *Client, update updateFields) any {
-	return ownWords("\n\n" + strings.TrimSpace(rawjson.Unquote(update["title"])+"\n\n"+rawjson.Unquote(update["description"])) + "\n\n")
+	return agentText("\n\n" + strings.TrimSpace(rawjson.Unquote(update["title"])+"\n\n"+rawjson.Unquote(update["description"])) + "\n\n")
 }
 
 // compactionText says how a compaction ended; one that runs is left out.
 func compactionText(_ *session, _ *Client, update updateFields) any {
 	switch rawjson.Unquote(update["status"]) {
 	case "completed":
-		return ownWords("\n\nThe conversation was compacted.\n\n")
+		return agentText("\n\nThe conversation was compacted.\n\n")
 	case "failed", "cancelled":
-		return ownWords("\n\nThe conversation was not compacted. " + visible.Text(rawjson.Unquote(update["error"])) + "\n\n")
+		return agentText("\n\nThe conversation was not compacted. " + visible.Text(rawjson.Unquote(update["error"])) + "\n\n")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func withoutPlanID(_ *session, _ *Client, update updateFields) any {
 	if entries := rawjson.Field(update["plan"], "entries"); entries != nil {
 		return map[string]any{"sessionUpdate": "plan", "entries": json.RawMessage(entries)}
 	}
-	return ownWords("\n\n" + textAt(update["plan"], "content") + "\n\n")
+	return agentText("\n\n" + textAt(update["plan"], "content") + "\n\n")
 }
 
 // promptText is a prompt of another client as a message.
@@ -125,7 +125,7 @@ func promptText(_ *session, _ *Client, update updateFields) any {
 		text = "[" + kind + "]"
 	}
 	who := textAt(rawjson.Field(update["_meta"], "droid-acp"), "client")
-	return ownWords("\n\n**" + markdown.Escaped(who) + ":** " + text + "\n\n")
+	return agentText("\n\n**" + markdown.Escaped(who) + ":** " + text + "\n\n")
 }
 
 // withoutSwitches leaves out options of the type boolean.
@@ -212,16 +212,16 @@ func inTurns(message []byte) bool {
 	return false
 }
 
-// put sends the question to a client: one that shows what the agent's does gets it as it is, another one as it
+// offerTo sends the question to a client: one that shows what the agent's does gets it as it is, another one as it
 // can show it.
-func (q *question) put(c *Client) {
+func (q *question) offerTo(c *Client) {
 	line := q.line
 	for _, a := range abilities {
 		if a.permission == nil || a.has(c.caps) || q.method != askPermission || q.session == nil || q.agent.caps.ClientProfile == c.caps.ClientProfile {
 			continue
 		}
 		instead, before := a.permission(q, c)
-		if q.session.sayTo(c, before); instead != nil {
+		if q.session.sendText(c, before); instead != nil {
 			line = instead
 		}
 	}
@@ -250,9 +250,9 @@ func (q *question) namesOnly() bool {
 	return string(rawjson.Field(own, "namesOnly")) == "true"
 }
 
-// byKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
+// permissionByKind is the question for a client that acts on the kind of an option and shows no names: of several that allow
 // something by the same kind its user could not say which, so it has none of them.
-func byKind(q *question, c *Client) (line []byte, before string) {
+func permissionByKind(q *question, c *Client) (line []byte, before string) {
 	if c.caps.MayShowOptionNames() && !q.namesOnly() {
 		return nil, ""
 	}
@@ -279,14 +279,14 @@ func byKind(q *question, c *Client) (line []byte, before string) {
 	if len(left) > 0 {
 		before = "\n\nThese cannot be chosen here, since this client is not known to show what choices are called: " + strings.Join(left, ", ") + ".\n\n"
 	}
-	return q.with("options", options), before
+	return q.withParam("options", options), before
 }
 
 // maxDiff is how many bytes of a file's two texts are compared to be shown.
 const maxDiff = 256 << 10
 
-// sayUnseen says before the question what that has and the client does not show.
-func sayUnseen(q *question, c *Client) (_ []byte, before string) {
+// describeHidden says before the question what that has and the client does not show.
+func describeHidden(q *question, c *Client) (_ []byte, before string) {
 	var call struct {
 		Title   string
 		Content []struct {
@@ -305,7 +305,7 @@ func sayUnseen(q *question, c *Client) (_ []byte, before string) {
 		case item.Type == "content" && !c.caps.ShowsRequestContent && item.Content.Text != "":
 			parts = append(parts, item.Content.Text)
 		case item.Type == "diff" && (c.caps.HidesWaitingDiffs || !c.caps.ShowsRequestContent && !(c.caps.ShowsLeadingDiff && i == 0)):
-			parts = append(parts, markdown.Code(visible.Line(item.Path)), changed(item.OldText, item.NewText))
+			parts = append(parts, markdown.Code(visible.Line(item.Path)), diffText(item.OldText, item.NewText))
 		}
 	}
 	if parts == nil {
@@ -314,8 +314,8 @@ func sayUnseen(q *question, c *Client) (_ []byte, before string) {
 	return nil, "\n\n" + markdown.Code(visible.Line(call.Title)) + "\n\n" + strings.Join(parts, "\n\n") + "\n\n"
 }
 
-// changed is how a file changes.
-func changed(before, after string) string {
+// diffText is how a file changes.
+func diffText(before, after string) string {
 	if len(before)+len(after) > maxDiff {
 		return "The change is too long to be shown here."
 	}

@@ -23,17 +23,17 @@ type Client struct {
 	server  *Server
 	out     Outlet
 	options ClientOptions
-	kind
-	name     string
-	declared json.RawMessage   // the params of initialize, as an agent gets them; nil before
-	agent    *agent            // in which it opens sessions; nil before the first
-	look     *agent            // which answers what is about no open session; nil before
-	outputs  map[string]string // ends of what commands wrote, see withoutTerminal
-	threads  map[string]string // ids of open sessions, by others of their threads
-	aliases  map[string]string // the ids by which it has opened sessions, by theirs, where they differ
-	kept     int               // bytes of its messages that wait here
-	sentTo   *agent            // to which its last message went; nil for none
-	gone     bool
+	agentKind
+	name        string
+	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil before
+	agent       *agent            // in which it opens sessions; nil before the first
+	queryAgent  *agent            // which answers what is about no open session; nil before
+	outputs     map[string]string // ends of what commands wrote, see withoutTerminal
+	threads     map[string]string // ids of open sessions, by others of their threads
+	aliases     map[string]string // the ids by which it has opened sessions, by theirs, where they differ
+	queuedBytes int               // bytes of its messages that wait here
+	sentTo      *agent            // to which its last message went; nil for none
+	gone        bool
 }
 
 // Receive takes one message of the client, whose memory it does not keep. What it returns is closed when there is room
@@ -45,7 +45,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	h, refusal := headOf(message)
 	program := c.program
 	if opens(h.Method) || h.Method == "initialize" {
-		program = idOf(c.hello.Program)
+		program = statFileID(c.hello.Program)
 	}
 	s := c.server
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 		c.refuse(nil, refusal)
 		return nil
 	}
-	if err := c.lookUp(textAt(paramsOf(message, h), "sessionId")); err != nil {
+	if err := c.resolveThread(textAt(paramsOf(message, h), "sessionId")); err != nil {
 		c.reply(h, jsonrpc.InternalError("thread_unknown", "Not done: "+err.Error()))
 		return nil
 	}
@@ -83,8 +83,8 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
-	case h.Method == HelloMethod && c.declared == nil:
-		c.greet(paramsOf(line, h))
+	case h.Method == AttachMethod && c.declared == nil:
+		c.attach(paramsOf(line, h))
 	case h.Method == "":
 		if q := c.server.questions[rawjson.Unquote(h.ID)]; q != nil {
 			c.sentTo = q.agent
@@ -97,26 +97,26 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	case h.Method == cancelRequest:
 		c.cancel(line, h)
 	default:
-		c.pass(line, h)
+		c.route(line, h)
 	}
 }
 
-// keptBeside is what a message takes that waits, besides its text.
-const keptBeside = 1 << 10
+// queueOverhead is what a message takes that waits, besides its text.
+const queueOverhead = 1 << 10
 
-// keeps reports whether a message of the client may wait here, one of any size at least. A client for which too much
+// mayQueue reports whether a message of the client may wait here, one of any size at least. A client for which too much
 // waits is closed.
-func (c *Client) keeps(bytes int) bool {
-	if c.kept > 0 && c.kept+bytes+keptBeside > maxHeld {
+func (c *Client) mayQueue(bytes int) bool {
+	if c.queuedBytes > 0 && c.queuedBytes+bytes+queueOverhead > maxHeld {
 		c.out.Close("it sent too much before it was answered")
 		return false
 	}
-	c.kept += bytes + keptBeside
+	c.queuedBytes += bytes + queueOverhead
 	return true
 }
 
-// Gone says that the connection has ended. What runs for the client goes on.
-func (c *Client) Gone() {
+// Disconnected says that the connection has ended. What runs for the client goes on.
+func (c *Client) Disconnected() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	c.leave()
@@ -130,24 +130,24 @@ func (c *Client) leave() {
 	c.gone = true
 	delete(s.clients, c)
 	for _, open := range s.sessions {
-		open.detach(c)
+		open.unsubscribe(c)
 	}
-	s.loadsEnd(c)
+	s.expireLoads(c)
 	for _, q := range s.questions {
-		q.without(c)
+		q.removeClient(c)
 	}
-	if c.look != nil {
-		c.look.end()
+	if c.queryAgent != nil {
+		c.queryAgent.end()
 	}
 	if a := c.agent; a != nil {
 		a.clients = slices.DeleteFunc(a.clients, func(other *Client) bool { return other == c })
-		a.rest()
+		a.endIfUnused()
 	}
-	s.change()
+	s.notifyChange()
 }
 
-// called is what people see of the client.
-func (c *Client) called() string {
+// displayName is what people see of the client.
+func (c *Client) displayName() string {
 	name := cmp.Or(c.name, "a client without a name")
 	if c.hello.WatchOnly {
 		name += ", watching"
@@ -186,13 +186,13 @@ func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
 	}
 }
 
-// greet takes what a local client says of its agent.
-func (c *Client) greet(params []byte) {
+// attach takes what a local client says of its agent.
+func (c *Client) attach(params []byte) {
 	if !c.options.Local {
 		c.server.Log.Warn("a client that is not local says how its agent is to be started, which is passed over", zap.String("from", c.options.From))
 		return
 	}
-	var h Hello
+	var h AttachParams
 	if err := json.Unmarshal(params, &h); err != nil || h.Program == "" {
 		c.server.Log.Warn("a greeting is passed over", zap.Error(err))
 		return
@@ -211,37 +211,37 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	}
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
 	c.declared, _ = json.Marshal(params) // what was decoded encodes
-	c.look = c.server.startAgent(c, true)
-	c.forward(c.look, line, h, nil).done = func(_ []byte, err error) {
+	c.queryAgent = c.server.startAgent(c, true)
+	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
 			c.declared = nil // it may try again
 		}
 	}
 }
 
-// forwardToLook has a request answered that is about no session which the client has open.
-func (c *Client) forwardToLook(line []byte, h jsonrpc.Head) {
+// forwardQuery has a request answered that is about no session which the client has open.
+func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	if h.ID == nil {
 		return // it has no effect
 	}
-	if c.look == nil || c.look.ending {
-		c.look = c.server.startAgent(c, true)
-		c.look.initialize(c)
+	if c.queryAgent == nil || c.queryAgent.ending {
+		c.queryAgent = c.server.startAgent(c, true)
+		c.queryAgent.initialize(c)
 	}
-	c.forward(c.look, line, h, nil)
+	c.forward(c.queryAgent, line, h, nil)
 }
 
-// opener is the agent in which the client opens sessions, but for one: one for clients that are alike.
-func (c *Client) opener(but *agent) *agent {
+// sessionAgent is the agent in which the client opens sessions, but for one: one for clients that are alike.
+func (c *Client) sessionAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
 	}
 	if before := c.agent; before != nil {
 		before.clients = slices.DeleteFunc(before.clients, func(other *Client) bool { return other == c })
-		before.rest()
+		before.endIfUnused()
 	}
 	for a := range c.server.agents {
-		if a != but && !a.looks && !a.ending && a.isLike(c.kind) {
+		if a != but && !a.queryOnly && !a.ending && a.isLike(c.agentKind) {
 			c.agent = a
 			a.clients = append(a.clients, c)
 			return a
@@ -275,9 +275,9 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// pass gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
+// route gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
 // opened is answered as by an agent in which it is not open.
-func (c *Client) pass(line []byte, h jsonrpc.Head) {
+func (c *Client) route(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
 	reopens := h.Method == "session/load" || h.Method == "session/resume"
@@ -289,24 +289,24 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
 	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has it does not copy a session that works
-		c.forward(c.opener(open.agent), line, h, nil)
+		c.forward(c.sessionAgent(open.agent), line, h, nil)
 	case needsAgent:
-		c.forward(c.opener(nil), line, h, nil)
+		c.forward(c.sessionAgent(nil), line, h, nil)
 	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by more ids
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
-		c.forwardToLook(line, h)
+		c.forwardQuery(line, h)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
-	case open.loader == c, open.changing && open.watcher(c) == nil:
-		open.later = append(open.later, c.later(line)) // as behind its load
+	case open.loader == c, open.changing && open.subscriber(c) == nil:
+		open.later = append(open.later, c.deferred(line)) // as behind its load
 	case h.Method == "session/delete" && h.ID != nil:
-		c.remove(open, line, h)
-	case open.watcher(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
-		c.forwardToLook(line, h)
-	case h.Method == "session/prompt" && h.ID != nil && open.promptLater(c, line):
-	case leaves && len(open.watchers) > 1 && h.ID != nil:
-		open.detach(c)
+		c.deleteSession(open, line, h)
+	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
+		c.forwardQuery(line, h)
+	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
+	case leaves && len(open.subscribers) > 1 && h.ID != nil:
+		open.unsubscribe(c)
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
@@ -315,18 +315,18 @@ func (c *Client) pass(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// remove has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
-func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
+// deleteSession has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
+func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
 	}
-	switch own := open.watcher(c) != nil; {
-	case own && len(open.watchers) == 1:
+	switch own := open.subscriber(c) != nil; {
+	case own && len(open.subscribers) == 1:
 		c.forward(open.agent, line, h, open)
-	case len(open.watchers) > 0 || open.loader != nil:
+	case len(open.subscribers) > 0 || open.loader != nil:
 		refuse("deleting session " + open.id + ": it is open in another window or program of yours; close it there first")
 	case open.agent.ending:
-		open.later = append(open.later, c.later(line))
+		open.later = append(open.later, c.deferred(line))
 	case open.working:
 		refuse("deleting session " + open.id + ": something runs in it, which no window shows; open the session and stop that, or end it where the server runs: " + c.server.Command("stop", open.id))
 	default:
@@ -334,15 +334,15 @@ func (c *Client) remove(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// later keeps a message, to be taken once more by what it returns.
-func (c *Client) later(line []byte) func() {
-	if !c.keeps(len(line)) {
+// deferred keeps a message, to be taken once more by what it returns.
+func (c *Client) deferred(line []byte) func() {
+	if !c.mayQueue(len(line)) {
 		return func() {}
 	}
 	line = bytes.Clone(line)
 	h, _ := jsonrpc.ReadHead(line)
 	return func() {
-		c.kept -= len(line) + keptBeside
+		c.queuedBytes -= len(line) + queueOverhead
 		c.receive(line, h)
 	}
 }
@@ -351,24 +351,24 @@ func (c *Client) later(line []byte) func() {
 // session rests and the client wants it in another directory or with more servers; or nobody else has it, and no server is given up for it: the
 // conversation may have been rewound, or gone on in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
-	wants := wantsOf(paramsOf(line, h))
-	alone := len(open.watchers) == 0 || len(open.watchers) == 1 && open.watcher(c) != nil
-	moves, lacks := open.wants.differs(wants)
+	wants := parseOpenParams(paramsOf(line, h))
+	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
+	moves, lacks := open.params.compare(wants)
 	note := ""
 	if lacks != nil {
-		note = "\n\nThe turn that runs here does not have " + theServers(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
+		note = "\n\nThe turn that runs here does not have " + serverNames(lacks, markdown.Code) + " of this window. Load the session again when it has ended.\n\n"
 	}
-	refusal, differs := c.differs(open)
+	refusal, differs := c.compareAgents(open)
 	switch {
 	case open.changing, open.loader != nil, open.agent.ending:
-		open.later = append(open.later, c.later(line))
+		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
 	case c.hello.WatchOnly, c.hello.Joins:
 		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
-		c.refuse(h.ID, open.cannot(wants, moves, lacks))
-	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || wants.sameServers(open.wants))):
+		c.refuse(h.ID, open.reopenError(wants, moves, lacks))
+	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
 		open.join(c, line, h, differs+note)
@@ -376,7 +376,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 }
 
 // forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
-func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *call {
+func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *pendingCall {
 	named := textAt(paramsOf(line, h), "sessionId")
 	if open != nil && named != open.id {
 		line = withSession(line, h, open.id)
@@ -388,7 +388,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		return nil
 	}
 	id, params := c.server.newID(), paramsOf(line, h)
-	asked := &call{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
+	asked := &pendingCall{id: bytes.Clone(h.ID), method: h.Method, client: c, session: open}
 	if a.ending {
 		c.refuse(h.ID, agentEnded("it was ended"))
 		return asked
@@ -396,28 +396,28 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	a.calls[id] = asked
 	switch h.Method {
 	case "session/new", "session/fork":
-		asked.wants = wantsOf(params)
+		asked.params = parseOpenParams(params)
 	case "session/load", "session/resume":
-		asked.wants = wantsOf(params)
+		asked.params = parseOpenParams(params)
 		if open == nil {
-			asked.session = c.server.newSession(named, a, asked.wants)
+			asked.session = c.server.newSession(named, a, asked.params)
 			asked.session.changing = true
 			asked.session.partial = h.Method == "session/resume"
 		} else if h.Method == "session/load" {
-			open.beginAnew()
+			open.resetJournal()
 		}
 		asked.session.loader = c
-		asked.before = c.know(asked.session, named)
+		asked.previousID = c.setAlias(asked.session, named)
 	case "session/delete":
 		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":
 		if open != nil {
-			open.handOver(c) // the window that is typed in has them
+			open.assignFiles(c) // the window that is typed in has them
 			open.promptBegan(c, params)
 		}
 	case protocol.SteeringMethod:
 		if open != nil {
-			open.handOver(c)
+			open.assignFiles(c)
 			asked.prompt = bytes.Clone(params)
 		}
 	}

@@ -14,39 +14,39 @@ import (
 // with the turn that runs, and then as it goes on. note is for it alone, "" for none.
 func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 	id := bytes.Clone(h.ID)
-	c.know(o, textAt(paramsOf(request, h), "sessionId"))
-	joined := o.watcher(c) != nil
-	w := o.attach(c)
+	c.setAlias(o, textAt(paramsOf(request, h), "sessionId"))
+	joined := o.subscriber(c) != nil
+	w := o.subscribe(c)
 	if h.Method == "session/load" {
-		o.retell(w, 0, func() { o.joined(w, id, note) })
+		o.replay(w, 0, func() { o.joined(w, id, note) })
 		return
 	}
 	o.answer(c, id)
-	o.sayTo(c, note)
+	o.sendText(c, note)
 	if !joined && o.working {
-		w.misses(o.turnFrom)
+		w.markMissed(o.turnFrom)
 	}
-	if w.missing && w.hears() {
-		o.retell(w, w.missed, nil)
+	if w.missing && w.receptive() {
+		o.replay(w, w.missed, nil)
 	} else {
-		o.offer()
+		o.offerQuestions()
 	}
 }
 
 // answer is the answer to a client that has opened the session.
-func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.opened(c))) }
+func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.openResult(c))) }
 
 // joined answers a client that was told all from the beginning.
-func (o *session) joined(w *watcher, id []byte, note string) {
-	o.sayTo(w.client, note)
-	if o.watcher(w.client) == w && !w.hears() && o.state() != Idle {
-		o.sayTo(w.client, o.stillRuns())
+func (o *session) joined(w *subscriber, id []byte, note string) {
+	o.sendText(w.client, note)
+	if o.subscriber(w.client) == w && !w.receptive() && o.state() != Idle {
+		o.sendText(w.client, o.runningNotice())
 	}
 	o.answer(w.client, id)
 }
 
-// stillRuns is for who loads a session and is told nothing more of its turn for now.
-func (o *session) stillRuns() string {
+// runningNotice is for who loads a session and is told nothing more of its turn for now.
+func (o *session) runningNotice() string {
 	asks := ".**"
 	if title := o.info().Question; title != "" {
 		asks = ", and asks:** " + markdown.Code(visible.Line(title)) + "."
@@ -55,39 +55,39 @@ func (o *session) stillRuns() string {
 		"Send one: it waits until that turn has ended. The command `status` will do; it asks no model."
 }
 
-// promptLater has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
-func (o *session) promptLater(c *Client, line []byte) bool {
-	w := o.watcher(c)
+// deferPrompt has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
+func (o *session) deferPrompt(c *Client, line []byte) bool {
+	w := o.subscriber(c)
 	switch {
-	case w == nil || !w.missing && !w.lost && len(w.after) == 0:
+	case w == nil || !w.missing && !w.lost && len(w.afterReplay) == 0:
 		return false
-	case w.joining:
+	case w.replaying:
 	case w.missing:
-		o.retell(w, w.missed, nil)
+		o.replay(w, w.missed, nil)
 	case w.lost:
-		o.retell(w, o.journal.put, nil)
+		o.replay(w, o.journal.put, nil)
 	}
-	w.after = append(w.after, c.later(line))
+	w.afterReplay = append(w.afterReplay, c.deferred(line))
 	return true
 }
 
-// retell tells a client beside the caller what the journal has from there on, and then what was said
+// replay tells a client beside the caller what the journal has from there on, and then what was said
 // meanwhile and is asked, unless it joins again before that or leaves. done, if not nil, is called
 // before what is asked.
-func (o *session) retell(w *watcher, from int64, done func()) {
-	w.joins++
-	w.joining, w.held, w.bytes, w.missing = true, nil, 0, false
-	nth := w.joins
+func (o *session) replay(w *subscriber, from int64, done func()) {
+	w.replays++
+	w.replaying, w.pending, w.bytes, w.missing = true, nil, 0, false
+	nth := w.replays
 	loads := done != nil
 	lost := w.lost && !loads
 	w.lost = false
 	journal, end, partial := o.journal, o.journal.put, o.partial && from == 0
-	shown := func(line []byte) []byte { return o.shown(w.client, line, loads) }
+	shown := func(line []byte) []byte { return o.adapt(w.client, line, loads) }
 	passed := func(line []byte) bool { return loads || !w.client.caps.IgnoresUpdatesOutsidePrompt || inTurns(line) }
 	say := func(text string) {
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
-		o.sayTo(w.client, text)
+		o.sendText(w.client, text)
 	}
 	o.server.work.Go(func() {
 		if partial {
@@ -108,7 +108,7 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 			}
 			o.server.mu.Lock()
 			defer o.server.mu.Unlock()
-			if w.joins == nth && passed(line) { // else it is told all of it by the next one
+			if w.replays == nth && passed(line) { // else it is told all of it by the next one
 				w.client.send(shown(line))
 			}
 		})
@@ -117,54 +117,54 @@ func (o *session) retell(w *watcher, from int64, done func()) {
 		}
 		o.server.mu.Lock()
 		defer o.server.mu.Unlock()
-		o.retold(w, nth, shown, done)
+		o.finishReplay(w, nth, shown, done)
 	})
 }
 
-// retold ends the nth retelling.
-func (o *session) retold(w *watcher, nth int, shown func([]byte) []byte, done func()) {
-	current := w.joins == nth && o.watcher(w.client) == w
+// finishReplay ends the nth retelling.
+func (o *session) finishReplay(w *subscriber, nth int, shown func([]byte) []byte, done func()) {
+	current := w.replays == nth && o.subscriber(w.client) == w
 	if current {
-		for _, message := range w.held {
+		for _, message := range w.pending {
 			w.client.send(shown(message))
 		}
-		w.joining, w.held, w.bytes = false, nil, 0
+		w.replaying, w.pending, w.bytes = false, nil, 0
 	}
 	if done != nil {
 		done()
 	}
-	after := w.after
-	w.after = nil
+	after := w.afterReplay
+	w.afterReplay = nil
 	if current && len(after) > 0 && !o.working {
-		o.setApart(w)
+		o.separateTurns(w)
 	}
 	for _, prompt := range after {
 		prompt()
 	}
 	if current {
-		o.offer()
+		o.offerQuestions()
 	}
 }
 
-// setApart sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
+// separateTurns sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
 // as one message.
-func (o *session) setApart(w *watcher) {
+func (o *session) separateTurns(w *subscriber) {
 	if w.client.caps.IgnoresUpdatesOutsidePrompt {
-		o.sayTo(w.client, "\n\n---\n\n")
+		o.sendText(w.client, "\n\n---\n\n")
 	}
 }
 
-// offer sends what is asked to those who have come to hear it.
-func (o *session) offer() {
-	for _, q := range slices.Clone(o.asked) {
+// offerQuestions sends what is asked to those who have come to hear it.
+func (o *session) offerQuestions() {
+	for _, q := range slices.Clone(o.questions) {
 		q.offer()
 	}
 }
 
-// sayTo shows words of the server's own, if there are any, to one client alone.
-func (o *session) sayTo(c *Client, text string) {
+// sendText shows words of the server's own, if there are any, to one client alone.
+func (o *session) sendText(c *Client, text string) {
 	if text != "" {
-		line, err := o.encode(ownWords(text))
+		line, err := o.encode(agentText(text))
 		c.put(line, err)
 	}
 }

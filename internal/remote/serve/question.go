@@ -36,27 +36,27 @@ const (
 	writeFile     = "fs/write_text_file"
 )
 
-// asks takes a request of the agent.
-func (a *agent) asks(line []byte, h jsonrpc.Head) {
+// handleRequest takes a request of the agent.
+func (a *agent) handleRequest(line []byte, h jsonrpc.Head) {
 	s := a.server
 	q := &question{id: "s" + s.newID(), agent: a, agentID: bytes.Clone(h.ID), method: h.Method}
-	q.is(h.WithID(line, `"`+q.id+`"`))
+	q.setLine(h.WithID(line, `"`+q.id+`"`))
 	if about := a.calls[string(rawjson.Field(q.params, "requestId"))]; about != nil && about.id != nil {
-		q.is(q.with("requestId", about.id)) // the client knows its request by its own id
+		q.setLine(q.withParam("requestId", about.id)) // the client knows its request by its own id
 		q.client = about.client
 	} else if len(a.clients) > 0 {
 		q.client = a.clients[0]
 	}
 	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
 		q.session = open
-		open.asked = append(open.asked, q)
+		open.questions = append(open.questions, q)
 	}
 	s.questions[q.id] = q
 	q.offer()
 }
 
-// with is the question's line with another value for a member of its params.
-func (q *question) with(member string, value json.RawMessage) []byte {
+// withParam is the question's line with another value for a member of its params.
+func (q *question) withParam(member string, value json.RawMessage) []byte {
 	params := protocol.Fields(q.params)
 	params[member] = value
 	id, _ := json.Marshal(q.id)
@@ -67,8 +67,8 @@ func (q *question) with(member string, value json.RawMessage) []byte {
 	return line[:len(line)-1]
 }
 
-// is notes the question's line.
-func (q *question) is(line []byte) {
+// setLine notes the question's line.
+func (q *question) setLine(line []byte) {
 	q.line = line
 	h, _ := jsonrpc.ReadHead(line)
 	q.params = paramsOf(line, h)
@@ -93,8 +93,8 @@ func (q *question) audience() (to []*Client) {
 		}
 		return []*Client{q.client}
 	}
-	for _, w := range q.session.watchers {
-		if c := w.client; !w.joining && !c.hello.WatchOnly && q.mayAnswer(c) && (w.hears() || !q.forPeople()) {
+	for _, w := range q.session.subscribers {
+		if c := w.client; !w.replaying && !c.hello.WatchOnly && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}
@@ -128,7 +128,7 @@ func (q *question) offer() {
 	for _, c := range q.audience() {
 		if !slices.Contains(q.to, c) && (q.method == askPermission || len(q.to) == 0) {
 			q.to = append(q.to, c)
-			q.put(c)
+			q.offerTo(c)
 		}
 	}
 	some := len(q.to) > 0
@@ -159,7 +159,7 @@ func (q *question) wait() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if q.timer == timer && s.questions[q.id] == q {
-			q.session.say("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
+			q.session.broadcastText("\n\nRefused, since nobody was there for "+duration(s.AnswerFor)+" who could answer it: "+markdown.Code(visible.Line(q.title()))+"\n\n", nil)
 			q.giveUp()
 		}
 	})
@@ -177,7 +177,7 @@ func duration(d time.Duration) string {
 	return text
 }
 
-// giveUp answers it as one who does not want to decide.
+// failLoad answers it as one who does not want to decide.
 func (q *question) giveUp() {
 	switch q.method {
 	case askPermission:
@@ -213,13 +213,13 @@ func (q *question) answer(c *Client, line []byte, h jsonrpc.Head) {
 	}
 	q.agent.put(append(h.WithID(line, string(q.agentID)), '\n'))
 	if len(q.to) > 1 && q.session != nil {
-		q.session.say("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", c)
+		q.session.broadcastText("\n\nAnswered in "+c.shownName()+": "+q.choice(value(line[max(h.Result, 0):]))+"\n\n", c)
 	}
 	q.withdraw(c)
 }
 
-// without is the question when a client is gone that has it.
-func (q *question) without(c *Client) {
+// removeClient is the question when a client is gone that has it.
+func (q *question) removeClient(c *Client) {
 	if slices.Contains(q.to, c) {
 		q.to = slices.DeleteFunc(q.to, func(other *Client) bool { return other == c })
 		q.offer()
@@ -240,14 +240,14 @@ func (q *question) withdraw(answered *Client) {
 	}
 	q.to = nil
 	if o := q.session; o != nil {
-		o.asked = slices.DeleteFunc(o.asked, func(other *question) bool { return other == q })
+		o.questions = slices.DeleteFunc(o.questions, func(other *question) bool { return other == q })
 		o.update()
 	}
 }
 
-// withdraws takes a question back that the agent wants no answer to any more. It does not wait for the clients:
+// handleCancel takes a question back that the agent wants no answer to any more. It does not wait for the clients:
 // some say nothing to that.
-func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
+func (a *agent) handleCancel(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for _, q := range a.server.questions {
 		if q.agent != a || jsonrpc.IDKey(q.agentID) != key {
@@ -261,14 +261,14 @@ func (a *agent) withdraws(line []byte, h jsonrpc.Head) {
 // codeCancelled is the code of a request that was cancelled (ACP, $/cancel_request).
 const codeCancelled = -32800
 
-// handOver gives a client the session's files and forms, as far as it has such: the first of the
+// assignFiles gives a client the session's files and forms, as far as it has such: the first of the
 // watchers that can is asked for them. A program that decides by itself does not take them from a
 // person.
-func (o *session) handOver(c *Client) {
-	i := slices.IndexFunc(o.watchers, func(w *watcher) bool { return w.client == c })
+func (o *session) assignFiles(c *Client) {
+	i := slices.IndexFunc(o.subscribers, func(w *subscriber) bool { return w.client == c })
 	if i <= 0 || c.caps.AnswersByPolicy {
 		return
 	}
-	w := o.watchers[i]
-	o.watchers = slices.Insert(slices.Delete(o.watchers, i, i+1), 0, w)
+	w := o.subscribers[i]
+	o.subscribers = slices.Insert(slices.Delete(o.subscribers, i, i+1), 0, w)
 }

@@ -32,7 +32,7 @@ import (
 type Outlet interface {
 	// Send queues a message: one JSON text without a line's end, which the outlet must not
 	// change. It never blocks and calls nothing of the server's; a client that is gone, or that reads
-	// so slowly that too much waits, gets nothing more, and the transport calls Gone.
+	// so slowly that too much waits, gets nothing more, and the transport calls Disconnected.
 	Send(message []byte)
 	// Close ends the connection once what was sent is written. reason is for people. It does not block.
 	Close(reason string)
@@ -49,8 +49,8 @@ type ClientOptions struct {
 	From string
 }
 
-// Hello is the params of the notification HelloMethod, with which a local client begins.
-type Hello struct {
+// AttachParams is the params of the notification AttachMethod, with which a local client begins.
+type AttachParams struct {
 	Program   string   `json:"program"`             // the absolute path of the program to run as its agent
 	Args      []string `json:"args"`                // and its arguments
 	Env       []string `json:"env"`                 // its whole environment
@@ -60,15 +60,15 @@ type Hello struct {
 	Stderr    bool     `json:"stderr,omitempty"`    // it shows what its agent writes to stderr: StderrMethod
 }
 
-// HelloMethod is the method of that notification.
-const HelloMethod = "_droid-acp/hello"
+// AttachMethod is the method of that notification.
+const AttachMethod = "_droid-acp/hello"
 
 // StderrMethod is the method of a notification to a local client that has asked for it: a piece of what its agent writes
 // to stderr, which an editor reads of an agent of its own.
 const StderrMethod = "_droid-acp/stderr"
 
-// Words are the params of StderrMethod.
-type Words struct {
+// StderrParams are the params of StderrMethod.
+type StderrParams struct {
 	Text string `json:"text"`
 }
 
@@ -76,7 +76,7 @@ type Words struct {
 const (
 	Idle    = "idle"
 	Running = "running"
-	Asks    = "asks" // it waits for an answer of its user's
+	Asking  = "asks" // it waits for an answer of its user's
 )
 
 // SessionInfo is what Status tells of a session that is open.
@@ -84,7 +84,7 @@ type SessionInfo struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title,omitempty"`
 	Directory string    `json:"directory"`
-	State     string    `json:"state"`              // Idle, Running or Asks
+	State     string    `json:"state"`              // Idle, Running or Asking
 	Question  string    `json:"question,omitempty"` // the title of what is asked
 	Since     time.Time `json:"since"`              // when that state began
 	Clients   []string  `json:"clients"`            // names of those that are there; the first that can has files and forms
@@ -114,23 +114,23 @@ type Options struct {
 	Stderr    io.Writer // gets the agents' stderr, and must not block
 	Log       *zap.Logger
 
-	// Look serves ACP in this process, as the agent that h says would, but opens no session. It answers clients that have opened none,
+	// ServeQueries serves ACP in this process, as the agent that h says would, but opens no session. It answers clients that have opened none,
 	// and returns when in has ended. nil has the agent itself do that.
-	Look func(h Hello, in io.Reader, out io.Writer) error
+	ServeQueries func(h AttachParams, in io.Reader, out io.Writer) error
 
 	// Compare says how an agent that joiner starts differs from one that has starts: by which setting it lets less run without a question, "" for
 	// none, and in which settings, variables of these included, as a user names them. nil says nothing.
-	Compare func(has, joiner Hello) (stricter string, settings []string)
+	Compare func(has, joiner AttachParams) (stricter string, settings []string)
 
 	// Thread are the ids by which an agent that h starts knows the conversation of a session, the newest last. It may wait for a disk. nil is for
 	// an agent that knows each by one.
-	Thread func(h Hello, id string) ([]string, error)
+	Thread func(h AttachParams, id string) ([]string, error)
 
-	journalSize    int64 // 0 is journalSize
-	unfinishedSize int64 // 0 is unfinishedSize
-	maxLine        int   // 0 is relay.MaxLine
-	start          func(h Hello, stderr io.Writer) (process, error)
-	look           func(h Hello, stderr io.Writer) (process, error)
+	journalSize     int64 // 0 is journalSize
+	unfinishedSize  int64 // 0 is unfinishedSize
+	maxLine         int   // 0 is relay.MaxLine
+	start           func(h AttachParams, stderr io.Writer) (agentProcess, error)
+	startQueryAgent func(h AttachParams, stderr io.Writer) (agentProcess, error)
 }
 
 const (
@@ -155,7 +155,7 @@ type Server struct {
 	questions  map[string]*question // by the id that clients got
 	lastID     int64                // of requests, in both directions
 	journals   int64                // begun so far
-	unfinished map[string][]string  // journals that are kept, by keyOf their sessions
+	unfinished map[string][]string  // journals that are kept, by journalKey their sessions
 	closed     bool
 	changed    chan struct{} // closed and made anew when a client or an agent comes or goes
 }
@@ -165,17 +165,17 @@ func New(o Options) (*Server, error) {
 	if o.start == nil {
 		o.start = o.startProcess
 	}
-	if o.look == nil {
-		o.look = o.startLook
+	if o.startQueryAgent == nil {
+		o.startQueryAgent = o.newQueryAgent
 	}
 	o.journalSize = cmp.Or(o.journalSize, journalSize)
 	o.maxLine = cmp.Or(o.maxLine, relay.MaxLine)
 	o.unfinishedSize = cmp.Or(o.unfinishedSize, unfinishedSize)
 	s := &Server{
-		Options: o, self: idOf(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
+		Options: o, self: statFileID(o.Program), begun: time.Now(), env: os.Environ(), agents: map[*agent]struct{}{}, clients: map[*Client]struct{}{},
 		sessions: map[string]*session{}, questions: map[string]*question{}, changed: make(chan struct{}),
 	}
-	if err := s.takeOver(); err != nil {
+	if err := s.loadUnfinished(); err != nil {
 		return nil, fmt.Errorf("no journals can be kept: %w", err)
 	}
 	return s, nil
@@ -187,7 +187,7 @@ type fileID struct {
 	at   time.Time
 }
 
-func idOf(path string) fileID {
+func statFileID(path string) fileID {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fileID{}
@@ -195,8 +195,8 @@ func idOf(path string) fileID {
 	return fileID{info.Size(), info.ModTime()}
 }
 
-// change tells who waits that a client or an agent came or went. The caller holds mu.
-func (s *Server) change() {
+// notifyChange tells who waits that a client or an agent came or went. The caller holds mu.
+func (s *Server) notifyChange() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -209,7 +209,7 @@ func (s *Server) newID() string {
 
 func (s *Server) newJournal(session string) *journal {
 	s.journals++
-	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", keyOf(session), s.journals)), s.journalSize)
+	return newJournal(filepath.Join(s.Journals, fmt.Sprintf("%s-%06d.jsonl", journalKey(session), s.journals)), s.journalSize)
 }
 
 // removeJournal removes a journal beside the caller.
@@ -219,7 +219,7 @@ func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
 		server: s, out: out, options: o,
-		kind: kind{hello: Hello{Program: s.Program, Args: s.Args, Env: s.env}},
+		agentKind: agentKind{hello: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +229,7 @@ func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 		return c
 	}
 	s.clients[c] = struct{}{}
-	s.change()
+	s.notifyChange()
 	return c
 }
 
@@ -240,7 +240,7 @@ func (s *Server) Status() Status {
 	s.mu.Lock()
 	status := Status{Version: s.Version, Process: os.Getpid(), Clients: len(s.clients), Sessions: []SessionInfo{}}
 	for a := range s.agents {
-		if !a.looks {
+		if !a.queryOnly {
 			status.Agents++
 		}
 	}
@@ -248,7 +248,7 @@ func (s *Server) Status() Status {
 		status.Sessions = append(status.Sessions, open.info())
 	}
 	s.mu.Unlock()
-	status.Replaced = idOf(s.Program) != s.self
+	status.Replaced = statFileID(s.Program) != s.self
 	slices.SortFunc(status.Sessions, func(a, b SessionInfo) int { return a.Since.Compare(b.Since) })
 	return status
 }

@@ -11,8 +11,8 @@ import (
 // An agent may know one conversation by several ids, its thread: droid makes a new session when it compacts or rewinds one. Here a session is
 // open by one of them, which the agent is sent. A client may use any: it is sent the one that it opened the session by.
 
-// lookUp finds the open session of the thread that an id belongs to, for find. It releases the lock while it reads a disk.
-func (c *Client) lookUp(id string) error {
+// resolveThread finds the open session of the thread that an id belongs to, for find. It releases the lock while it reads a disk.
+func (c *Client) resolveThread(id string) error {
 	s := c.server
 	if id == "" || s.Thread == nil || len(s.sessions) == 0 || c.find(id) != nil {
 		return nil
@@ -41,8 +41,8 @@ func (c *Client) find(id string) *session {
 	return c.server.sessions[c.threads[id]]
 }
 
-// know has the client know a session by this id from now on, and returns the one before.
-func (c *Client) know(o *session, id string) (before string) {
+// setAlias has the client know a session by this id from now on, and returns the one before.
+func (c *Client) setAlias(o *session, id string) (before string) {
 	before = c.aliases[o.id]
 	delete(c.aliases, o.id)
 	if id != "" && id != o.id {

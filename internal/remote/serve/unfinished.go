@@ -29,7 +29,7 @@ import (
 // journal is one of these, in this order:
 //
 //   - written, while the session is open; session.end removes it if the session rests;
-//   - kept, in unfinishedDir: moved there by session.keepJournal, or, after a server that was killed, by the next one (takeOver);
+//   - kept, in unfinishedDir: moved there by session.keepJournal, or, after a server that was killed, by the next one (loadUnfinished);
 //   - shown: a load of the session compares it with what the agent replays, and sends the client what the replay lacks (showUnfinished);
 //   - removed: once it was shown, when the session is deleted, or when it is too old or there is too much.
 
@@ -45,14 +45,14 @@ const (
 // maxUnfinished is how many bytes of a turn are shown, the last ones.
 const maxUnfinished = 1 << 20
 
-// keyOf is what the names of a session's files begin with.
-func keyOf(session string) string {
+// journalKey is what the names of a session's files begin with.
+func journalKey(session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:12])
 }
 
-// takeOver finds the journals that are kept, and keeps those of a server that was killed.
-func (s *Server) takeOver() error {
+// loadUnfinished finds the journals that are kept, and keeps those of a server that was killed.
+func (s *Server) loadUnfinished() error {
 	dir := filepath.Join(s.Journals, unfinishedDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (o *session) keepJournal() {
 
 // removeUnfinished removes what is kept of a session. The caller holds mu.
 func (s *Server) removeUnfinished(session string) {
-	paths := s.unfinished[keyOf(session)]
-	delete(s.unfinished, keyOf(session))
+	paths := s.unfinished[journalKey(session)]
+	delete(s.unfinished, journalKey(session))
 	if paths != nil {
 		s.work.Go(func() {
 			for _, path := range paths {
@@ -136,7 +136,7 @@ func (s *Server) removeUnfinished(session string) {
 // showUnfinished sends the client that loads the session what is kept of it and was not replayed, and then calls done, with mu held.
 // It returns nil where nothing is kept, else a channel that is closed after that. The caller holds mu.
 func (o *session) showUnfinished(done func()) <-chan struct{} {
-	s, paths := o.server, o.server.unfinished[keyOf(o.id)]
+	s, paths := o.server, o.server.unfinished[journalKey(o.id)]
 	if o.loader == nil || o.loader.gone || paths == nil {
 		return nil
 	}
@@ -150,11 +150,11 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 		defer s.mu.Unlock()
 		switch {
 		case err != nil:
-			o.say(fmt.Sprintf("What was said here in a turn without an end cannot be shown: %v.", err), nil)
-			delete(s.unfinished, keyOf(o.id)) // the next server tries again
+			o.broadcastText(fmt.Sprintf("What was said here in a turn without an end cannot be shown: %v.", err), nil)
+			delete(s.unfinished, journalKey(o.id)) // the next server tries again
 		case o.loader != nil && !o.loader.gone:
 			if text != "" {
-				o.say("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.HistoryOwnerName()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
+				o.broadcastText("\n\n**Unfinished:** this turn ended with its server or agent. "+s.Agent.HistoryOwnerName()+" has not stored this part of it:\n\n"+text+"\n\n", nil)
 			}
 			s.removeUnfinished(o.id)
 		}
@@ -185,7 +185,7 @@ func unfinished(paths []string, replay func(line func([]byte)) error) (string, e
 	}
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(turns)) {
-		texts = append(texts, turns[name].lackingIn(replayed)...)
+		texts = append(texts, turns[name].missingFrom(replayed)...)
 	}
 	text := strings.Join(texts, "\n\n")
 	if begin := len(text) - maxUnfinished; begin > 0 {
@@ -284,9 +284,9 @@ func (t *openTurn) add(line []byte) {
 	}
 }
 
-// lackingIn are the parts of the turn that a replay has not, as they are shown. A message is looked for by its text and a call by its id, behind
+// missingFrom are the parts of the turn that a replay has not, as they are shown. A message is looked for by its text and a call by its id, behind
 // the prompt that began the turn if one did: the same may have been said before.
-func (t *openTurn) lackingIn(replayed conversation) (texts []string) {
+func (t *openTurn) missingFrom(replayed conversation) (texts []string) {
 	if len(t.said) > 0 && t.said[0].kind == "user_message_chunk" {
 		prompt := t.said[0]
 		begin := len(replayed)

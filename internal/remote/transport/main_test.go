@@ -26,7 +26,7 @@ type agent struct {
 	out     serve.Outlet
 	options serve.ClientOptions
 	got     chan string
-	gone    chan struct{} // closed by Gone; a second call of it panics
+	gone    chan struct{} // closed by Disconnected; a second call of it panics
 	full    chan struct{} // what Receive returns
 }
 
@@ -42,7 +42,7 @@ func (a *agent) Receive(text []byte) <-chan struct{} {
 	return a.full
 }
 
-func (a *agent) Gone() { close(a.gone) }
+func (a *agent) Disconnected() { close(a.gone) }
 
 func (a *agent) update(session, text string) {
 	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))

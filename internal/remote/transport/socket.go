@@ -85,7 +85,7 @@ func (s *socket) serve(r *http.Request) {
 	s.gone, s.queue = true, nil
 	s.room.look(0, true)
 	s.mu.Unlock()
-	s.to.Gone()
+	s.to.Disconnected()
 	log.Debug("a client of WebSocket has gone", zap.String("reason", reason), zap.Error(err))
 }
 

@@ -50,7 +50,7 @@ const (
 // one at a time. While what Receive returned is not closed, it is not called. Gone is called once, and last.
 type Receiver interface {
 	Receive(message []byte) (full <-chan struct{})
-	Gone()
+	Disconnected()
 }
 
 // Options say whom a handler serves and how.
