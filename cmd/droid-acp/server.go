@@ -126,7 +126,7 @@ func (r *remote) reload(h *transport.Handler) error {
 	if err != nil {
 		return err
 	}
-	token, err := keep.Token(r.tokenFile)
+	token, err := keep.LoadToken(r.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *remote) reload(h *transport.Handler) error {
 
 // listen takes the token and the address.
 func (r *remote) listen() (err error) {
-	if r.options.Token, err = keep.Token(r.tokenFile); err != nil {
+	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
 		return err
 	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
@@ -164,7 +164,7 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
-	case errors.Is(err, keep.ErrRuns):
+	case errors.Is(err, keep.ErrRunning):
 		command := commandFor(path)
 		return c.failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, command("ps"), command("stop")))
 	case err != nil:
