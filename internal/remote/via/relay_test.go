@@ -402,11 +402,11 @@ func TestFarSideFallsSilent(t *testing.T) {
 	t.Parallel()
 	const initialize, alive = `{"id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
 	const agent = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"%s","version":"1.2.3"}}}`
-	r := connected(t, "", func(r *Relay) { r.silent = 300 * time.Millisecond })
+	r := connected(t, "", func(r *Relay) { r.heartbeatTimeout = 300 * time.Millisecond })
 	r.toFar(initialize)
 	r.toNear(strings.Replace(agent, "%s", "droid-acp", 1))
 	require.Equal(t, alive, r.away.Line())
-	time.Sleep(2 * r.relay.silent)
+	time.Sleep(2 * r.relay.heartbeatTimeout)
 	r.toFar(`{"id":2,"method":"session/prompt","params":{}}`)
 	r.away.Say(alive)
 	require.Contains(t, r.near.Line(), `"id":2,"error":{"code":-32603,"message":"Nothing has come from the far side for 0 s, so the connection to it is dead. What runs there goes on.`)
