@@ -26,7 +26,7 @@ type agentProcess interface {
 	ID() int
 	Exited() <-chan struct{}
 	Kill() error
-	// Await returns how it ended, once it and what it started are gone.
+	// Await waits until it and what it started have ended, and returns how it ended.
 	Await() (how string)
 }
 
@@ -49,8 +49,8 @@ type inProcess struct {
 	in     *io.PipeWriter
 	out    *io.PipeReader
 	exited chan struct{}
-	end    func() error // has it end
-	how    error        // it ended; nil where it was ended
+	end    func() error // asks it to end
+	how    error        // the error it ended with; nil if it was ended
 }
 
 func (i *inProcess) Pipes() (io.WriteCloser, io.ReadCloser) { return i.in, i.out }
@@ -66,7 +66,7 @@ func (i *inProcess) Await() string {
 	return "it was ended"
 }
 
-// newQueryAgent runs what answers a client that has opened no session.
+// newQueryAgent starts an agent that answers a client without an open session.
 func (o Options) newQueryAgent(h AttachParams, stderr io.Writer) (agentProcess, error) {
 	if o.ServeQueries == nil {
 		return o.start(h, stderr)
@@ -77,7 +77,7 @@ func (o Options) newQueryAgent(h AttachParams, stderr io.Writer) (agentProcess, 
 	go func() {
 		defer close(i.exited)
 		i.how = o.ServeQueries(h, in, out)
-		_ = out.Close() // a pipe always closes
+		_ = out.Close() // closing a pipe never fails
 		_ = i.end()
 	}()
 	return i, nil
@@ -91,7 +91,7 @@ func (o Options) startProcess(h AttachParams, stderr io.Writer) (agentProcess, e
 	return childProcess{p}, nil
 }
 
-// Write tells the agent's clients what it writes to stderr. One that has no room is told nothing.
+// Write sends what the agent writes to stderr to its clients. A client without room misses it.
 func (a *agent) Write(text []byte) (int, error) {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
@@ -103,35 +103,35 @@ func (a *agent) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// agent opens sessions for clients that are alike, which may be gone. The server's lock guards it.
+// agent opens sessions for clients of the same kind, which may have disconnected. The server's lock guards it.
 type agent struct {
 	server        *Server
-	agentKind                             // of the client for which it was started
-	queryOnly     bool                    // it opens no session, and ends when it has answered
-	proc          agentProcess            // nil until it was started
+	agentKind                             // of the client that it was started for
+	queryOnly     bool                    // it opens no session, and ends once it has answered
+	proc          agentProcess            // nil until it is started
 	out           *jsonrpc.Outbox         // to it
-	calls         map[string]*pendingCall // what it was asked and has not answered
-	clients       []*Client               // that open sessions in it, in the order in which they came
-	ending        bool                    // it gets nothing more
+	calls         map[string]*pendingCall // its unanswered requests
+	clients       []*Client               // those that open sessions in it, in the order of their arrival
+	ending        bool                    // it is sent nothing more
 	killRequested chan struct{}           // closed by kill
 	killed        bool
 }
 
-// pendingCall is a request to an agent.
+// pendingCall is an unanswered request to an agent.
 type pendingCall struct {
 	id         []byte // the client's
 	method     string
-	client     *Client    // nil for the server's own, or one whose client is gone
-	session    *session   // that it is about, if it was open when it was asked
-	params     openParams // where it opens one
-	deletes    string     // the session, where it deletes one
+	client     *Client    // nil for the server's own requests and for disconnected clients
+	session    *session   // the session it is about, if it was open at the time
+	params     openParams // if it opens a session
+	deletes    string     // the ID of the session that it deletes
 	prompt     []byte     // the params of a steering message
-	note       string     // for the client alone, where it joins a session
-	previousID string     // the id by which the client knew the session that it loads
+	note       string     // a note for the client alone, if it joins a session
+	previousID string     // the ID by which the client knew the session that it loads
 	done       func(result []byte, err error)
 }
 
-// startAgent starts an agent for a client. It may be asked at once.
+// startAgent starts an agent for a client. It takes requests at once.
 func (s *Server) startAgent(c *Client, looks bool) *agent {
 	a := &agent{server: s, agentKind: c.agentKind, queryOnly: looks, out: jsonrpc.NewOutbox(nil, relay.Batch), calls: map[string]*pendingCall{}, clients: []*Client{c}, killRequested: make(chan struct{})}
 	s.agents[a] = struct{}{}
@@ -143,7 +143,7 @@ func (s *Server) startAgent(c *Client, looks bool) *agent {
 	return a
 }
 
-// supervise starts the agent's process and hears it until it ends.
+// supervise starts the agent's process and reads its output until it ends.
 func (a *agent) supervise() {
 	s, start := a.server, a.server.Options.start
 	if a.queryOnly {
@@ -165,7 +165,7 @@ func (a *agent) supervise() {
 	a.run(stdin, stdout)
 }
 
-// pid is the id of its process, 0 for none.
+// pid returns its process ID, 0 if it has no process.
 func (a *agent) pid() int {
 	if a.proc == nil {
 		return 0
@@ -173,7 +173,7 @@ func (a *agent) pid() int {
 	return a.proc.ID()
 }
 
-// run hears the agent until it ends.
+// run passes messages to and from the agent until it ends.
 func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	s := a.server
 	read, tooLong := make(chan struct{}), false
@@ -182,25 +182,25 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 		tooLong = a.read(stdout)
 	}()
 	select {
-	case <-read: // it has ended, or says nothing more
-	case <-a.out.Done(): // it is to end: its input does
+	case <-read: // it has ended, or closed its stdout
+	case <-a.out.Done(): // it is being ended: its input is closed
 		_ = stdin.Close()
 		select {
 		case <-read:
 		case <-time.After(endTime):
-			s.Log.Warn("an agent does not end, so it is killed", zap.Int("pid", a.pid()))
+			s.Log.Warn("killing an agent that does not end", zap.Int("pid", a.pid()))
 		case <-a.killRequested:
 		}
 	case <-a.killRequested:
 	}
 	if !subprocess.WaitTimeout(a.proc.Exited(), relay.DrainTime) {
-		_ = a.proc.Kill() // it may have ended
+		_ = a.proc.Kill() // it may have ended already
 	}
 	how := a.proc.Await()
 	a.out.Abort()
 	_ = stdin.Close()
 	if !subprocess.WaitTimeout(read, endTime) {
-		_ = stdout.Close() // somebody else holds it open, or nobody takes what it said: this ends the reading
+		_ = stdout.Close() // another process holds it open, or nobody takes what it said: this ends the reading
 		s.mu.Lock()
 		a.kill()
 		s.mu.Unlock()
@@ -215,7 +215,7 @@ func (a *agent) run(stdin io.WriteCloser, stdout io.ReadCloser) {
 	a.handleExit(agentEnded(how))
 }
 
-// read hears lines until there are no more, or one is too long. It reads none while the only client has no room.
+// read handles lines until the end, or until one is too long. It pauses while the agent's only client has no room.
 func (a *agent) read(in io.Reader) (tooLong bool) {
 	lines := jsonrpc.NewLines(in, a.server.maxLine, func([]byte) {})
 	for {
@@ -233,10 +233,10 @@ func (a *agent) read(in io.Reader) (tooLong bool) {
 	}
 }
 
-// handleLine takes one line of the agent. What it returns is closed when there is room for more.
+// handleLine handles one line of the agent. If full is not nil, it is closed once there is room for more.
 func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
 	if !json.Valid(line) {
-		a.server.Log.Warn("an agent wrote a line that is no JSON", zap.Int("bytes", len(line)))
+		a.server.Log.Warn("an agent wrote invalid JSON", zap.Int("bytes", len(line)))
 		return nil
 	}
 	h, ok := jsonrpc.ReadHead(line)
@@ -244,7 +244,7 @@ func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
 	defer a.server.mu.Unlock()
 	switch {
 	case !ok:
-		a.server.Log.Warn("an agent wrote a line that is no message", zap.Int("bytes", len(line)))
+		a.server.Log.Warn("an agent wrote a line that is not a message", zap.Int("bytes", len(line)))
 	case h.Method == "":
 		return a.handleResponse(line, h)
 	case h.Method == cancelRequest:
@@ -259,7 +259,7 @@ func (a *agent) handleLine(line []byte) (full <-chan struct{}) {
 
 const cancelRequest = "$/cancel_request"
 
-// put sends the agent a line. One that is ending gets nothing.
+// put sends the agent a line. An agent that is ending gets nothing.
 func (a *agent) put(line []byte) { _, _ = a.out.Put(line) }
 
 func (a *agent) notify(method string, params any) {
@@ -268,7 +268,7 @@ func (a *agent) notify(method string, params any) {
 	}
 }
 
-// ask sends a request of the server's own. done is called with the lock held.
+// ask sends a request of the server itself. done is called with the lock held.
 func (a *agent) ask(method string, params any, done func(result []byte, err error)) {
 	id := a.server.newID()
 	line, err := jsonrpc.EncodeCall([]byte(id), method, params)
@@ -286,7 +286,7 @@ func (a *agent) ask(method string, params any, done func(result []byte, err erro
 
 var errAgentEnds = errors.New("the agent ends")
 
-// handleResponse takes a response of the agent. What it returns is closed when the next line may be heard.
+// handleResponse handles a response of the agent. If later is not nil, the next line must wait until it is closed.
 func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct{}) {
 	id := string(h.ID)
 	c := a.calls[id]
@@ -309,7 +309,7 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 	if c.client != nil {
 		a.answer(c, line, h, result)
 		if c.note != "" && result != nil {
-			c.session.sendText(c.client, c.note) // behind the response that opens the session
+			c.session.sendText(c.client, c.note) // after the response that opens the session
 		}
 	}
 	if c.done != nil {
@@ -337,7 +337,7 @@ func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byt
 	c.client.send(h.WithID(line, string(c.id)))
 }
 
-// hasPendingRequest reports whether a request about a session has no answer.
+// hasPendingRequest reports whether a request about the session is unanswered.
 func (a *agent) hasPendingRequest(o *session) bool {
 	for _, c := range a.calls {
 		if c.session == o {
@@ -347,7 +347,7 @@ func (a *agent) hasPendingRequest(o *session) bool {
 	return false
 }
 
-// hasPendingPrompt reports whether a prompt of a session has no answer.
+// hasPendingPrompt reports whether a prompt of the session is unanswered.
 func (a *agent) hasPendingPrompt(o *session) bool {
 	for _, c := range a.calls {
 		if c.session == o && c.method == "session/prompt" {
@@ -357,7 +357,7 @@ func (a *agent) hasPendingPrompt(o *session) bool {
 	return false
 }
 
-// errorIn is the error of a response.
+// errorIn returns the error of a response.
 func errorIn(line []byte) error {
 	var r struct{ Error *jsonrpc.Error }
 	if json.Unmarshal(line, &r) != nil || r.Error == nil {
@@ -366,7 +366,7 @@ func errorIn(line []byte) error {
 	return r.Error
 }
 
-// applyResult notes what an answer changes.
+// applyResult records what a successful answer changes.
 func (a *agent) applyResult(c *pendingCall, line, result []byte) {
 	switch {
 	case c.method == "session/prompt" && c.session != nil:
@@ -388,10 +388,10 @@ func (a *agent) applyResult(c *pendingCall, line, result []byte) {
 	}
 }
 
-// promptRequired is the outcome of a steering message that the agent has not taken: the client sends it as a prompt.
+// promptRequired is the outcome of a steering message that the agent did not take: the client must send it as a prompt.
 const promptRequired = "promptRequired"
 
-// opens reports whether a method opens a session for the client that calls it.
+// opens reports whether a method opens a session for its client.
 func opens(method string) bool {
 	switch method {
 	case "session/new", "session/load", "session/resume", "session/fork":
@@ -400,7 +400,7 @@ func opens(method string) bool {
 	return false
 }
 
-// expireLoads gives up what a client that has gone loads, unless it ends by itself in time.
+// expireLoads abandons the loads of a client that has disconnected, unless they end in time.
 func (s *Server) expireLoads(c *Client) {
 	for a := range s.agents {
 		for id, asked := range a.calls {
@@ -411,7 +411,7 @@ func (s *Server) expireLoads(c *Client) {
 	}
 }
 
-// failLoad has a load that the agent has not answered be one that failed.
+// failLoad makes an unanswered load fail.
 func (a *agent) failLoad(id string) {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
@@ -424,7 +424,7 @@ func (a *agent) failLoad(id string) {
 	}
 }
 
-// opened registers a session that the agent has opened, or forgets one that it has not.
+// opened registers a session that the agent has opened, or forgets one that it failed to open.
 func (a *agent) opened(c *pendingCall, result []byte) {
 	open := c.session
 	if c.method == "session/new" || c.method == "session/fork" {
@@ -440,9 +440,9 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 	case open == nil:
 		return
 	case result == nil:
-		open.loader, open.partial = nil, true // the journal began anew
+		open.loader, open.partial = nil, true // the journal was reset
 		c.client.setAlias(open, c.previousID)
-		if open.changing { // else the session is as it was
+		if open.changing { // otherwise the session is unchanged
 			open.end()
 		} else {
 			open.finishChange()
@@ -450,18 +450,18 @@ func (a *agent) opened(c *pendingCall, result []byte) {
 		return
 	}
 	open.loader = nil
-	open.markWork() // behind what was replayed
+	open.markWork() // after what was replayed
 	open.markTurn()
 	open.result, open.mode, open.model, open.options = bytes.Clone(result), nil, nil, nil
 	open.adoptParams(c)
 	if c.client != nil && !c.client.gone {
 		w := open.subscribe(c.client)
-		w.lost = w.lost && c.method != "session/load" // that has told it all
+		w.lost = w.lost && c.method != "session/load" // a load has shown everything
 	}
 	open.finishChange()
 }
 
-// end has the agent end politely. What it still says is heard.
+// end asks the agent to end. What it still sends is handled.
 func (a *agent) end() {
 	if !a.ending {
 		a.ending = true
@@ -476,14 +476,14 @@ func (a *agent) kill() {
 	}
 }
 
-// handleExit is the end of the agent's process, with what is told to those who wait for it.
+// handleExit handles the end of the agent's process: it answers whoever waits for it.
 func (a *agent) handleExit(e *jsonrpc.Error) {
 	s := a.server
 	delete(s.agents, a)
 	expected := a.ending
 	a.ending = true
 	if !expected {
-		s.Log.Warn("an agent has ended by itself", zap.Error(e), zap.Int("pid", a.pid()))
+		s.Log.Warn("an agent ended unexpectedly", zap.Error(e), zap.Int("pid", a.pid()))
 	}
 	for id, q := range s.questions {
 		if q.agent == a {
@@ -516,8 +516,8 @@ func (a *agent) handleExit(e *jsonrpc.Error) {
 	s.notifyChange()
 }
 
-// endIfUnused ends the agent when nobody needs it: it has neither a session nor a client that may open another one. The caller calls it whenever
-// that may be so.
+// endIfUnused ends the agent if it has neither a session nor a client that may open one. The caller calls it whenever that may have become
+// true.
 func (a *agent) endIfUnused() {
 	if a.ending || len(a.calls) > 0 || !a.queryOnly && len(a.clients) > 0 {
 		return
@@ -530,7 +530,7 @@ func (a *agent) endIfUnused() {
 	a.end()
 }
 
-// handleNotification takes a notification. What it returns is closed when there is room for more.
+// handleNotification handles a notification of the agent. If full is not nil, it is closed once there is room for more.
 func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
@@ -553,7 +553,7 @@ func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan str
 		return open.full()
 	}
 	for _, c := range a.clients {
-		if id == "" { // else of a session that was closed meanwhile, or that no answer has opened
+		if id == "" { // otherwise it is about a session that was closed since, or that no answer has opened
 			c.send(own[:len(line):len(line)])
 		}
 	}

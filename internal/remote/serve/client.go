@@ -17,27 +17,26 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// Client is a connection as the server sees it. A transport calls its methods one at a time. The server's
-// lock guards it.
+// Client is a connected client. A transport calls its methods one at a time. The server's lock guards it.
 type Client struct {
 	server  *Server
 	out     Outlet
 	options ClientOptions
 	agentKind
 	name        string
-	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil before
-	agent       *agent            // in which it opens sessions; nil before the first
-	queryAgent  *agent            // which answers what is about no open session; nil before
-	outputs     map[string]string // ends of what commands wrote, see withoutTerminal
-	threads     map[string]string // ids of open sessions, by others of their threads
-	aliases     map[string]string // the ids by which it has opened sessions, by theirs, where they differ
-	queuedBytes int               // bytes of its messages that wait here
-	sentTo      *agent            // to which its last message went; nil for none
+	declared    json.RawMessage   // the params of initialize, as an agent gets them; nil until then
+	agent       *agent            // the agent it opens sessions in; nil until the first
+	queryAgent  *agent            // answers what is not about an open session; nil until then
+	outputs     map[string]string // the last output of commands, see withoutTerminal
+	threads     map[string]string // IDs of open sessions, by the other IDs of their threads
+	aliases     map[string]string // the ID by which it opened a session, by the session's own, if they differ
+	queuedBytes int               // bytes of its messages that wait in the server
+	sentTo      *agent            // the agent that got its last message; nil if none
 	gone        bool
 }
 
-// Receive takes one message of the client, whose memory it does not keep. What it returns is closed when there is room
-// for the next one on the way to the agent that this one was for; nil while there is.
+// Receive handles one message of the client, and does not keep its memory. If full is not nil, the agent that the message went to has no
+// room: the caller reads the next message only after full is closed.
 func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	if message = bytes.TrimSpace(message); bytes.IndexByte(message, '\n') >= 0 {
 		message = bytes.ReplaceAll(message, []byte("\n"), []byte(" ")) // an agent gets it as one line
@@ -67,7 +66,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	return nil
 }
 
-// headOf is whose message a text is, or why it is none.
+// headOf returns the head of a message, or the error if the text is not a message.
 func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return h, jsonrpc.NewError(jsonrpc.CodeParseError, "Parse error", "the message is not JSON in UTF-8; send one JSON object")
@@ -79,7 +78,7 @@ func headOf(text []byte) (h jsonrpc.Head, refusal *jsonrpc.Error) {
 	return h, nil
 }
 
-// receive takes a message, whose head is h.
+// receive handles a message whose head is h.
 func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	switch {
 	case c.gone:
@@ -101,11 +100,11 @@ func (c *Client) receive(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// queueOverhead is what a message takes that waits, besides its text.
+// queueOverhead is how many bytes a queued message takes besides its text.
 const queueOverhead = 1 << 10
 
-// mayQueue reports whether a message of the client may wait here, one of any size at least. A client for which too much
-// waits is closed.
+// mayQueue reports whether a message of the client may wait here; the first one may have any size. It disconnects a client for which too
+// much waits.
 func (c *Client) mayQueue(bytes int) bool {
 	if c.queuedBytes > 0 && c.queuedBytes+bytes+queueOverhead > maxHeld {
 		c.out.Close("it sent too much before it was answered")
@@ -115,7 +114,7 @@ func (c *Client) mayQueue(bytes int) bool {
 	return true
 }
 
-// Disconnected says that the connection has ended. What runs for the client goes on.
+// Disconnected records that the connection has ended. What runs for the client goes on.
 func (c *Client) Disconnected() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -146,7 +145,7 @@ func (c *Client) leave() {
 	s.notifyChange()
 }
 
-// displayName is what people see of the client.
+// displayName returns the name of the client for users.
 func (c *Client) displayName() string {
 	name := cmp.Or(c.name, "a client without a name")
 	if c.hello.WatchOnly {
@@ -158,17 +157,17 @@ func (c *Client) displayName() string {
 	return name
 }
 
-// shownName is the client to people who read a session.
+// shownName returns the name of the client for other clients of a session.
 func (c *Client) shownName() string { return visible.Line(cmp.Or(c.name, "another client")) }
 
-// send sends the client a message without a line's end, which nobody changes any more.
+// send sends the client a message without a line end. Nobody may change it afterwards.
 func (c *Client) send(message []byte) {
 	if !c.gone && message != nil {
 		c.out.Send(c.aliased(message))
 	}
 }
 
-// put sends the client a line of ours, unless it could not be encoded.
+// put sends the client a line of the server itself, unless it could not be encoded.
 func (c *Client) put(line []byte, err error) {
 	if err == nil {
 		c.send(line[:len(line)-1])
@@ -179,38 +178,38 @@ func (c *Client) notify(method string, params any) { c.put(jsonrpc.EncodeCall(ni
 
 func (c *Client) refuse(id []byte, e *jsonrpc.Error) { c.put(jsonrpc.EncodeError(id, e), nil) }
 
-// reply refuses a message, if somebody waits for an answer.
+// reply answers a request with an error; a notification gets no answer.
 func (c *Client) reply(h jsonrpc.Head, e *jsonrpc.Error) {
 	if h.IsRequest() {
 		c.refuse(h.ID, e)
 	}
 }
 
-// attach takes what a local client says of its agent.
+// attach handles the parameters by which a local client says how its agent is started.
 func (c *Client) attach(params []byte) {
 	if !c.options.Local {
-		c.server.Log.Warn("a client that is not local says how its agent is to be started, which is passed over", zap.String("from", c.options.From))
+		c.server.Log.Warn("ignored how a client that is not local wants its agent started", zap.String("from", c.options.From))
 		return
 	}
 	var h AttachParams
 	if err := json.Unmarshal(params, &h); err != nil || h.Program == "" {
-		c.server.Log.Warn("a greeting is passed over", zap.Error(err))
+		c.server.Log.Warn("ignored the parameters of a client", zap.Error(err))
 		return
 	}
 	c.hello = h
 }
 
-// initialize notes what the client declares.
+// initialize records what the client declares.
 func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	params := protocol.Fields(paramsOf(line, h))
 	c.caps = c.server.Agent.ParseClient(params["clientCapabilities"], params["clientInfo"])
 	c.abilities = fmt.Sprintf("%s %+v", canonical(params["clientCapabilities"]), c.caps.ClientProfile)
 	c.name = cmp.Or(textAt(params["clientInfo"], "title"), textAt(params["clientInfo"], "name"))
 	if params == nil {
-		params = map[string]json.RawMessage{} // the agent says what is wrong with it
+		params = map[string]json.RawMessage{} // the agent reports what is wrong with it
 	}
 	params["clientCapabilities"] = protocol.ServerCapabilities(params["clientCapabilities"], c.caps.UpdatesInPromptsOnly())
-	c.declared, _ = json.Marshal(params) // what was decoded encodes
+	c.declared, _ = json.Marshal(params) // decoded JSON can be encoded
 	c.queryAgent = c.server.startAgent(c, true)
 	c.forward(c.queryAgent, line, h, nil).done = func(_ []byte, err error) {
 		if err != nil {
@@ -219,10 +218,10 @@ func (c *Client) initialize(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// forwardQuery has a request answered that is about no session which the client has open.
+// forwardQuery forwards a request that is not about a session that the client has open.
 func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	if h.ID == nil {
-		return // it has no effect
+		return // a notification has no effect
 	}
 	if c.queryAgent == nil || c.queryAgent.ending {
 		c.queryAgent = c.server.startAgent(c, true)
@@ -231,7 +230,7 @@ func (c *Client) forwardQuery(line []byte, h jsonrpc.Head) {
 	c.forward(c.queryAgent, line, h, nil)
 }
 
-// sessionAgent is the agent in which the client opens sessions, but for one: one for clients that are alike.
+// sessionAgent returns the agent that the client opens sessions in; other than but, which may be nil. Clients of the same kind share one.
 func (c *Client) sessionAgent(but *agent) *agent {
 	if c.agent != nil && c.agent != but && !c.agent.ending && c.agent.program == c.program {
 		return c.agent
@@ -252,17 +251,17 @@ func (c *Client) sessionAgent(but *agent) *agent {
 	return c.agent
 }
 
-// initialize makes what a client declares known to the agent.
+// initialize declares the client to the agent.
 func (a *agent) initialize(c *Client) {
 	a.ask("initialize", c.declared, func(_ []byte, err error) {
 		if err != nil && !a.ending {
-			a.server.Log.Warn("an agent takes no clients", zap.Error(err))
+			a.server.Log.Warn("an agent refused to initialize", zap.Error(err))
 			a.end()
 		}
 	})
 }
 
-// cancel passes on that the client wants no answer any more.
+// cancel passes on that the client has cancelled a request.
 func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	key := jsonrpc.IDKey(rawjson.Field(paramsOf(line, h), "requestId"))
 	for a := range c.server.agents {
@@ -275,8 +274,8 @@ func (c *Client) cancel(line []byte, h jsonrpc.Head) {
 	}
 }
 
-// route gives a request or a notification to the agent that has its session for this client. What is about a session that the client has not
-// opened is answered as by an agent in which it is not open.
+// route passes a request or notification to the agent that has its session open for this client. A message about a session that the client
+// has not opened is answered as an agent answers that does not have it open.
 func (c *Client) route(line []byte, h jsonrpc.Head) {
 	id := textAt(paramsOf(line, h), "sessionId")
 	open := c.find(id)
@@ -288,21 +287,21 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
 	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
-	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has it does not copy a session that works
+	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
 		c.forward(c.sessionAgent(open.agent), line, h, nil)
 	case needsAgent:
 		c.forward(c.sessionAgent(nil), line, h, nil)
-	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by more ids
+	case open == nil && c.agent != nil && !c.agent.ending && h.Method != "session/delete": // it may know its sessions by other IDs, too
 		c.forward(c.agent, line, h, nil)
 	case open == nil:
 		c.forwardQuery(line, h)
 	case reopens && h.ID != nil:
 		c.reopen(open, line, h)
 	case open.loader == c, open.changing && open.subscriber(c) == nil:
-		open.later = append(open.later, c.deferred(line)) // as behind its load
+		open.later = append(open.later, c.deferred(line)) // as if behind the load
 	case h.Method == "session/delete" && h.ID != nil:
 		c.deleteSession(open, line, h)
-	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent does not do for a session of another's
+	case open.subscriber(c) == nil && h.Method != "session/set_title": // which an agent refuses for a session that it does not have open
 		c.forwardQuery(line, h)
 	case h.Method == "session/prompt" && h.ID != nil && open.deferPrompt(c, line):
 	case leaves && len(open.subscribers) > 1 && h.ID != nil:
@@ -310,12 +309,12 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 		c.put(jsonrpc.EncodeResult(h.ID, struct{}{}))
 	default:
 		open.used = open.used || !leaves
-		open.changing = open.changing || leaves && h.ID != nil // who opens it waits until it is closed
+		open.changing = open.changing || leaves && h.ID != nil // whoever opens it waits until it is closed
 		c.forward(open.agent, line, h, open)
 	}
 }
 
-// deleteSession has the session's agent delete it, unless another window has it, or something runs in it that no window shows.
+// deleteSession deletes a session through its agent, unless another client has it open or something runs in it unseen.
 func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	refuse := func(why string) {
 		c.refuse(h.ID, jsonrpc.InternalError("delete_failed", "The session could not be deleted: "+why))
@@ -334,7 +333,7 @@ func (c *Client) deleteSession(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// deferred keeps a message, to be taken once more by what it returns.
+// deferred keeps a message and returns a function that handles it again.
 func (c *Client) deferred(line []byte) func() {
 	if !c.mayQueue(len(line)) {
 		return func() {}
@@ -347,9 +346,9 @@ func (c *Client) deferred(line []byte) func() {
 	}
 }
 
-// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. That loads it anew where the
-// session rests and the client wants it in another directory or with more servers; or nobody else has it, and no server is given up for it: the
-// conversation may have been rewound, or gone on in another program.
+// reopen loads or resumes a session that is open already: the client joins it in the agent that has it. The agent loads the session again
+// if it is idle and the client wants another directory or more servers; or if no other client has it and no server would be lost, since the
+// conversation may have been rewound, or continued in another program.
 func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	wants := parseOpenParams(paramsOf(line, h))
 	alone := len(open.subscribers) == 0 || len(open.subscribers) == 1 && open.subscriber(c) != nil
@@ -375,7 +374,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	}
 }
 
-// forward passes a message on to an agent. Of a request, which is the call, the answer comes back.
+// forward passes a message on to an agent. For a request it returns the pending call.
 func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *pendingCall {
 	named := textAt(paramsOf(line, h), "sessionId")
 	if open != nil && named != open.id {
@@ -412,7 +411,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 		asked.deletes = textAt(params, "sessionId")
 	case "session/prompt":
 		if open != nil {
-			open.assignFiles(c) // the window that is typed in has them
+			open.assignFiles(c) // they go to the client whose user types
 			open.promptBegan(c, params)
 		}
 	case protocol.SteeringMethod:
@@ -425,7 +424,7 @@ func (c *Client) forward(a *agent, line []byte, h jsonrpc.Head, open *session) *
 	return asked
 }
 
-// paramsOf are the params of a message, nil for none. They are a part of its line.
+// paramsOf returns the params of a message, nil if it has none. They alias its line.
 func paramsOf(line []byte, h jsonrpc.Head) []byte {
 	if h.Params == 0 {
 		return nil
@@ -433,13 +432,13 @@ func paramsOf(line []byte, h jsonrpc.Head) []byte {
 	return value(line[h.Params:])
 }
 
-// value is the JSON value with which raw begins.
+// value returns the JSON value that raw begins with.
 func value(raw []byte) []byte { return raw[:rawjson.SkipValue(raw, 0)] }
 
-// textAt is a text in an object, "" for none.
+// textAt returns a text field of an object, "" if it is absent.
 func textAt(object []byte, name string) string { return rawjson.Unquote(rawjson.Field(object, name)) }
 
-// agentEnded is the error of what an agent left unanswered.
+// agentEnded is the error of a request that an agent left unanswered.
 func agentEnded(how string) *jsonrpc.Error {
 	return jsonrpc.InternalError("agent_ended", fmt.Sprintf("The agent of this session has ended (%s). Open the session again to go on.", how))
 }

@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// join shows a client a session that others have, or that runs: where its request is a load with all that was said, else
-// with the turn that runs, and then as it goes on. note is for it alone, "" for none.
+// join adds a client to a session that other clients have open, or that works. A load replays all of the conversation, another method the
+// running turn; updates follow. note is shown to this client alone, "" for none.
 func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 	id := bytes.Clone(h.ID)
 	c.setAlias(o, textAt(paramsOf(request, h), "sessionId"))
@@ -33,10 +33,10 @@ func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 	}
 }
 
-// answer is the answer to a client that has opened the session.
+// answer answers a client that has opened the session.
 func (o *session) answer(c *Client, id []byte) { c.put(jsonrpc.EncodeResult(id, o.openResult(c))) }
 
-// joined answers a client that was told all from the beginning.
+// joined answers a client after a replay from the beginning.
 func (o *session) joined(w *subscriber, id []byte, note string) {
 	o.sendText(w.client, note)
 	if o.subscriber(w.client) == w && !w.receptive() && o.state() != Idle {
@@ -45,7 +45,7 @@ func (o *session) joined(w *subscriber, id []byte, note string) {
 	o.answer(w.client, id)
 }
 
-// runningNotice is for who loads a session and is told nothing more of its turn for now.
+// runningNotice is for a client that loads a session and is sent nothing more of the running turn for now.
 func (o *session) runningNotice() string {
 	asks := ".**"
 	if title := o.info().Question; title != "" {
@@ -55,7 +55,7 @@ func (o *session) runningNotice() string {
 		"Send one: it waits until that turn has ended. The command `status` will do; it asks no model."
 }
 
-// deferPrompt has a client's prompt wait until the client was told what it has missed. It reports whether it is to.
+// deferPrompt holds a client's prompt back until what the client has missed was replayed to it. It reports whether it does.
 func (o *session) deferPrompt(c *Client, line []byte) bool {
 	w := o.subscriber(c)
 	switch {
@@ -71,9 +71,8 @@ func (o *session) deferPrompt(c *Client, line []byte) bool {
 	return true
 }
 
-// replay tells a client beside the caller what the journal has from there on, and then what was said
-// meanwhile and is asked, unless it joins again before that or leaves. done, if not nil, is called
-// before what is asked.
+// replay sends a client, in a goroutine, the journal from an offset on, and then the messages held back since and the open questions,
+// unless another replay begins before that or the client leaves. done, if not nil, is called before the questions.
 func (o *session) replay(w *subscriber, from int64, done func()) {
 	w.replays++
 	w.replaying, w.pending, w.bytes, w.missing = true, nil, 0, false
@@ -108,7 +107,7 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 			}
 			o.server.mu.Lock()
 			defer o.server.mu.Unlock()
-			if w.replays == nth && passed(line) { // else it is told all of it by the next one
+			if w.replays == nth && passed(line) { // otherwise the next replay sends all of it
 				w.client.send(shown(line))
 			}
 		})
@@ -121,7 +120,7 @@ func (o *session) replay(w *subscriber, from int64, done func()) {
 	})
 }
 
-// finishReplay ends the nth retelling.
+// finishReplay ends the nth replay.
 func (o *session) finishReplay(w *subscriber, nth int, shown func([]byte) []byte, done func()) {
 	current := w.replays == nth && o.subscriber(w.client) == w
 	if current {
@@ -146,22 +145,21 @@ func (o *session) finishReplay(w *subscriber, nth int, shown func([]byte) []byte
 	}
 }
 
-// separateTurns sets what a client is told of other turns apart from the answer to its own prompt, where it would show both
-// as one message.
+// separateTurns separates updates of other turns from the answer to a client's own prompt, where the client would show both as one message.
 func (o *session) separateTurns(w *subscriber) {
 	if w.client.caps.IgnoresUpdatesOutsidePrompt {
 		o.sendText(w.client, "\n\n---\n\n")
 	}
 }
 
-// offerQuestions sends what is asked to those who have come to hear it.
+// offerQuestions sends the open questions to clients that may answer them by now.
 func (o *session) offerQuestions() {
 	for _, q := range slices.Clone(o.questions) {
 		q.offer()
 	}
 }
 
-// sendText shows words of the server's own, if there are any, to one client alone.
+// sendText shows a text of the server to one client alone, if it is not empty.
 func (o *session) sendText(c *Client, text string) {
 	if text != "" {
 		line, err := o.encode(agentText(text))

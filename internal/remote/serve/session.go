@@ -14,60 +14,60 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// session is one that an agent has open. The server's lock guards it.
+// session is a session that an agent has open. The server's lock guards it.
 type session struct {
 	server      *Server
 	id          string
 	agent       *agent
-	params      openParams // what it was opened with
+	params      openParams // as it was opened
 	title       string
 	journal     *journal
-	subscribers []*subscriber // in the order in which they came
-	loader      *Client       // while it loads the session, what that tells is for it alone, also when it has gone: for loadTime
+	subscribers []*subscriber // in the order of their arrival
+	loader      *Client       // set while a client loads the session: replayed updates go to it alone, even after it disconnects, until loadTime has passed
 	changing    bool          // its agent opens it for the first time, or closes it
-	later       []func()      // what waits for that
-	partial     bool          // the journal begins after the conversation did
-	result      []byte        // the agent's answer when it was opened
-	mode, model []byte        // what was chosen since then, as JSON; nil for none
+	later       []func()      // run when changing ends
+	partial     bool          // the journal begins later than the conversation
+	result      []byte        // the agent's answer to the request that opened it
+	mode, model []byte        // as JSON, if chosen since then; otherwise nil
 	options     []byte
-	cut         bool // a prompt or other work has ended because its agent ends
+	cut         bool // a prompt or other work ended because its agent ends
 	deleted     bool
 	used        bool        // something was done in it since it was opened
 	idle        *time.Timer // closes it; nil while it is needed
 	working     bool        // as the agent reports it
-	turnFrom    int64       // the bytes of the journal when it rested last
+	turnFrom    int64       // the journal's offset when the session was last idle
 	questions   []*question
 	since       time.Time
-	lastState   string // its state since then
+	lastState   string // the state since that time
 }
 
-// subscriber is a client that a session is shown to.
+// subscriber is a client that has a session open.
 type subscriber struct {
 	client      *Client
-	replays     int      // how often it was told what was said before
-	replaying   bool     // it is told that now
-	pending     [][]byte // what was said meanwhile
-	bytes       int      // of held
-	prompts     int      // of its own that have no answer
-	missing     bool     // it was not told what the journal has after missed bytes
+	replays     int      // number of replays
+	replaying   bool     // a replay is running
+	pending     [][]byte // messages since the replay began
+	bytes       int      // total size of pending
+	prompts     int      // its own unanswered prompts
+	missing     bool     // it was not sent the journal from offset missed on
 	missed      int64
-	lost        bool     // it was not told something else, which a journal had that is no more
-	afterReplay []func() // its prompts that wait until it is told that
+	lost        bool     // it was not sent something else, from a journal that was reset
+	afterReplay []func() // its prompts that wait for a replay
 }
 
-// receptive reports whether the client shows what it is told, and can answer, at this time.
+// receptive reports whether the client can show updates and answer questions at this time.
 func (w *subscriber) receptive() bool {
 	return !w.client.caps.IgnoresUpdatesOutsidePrompt || w.prompts > 0
 }
 
-// markMissed notes that it is not told what the journal has from there on.
+// markMissed records that it is not sent the journal from an offset on.
 func (w *subscriber) markMissed(from int64) {
 	if !w.missing {
 		w.missing, w.missed = true, from
 	}
 }
 
-// holdBack keeps a message until the client has joined. One that takes too long is given up.
+// holdBack keeps a message until the replay has ended. A client for which too much is kept is disconnected.
 func (w *subscriber) holdBack(message []byte) {
 	w.pending = append(w.pending, message)
 	if w.bytes += len(message); w.bytes > maxHeld {
@@ -76,17 +76,17 @@ func (w *subscriber) holdBack(message []byte) {
 	}
 }
 
-// maxHeld is how many bytes are kept for a client that joins.
+// maxHeld is how many bytes are kept for one client.
 const maxHeld = 64 << 20
 
-// newSession makes a session that an agent opens.
+// newSession makes the session that an agent opens.
 func (s *Server) newSession(id string, a *agent, w openParams) *session {
 	open := &session{server: s, id: id, agent: a, params: w, journal: s.newJournal(id), lastState: Idle, since: time.Now()}
 	s.sessions[id] = open
 	return open
 }
 
-// end forgets the session.
+// end removes the session from the server.
 func (o *session) end() {
 	if o.server.sessions[o.id] != o {
 		return
@@ -109,7 +109,7 @@ func (o *session) end() {
 	o.finishChange()
 }
 
-// finishChange has what waited for a change go on, now that it is over.
+// finishChange runs what waited for a change of the session, which is over now.
 func (o *session) finishChange() {
 	o.changing = false
 	later := o.later
@@ -142,7 +142,7 @@ func (o *session) state() string {
 	return Running
 }
 
-// setWorking takes the agent's report whether the session works.
+// setWorking handles the agent's report whether the session works.
 func (o *session) setWorking(working bool) {
 	changes := working != o.working
 	o.cut = o.cut || changes && o.agent.ending
@@ -154,14 +154,14 @@ func (o *session) setWorking(working bool) {
 	o.update()
 }
 
-// markTurn notes where the journal is, if the session rests: what is said from there on belongs to the turn that comes.
+// markTurn records the offset of the journal if the session is idle: what follows belongs to the next turn.
 func (o *session) markTurn() {
 	if !o.working {
 		o.turnFrom = o.journal.put
 	}
 }
 
-// update notes since when the session does what it does.
+// update records when the session's state changed.
 func (o *session) update() {
 	if now := o.state(); now != o.lastState {
 		o.lastState, o.since = now, time.Now()
@@ -169,13 +169,13 @@ func (o *session) update() {
 	o.closeIfUnused()
 }
 
-// needed reports whether the session is to stay: it works, somebody has it, or its agent is about to answer or to end.
+// needed reports whether the session must stay open: it works, a client has it, or its agent is about to answer or to end.
 func (o *session) needed() bool {
 	return o.working || len(o.subscribers) > 0 || o.loader != nil || o.changing || o.agent.ending || o.agent.hasPendingRequest(o)
 }
 
-// closeIfUnused closes the session after a while in which nobody needs it, or at once where nothing was done in it. The caller calls it whenever that
-// may have begun or ended.
+// closeIfUnused closes the session after it was not needed for a while, or at once if nothing was done in it. The caller calls it whenever
+// needed may have changed.
 func (o *session) closeIfUnused() {
 	switch {
 	case o.server.sessions[o.id] != o:
@@ -197,7 +197,7 @@ func (o *session) closeIfUnused() {
 			}
 			o.idle = nil
 			if !o.needed() {
-				o.server.Log.Info("a session that nobody needs is closed", zap.String("session", o.id))
+				o.server.Log.Info("closing an unused session", zap.String("session", o.id))
 				o.close()
 			}
 		})
@@ -205,18 +205,18 @@ func (o *session) closeIfUnused() {
 	}
 }
 
-// close has the agent close the session. Who opens it meanwhile waits for that.
+// close asks the agent to close the session. Clients that open it wait until that is done.
 func (o *session) close() {
 	o.changing = true
 	o.agent.ask("session/close", map[string]string{"sessionId": o.id}, func(_ []byte, err error) {
 		if err != nil {
-			o.server.Log.Warn("a session is not closed", zap.String("session", o.id), zap.Error(err))
+			o.server.Log.Warn("cannot close a session", zap.String("session", o.id), zap.Error(err))
 			o.finishChange()
 		}
 	})
 }
 
-// resetJournal has the journal begin anew, for who loads the session. What others have missed is not to be found in it.
+// resetJournal starts a new journal, for a client that loads the session. It does not contain what other clients have missed.
 func (o *session) resetJournal() {
 	o.server.removeJournal(o.journal)
 	o.journal, o.partial, o.turnFrom = o.server.newJournal(o.id), false, 0
@@ -226,7 +226,7 @@ func (o *session) resetJournal() {
 	}
 }
 
-// worksForOthers reports whether the session works, and the client has neither asked for that nor has it alone.
+// worksForOthers reports whether the session works, the client has not prompted it, and another client has it open.
 func (o *session) worksForOthers(c *Client) bool {
 	w := o.subscriber(c)
 	return o.working && (w == nil || w.prompts == 0 && len(o.subscribers) > 1)
@@ -239,7 +239,7 @@ func (o *session) subscriber(c *Client) *subscriber {
 	return nil
 }
 
-// subscribe shows the session to a client from now on.
+// subscribe adds a client to the session.
 func (o *session) subscribe(c *Client) *subscriber {
 	w := o.subscriber(c)
 	if w == nil {
@@ -250,7 +250,7 @@ func (o *session) subscribe(c *Client) *subscriber {
 	return w
 }
 
-// unsubscribe shows it to a client no longer. What only that client was asked others are.
+// unsubscribe removes a client from the session. Questions that only that client had go to others.
 func (o *session) unsubscribe(c *Client) {
 	o.subscribers = slices.DeleteFunc(o.subscribers, func(w *subscriber) bool { return w.client == c })
 	for _, q := range slices.Clone(o.questions) {
@@ -259,7 +259,7 @@ func (o *session) unsubscribe(c *Client) {
 	o.closeIfUnused()
 }
 
-// broadcast shows a message, with its line's end, to all who are there but one, and keeps it. nil leaves out nobody.
+// broadcast sends a message, with its line end, to all clients but one, and adds it to the journal. not is nil to exclude none.
 func (o *session) broadcast(not *Client, line []byte) {
 	from := o.journal.put
 	o.journal.write(line)
@@ -283,7 +283,7 @@ func (o *session) broadcast(not *Client, line []byte) {
 	}
 }
 
-// full is closed when the only one who is there has room for more; nil if it has, or is not alone.
+// full returns a channel that is closed once the only client has room for more; nil if it has room, or is not the only one.
 func (o *session) full() <-chan struct{} {
 	switch {
 	case o.loader != nil:
@@ -294,7 +294,7 @@ func (o *session) full() <-chan struct{} {
 	return nil
 }
 
-// applyUpdate keeps what an update changes of the answer that opened the session.
+// applyUpdate records what an update changes in the answer that opened the session.
 func (o *session) applyUpdate(params []byte) {
 	update := rawjson.Field(params, "update")
 	switch textAt(update, "sessionUpdate") {
@@ -309,14 +309,14 @@ func (o *session) applyUpdate(params []byte) {
 	}
 }
 
-// setOptions notes options, of which the mode and the model are told in ways of their own, too.
+// setOptions records options. The mode and the model among them also have fields of their own in ACP.
 func (o *session) setOptions(options []byte) {
 	o.options = bytes.Clone(options)
 	var all []struct {
 		Category     string
 		CurrentValue json.RawMessage
 	}
-	_ = json.Unmarshal(options, &all) // of an agent that says something else nothing is noted
+	_ = json.Unmarshal(options, &all) // an agent that sends something else changes nothing
 	for _, option := range all {
 		switch option.Category {
 		case "mode":
@@ -327,7 +327,7 @@ func (o *session) setOptions(options []byte) {
 	}
 }
 
-// broadcastOption tells the others what a client has set, which the agent tells that client alone: as its answer.
+// broadcastOption sends the other clients an option that a client has set: the agent sends it to that client alone, in its answer.
 func (o *session) broadcastOption(c *Client, result []byte) {
 	options := rawjson.Field(result, "configOptions")
 	if options == nil {
@@ -340,8 +340,7 @@ func (o *session) broadcastOption(c *Client, result []byte) {
 	}{"config_option_update", options})
 }
 
-// openResult is the answer to a client that joins: as the agent gave it when the session was opened, with
-// what has changed since.
+// openResult returns the answer for a client that joins: the agent's answer when the session was opened, with what has changed since.
 func (o *session) openResult(c *Client) json.RawMessage {
 	result := protocol.Fields(o.result)
 	if result == nil {
@@ -354,7 +353,7 @@ func (o *session) openResult(c *Client) json.RawMessage {
 	}{"modes": {"currentModeId", o.mode}, "models": {"currentModelId", o.model}} {
 		if choices := protocol.Fields(result[name]); choices != nil && now.value != nil {
 			choices[now.member] = now.value
-			result[name], _ = json.Marshal(choices) // raw JSON encodes
+			result[name], _ = json.Marshal(choices) // raw JSON can be encoded
 		}
 	}
 	if o.options != nil {
@@ -367,7 +366,7 @@ func (o *session) openResult(c *Client) json.RawMessage {
 	return line
 }
 
-// promptBegan notes a client's prompt.
+// promptBegan records a client's prompt.
 func (o *session) promptBegan(c *Client, params []byte) {
 	if w := o.subscriber(c); w != nil {
 		w.prompts++
@@ -376,13 +375,13 @@ func (o *session) promptBegan(c *Client, params []byte) {
 		o.setWorking(true)
 	}
 	o.showPrompt(c, params)
-	o.offerQuestions() // it may hear now
+	o.offerQuestions() // it may be receptive now
 }
 
-// showPrompt shows a client's prompt to the others, as agents show it when they load a session.
+// showPrompt shows a client's prompt to the others, in the form in which agents replay it.
 func (o *session) showPrompt(c *Client, params []byte) {
 	var p struct{ Prompt []json.RawMessage }
-	_ = json.Unmarshal(params, &p) // the agent says what is wrong with it
+	_ = json.Unmarshal(params, &p) // the agent reports what is wrong with it
 	id := uuid.NewString()
 	for _, block := range p.Prompt {
 		o.broadcastUpdate(c, struct {
@@ -394,7 +393,7 @@ func (o *session) showPrompt(c *Client, params []byte) {
 	}
 }
 
-// promptEnded tells those how it ended who have not asked.
+// promptEnded shows how a prompt ended to the clients that did not send it.
 func (o *session) promptEnded(c *pendingCall, line, result []byte) {
 	if w := o.subscriber(c.client); w != nil && w.prompts > 0 {
 		w.prompts--
@@ -402,7 +401,7 @@ func (o *session) promptEnded(c *pendingCall, line, result []byte) {
 	if !o.server.Agent.Activity {
 		o.setWorking(o.agent.hasPendingPrompt(o))
 	}
-	if o.agent.ending { // so it has not stored all of the turn
+	if o.agent.ending { // it has not stored the whole turn
 		o.cut = true
 		return
 	}
@@ -424,7 +423,7 @@ func (o *session) promptEnded(c *pendingCall, line, result []byte) {
 	}
 }
 
-// errorText is what the error of a response says to people.
+// errorText returns the text of a response's error for people.
 func errorText(line []byte) string {
 	e := rawjson.Field(line, "error")
 	if details := textAt(rawjson.Field(e, "data"), "details"); details != "" {
@@ -433,12 +432,12 @@ func errorText(line []byte) string {
 	return textAt(e, "message")
 }
 
-// broadcastText shows words of the server's own to all but one.
+// broadcastText shows a text of the server to all clients but one.
 func (o *session) broadcastText(text string, not *Client) {
 	o.broadcastUpdate(not, agentText(text))
 }
 
-// agentText is a message of the server's own, marked as no part of an answer.
+// agentText is a message chunk of the server, marked as no part of an answer.
 func agentText(text string) any {
 	return struct {
 		SessionUpdate string           `json:"sessionUpdate"`
@@ -465,7 +464,7 @@ func (o *session) encode(update any) ([]byte, error) {
 	return line, err
 }
 
-// encodeUpdate is the line of an update of the session with this id.
+// encodeUpdate returns the line of an update of a session.
 func encodeUpdate(id string, update any) ([]byte, error) {
 	return jsonrpc.EncodeCall(nil, "session/update", struct {
 		SessionID string `json:"sessionId"`

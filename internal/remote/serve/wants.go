@@ -13,13 +13,13 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// openParams is what a client asks to have a session opened with.
+// openParams are the parameters with which a client opens a session.
 type openParams struct {
 	directory string
 	servers   []mcpServer
 }
 
-// mcpServer is one as the client gives it, with sorted fields.
+// mcpServer is an MCP server as the client gives it, with sorted fields.
 type mcpServer struct{ name, json string }
 
 // parseOpenParams reads them from the params of a method that opens a session.
@@ -28,17 +28,17 @@ func parseOpenParams(params []byte) (w openParams) {
 		w.directory = filepath.Clean(cwd)
 	}
 	var servers []map[string]any
-	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent says what is wrong with it
+	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent reports what is wrong with it
 	for _, s := range servers {
-		text, _ := json.Marshal(s) // what was JSON
+		text, _ := json.Marshal(s) // it was decoded from JSON
 		name, _ := s["name"].(string)
 		w.servers = append(w.servers, mcpServer{name, string(text)})
 	}
 	return w
 }
 
-// compare reports whether what is wanted is in another directory, and which servers it has besides. To want fewer is
-// no difference: what a window lacks does not bother it.
+// compare reports whether wanted has another directory, and which servers it has in addition. Fewer servers are no difference: they do not
+// disturb a client that does not use them.
 func (w openParams) compare(wanted openParams) (moves bool, lacks []mcpServer) {
 	has := map[mcpServer]bool{}
 	for _, s := range w.servers {
@@ -52,14 +52,14 @@ func (w openParams) compare(wanted openParams) (moves bool, lacks []mcpServer) {
 	return wanted.directory != "" && wanted.directory != w.directory, lacks
 }
 
-// sameServers reports whether both want the same servers: an agent loads the session with those that it is given.
+// sameServers reports whether both have the same servers: an agent loads a session with the given ones.
 func (w openParams) sameServers(other openParams) bool {
 	_, more := w.compare(other)
 	_, fewer := other.compare(w)
 	return more == nil && fewer == nil
 }
 
-// serverNames names servers to people, each as named shows it.
+// serverNames lists servers for people, each formatted by named.
 func serverNames(servers []mcpServer, named func(string) string) string {
 	names := make([]string, len(servers))
 	for i, s := range servers {
@@ -73,7 +73,7 @@ func serverNames(servers []mcpServer, named func(string) string) string {
 
 func plain(name string) string { return name }
 
-// reopenError is the error of a window that wants a session otherwise while a turn runs in it.
+// reopenError is the error of a client that wants other parameters while a turn runs in the session.
 func (o *session) reopenError(wanted openParams, moves bool, lacks []mcpServer) *jsonrpc.Error {
 	why := fmt.Sprintf("in %s, so it cannot be opened in %s now", visible.Line(o.params.directory), visible.Line(wanted.directory))
 	if !moves {
@@ -82,7 +82,7 @@ func (o *session) reopenError(wanted openParams, moves bool, lacks []mcpServer) 
 	return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
 }
 
-// adoptParams notes what a session was opened with, and tells the others where that differs.
+// adoptParams records the parameters that a session was opened with, and informs the other clients if they differ.
 func (o *session) adoptParams(c *pendingCall) {
 	moves, lacks := o.params.compare(c.params)
 	c.params.directory = cmp.Or(c.params.directory, o.params.directory)
