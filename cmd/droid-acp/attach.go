@@ -98,9 +98,9 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 	options.Terminal = terminal
 	hello.WatchOnly = terminal == nil
 	gone := between(func(in io.Reader, out io.Writer) error {
-		front := &keep.Front{
-			Hello: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
-			Connect: func(ctx context.Context) (keep.Messages, error) { return attachTo(ctx, path, server) },
+		front := &keep.StdioBridge{
+			Attach: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
+			Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, path, server) },
 		}
 		return front.Run(c.leaving.ctx)
 	}, func(in io.Reader, out io.Writer) {

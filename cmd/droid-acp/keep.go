@@ -37,7 +37,7 @@ func (c *call) socket() (string, error) {
 }
 
 func defaultSocket() (string, error) {
-	return keep.Place(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
+	return keep.SocketPath(os.Getenv("XDG_RUNTIME_DIR"), stateFile(""))
 }
 
 // commandFor writes commands for the server that listens there.
@@ -58,13 +58,13 @@ func (c *call) front(log *zap.Logger) int {
 		return fmt.Appendf(nil, "droid-acp: %d pieces of what the agent wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	defer words.close()
-	front := &keep.Front{
-		In: c.stdin, Out: c.stdout, ByHand: onTerminal(c.stdin), Stderr: words, Log: log, Command: diagnosis.Command,
-		Connect: func(ctx context.Context) (keep.Messages, error) { return connect(ctx, log) },
+	front := &keep.StdioBridge{
+		In: c.stdin, Out: c.stdout, Interactive: onTerminal(c.stdin), Stderr: words, Log: log, Command: diagnosis.Command,
+		Connect: func(ctx context.Context) (keep.MessageConn, error) { return connect(ctx, log) },
 	}
 	var err error
-	if front.Hello, err = hello(c.values.Flags(agentNames())); err == nil {
-		front.Hello.Stderr = true
+	if front.Attach, err = hello(c.values.Flags(agentNames())); err == nil {
+		front.Attach.Stderr = true
 		err = front.Run(c.leaving.ctx)
 	}
 	if err != nil {
@@ -80,16 +80,16 @@ func agentNames() []string {
 }
 
 // hello says how the agent of this process's client is run.
-func hello(args []string) (serve.Hello, error) {
+func hello(args []string) (serve.AttachParams, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return serve.Hello{}, err
+		return serve.AttachParams{}, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = os.TempDir() // as the agent itself does
 	}
-	return serve.Hello{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
+	return serve.AttachParams{Program: self, Args: args, Env: keptEnvironment(), Directory: dir}, nil
 }
 
 // keptEnvironment is ours, without what would have an agent keep itself.
@@ -98,7 +98,7 @@ func keptEnvironment() []string {
 }
 
 // connect connects to the server by WebSocket. Where none runs, one is started.
-func connect(ctx context.Context, log *zap.Logger) (keep.Messages, error) {
+func connect(ctx context.Context, log *zap.Logger) (keep.MessageConn, error) {
 	path, err := defaultSocket()
 	if err != nil {
 		return nil, err
@@ -132,9 +132,9 @@ func starter() (*keep.Starter, error) {
 func clientOf(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
 
 // attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
-func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.Messages, err error) {
+func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.MessageConn, err error) {
 	way := func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }
-	err = clientOf(path).Answered(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
+	err = clientOf(path).CallTimeout(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
 		conn, err := transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
 		if err == nil { // a nil *transport.Conn would be one
 			messages = conn

@@ -26,7 +26,7 @@ var errLooks = errors.New("no session is opened here")
 
 // look is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is
 // what one would say that was started by h.
-func look(h serve.Hello, in io.Reader, out io.Writer) error {
+func look(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	values, getenv, err := settingsOf(h)
 	if err != nil {
 		return err
@@ -53,9 +53,9 @@ const (
 )
 
 // threads makes serve.Options.Thread.
-func threads() func(h serve.Hello, id string) ([]string, error) {
+func threads() func(h serve.AttachParams, id string) ([]string, error) {
 	reads := files.NewCallLimiter(maxThreadReads, threadTime)
-	return func(h serve.Hello, id string) ([]string, error) {
+	return func(h serve.AttachParams, id string) ([]string, error) {
 		_, getenv, err := settingsOf(h)
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func threads() func(h serve.Hello, id string) ([]string, error) {
 }
 
 // settingsOf are the settings of an agent that is started by h, and its environment.
-func settingsOf(h serve.Hello) (values flags.Values, getenv func(string) string, err error) {
+func settingsOf(h serve.AttachParams) (values flags.Values, getenv func(string) string, err error) {
 	getenv = func(name string) string {
 		i := slices.IndexFunc(h.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		if i < 0 {
@@ -92,7 +92,7 @@ func settingsOf(h serve.Hello) (values flags.Values, getenv func(string) string,
 var trustOrder = []string{"never", "ask", "always"}
 
 // compare is serve.Options.Compare.
-func compare(has, joiner serve.Hello) (stricter string, settings []string) {
+func compare(has, joiner serve.AttachParams) (stricter string, settings []string) {
 	here, _, err := settingsOf(has)
 	if err != nil {
 		return "", nil // it runs, so they were read

@@ -31,7 +31,7 @@ func TestCompareAgents(t *testing.T) {
 		"a variable":         {env: []string{"DROID_ACP_MODE=spec"}}, // which serve names
 		"wrong":              {joins: []string{"--trust=perhaps"}, stricter: "settings that can be read (invalid argument \"perhaps\" for \"--trust\" flag: allowed is ask, always or never)"},
 	} {
-		stricter, settings := compare(serve.Hello{Args: c.has, Env: append([]string{}, c.hasEnv...)}, serve.Hello{Args: c.joins, Env: append([]string{}, c.env...)})
+		stricter, settings := compare(serve.AttachParams{Args: c.has, Env: append([]string{}, c.hasEnv...)}, serve.AttachParams{Args: c.joins, Env: append([]string{}, c.env...)})
 		require.Equal(t, c.stricter, stricter, name)
 		require.Equal(t, c.settings, settings, name)
 	}
@@ -44,7 +44,7 @@ func TestThreadOfASession(t *testing.T) {
 	require.NoError(t, store.New(filepath.Join(homes[0], ".factory", "sessions"), zap.NewNop()).Link(link))
 	thread := threads()
 	for i, want := range [][]string{{"a", "b"}, {"b"}} {
-		ids, err := thread(serve.Hello{Env: []string{store.EnvHome + "=" + homes[i]}}, "b")
+		ids, err := thread(serve.AttachParams{Env: []string{store.EnvHome + "=" + homes[i]}}, "b")
 		require.NoError(t, err)
 		require.Equal(t, want, ids)
 	}

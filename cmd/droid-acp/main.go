@@ -185,7 +185,7 @@ func (c *call) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
 
 // failed says why a command failed.
 func (c *call) failed(err error) int {
-	if errors.Is(err, keep.ErrNobody) {
+	if errors.Is(err, keep.ErrNotRunning) {
 		err = errors.New("no server runs, so no session is kept")
 	}
 	fmt.Fprintf(c.stderr, "droid-acp %s: %v\n", c.cmd.Name(), err)

@@ -126,7 +126,7 @@ func (r *remote) reload(h *transport.Handler) error {
 	if err != nil {
 		return err
 	}
-	token, err := keep.Token(r.tokenFile)
+	token, err := keep.LoadToken(r.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *remote) reload(h *transport.Handler) error {
 
 // listen takes the token and the address.
 func (r *remote) listen() (err error) {
-	if r.options.Token, err = keep.Token(r.tokenFile); err != nil {
+	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
 		return err
 	}
 	if r.listener, err = net.Listen("tcp", r.address); err != nil {
@@ -164,7 +164,7 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
 	switch {
-	case errors.Is(err, keep.ErrRuns):
+	case errors.Is(err, keep.ErrRunning):
 		command := commandFor(path)
 		return c.failed(fmt.Errorf("%w; %s shows what it keeps, %s ends it", err, command("ps"), command("stop")))
 	case err != nil:
@@ -224,7 +224,7 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
 		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, Look: look, Compare: compare, Thread: threads(),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, ServeQueries: look, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
 		s.words.close()
@@ -339,7 +339,7 @@ func (s *server) close() {
 // servedAgent is what serve and via know of the agent that this program is.
 func servedAgent() relay.Agent {
 	return relay.Agent{
-		Name: "droid-acp", Knows: "droid", Activity: true, Client: protocol.ParseCapabilities,
-		Places: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
+		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
+		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},
 	}
 }

@@ -57,7 +57,7 @@ func runPs(c *call) int {
 	}
 	status, err := clientOf(path).Status(c.leaving.ctx)
 	switch {
-	case err != nil && !errors.Is(err, keep.ErrNobody):
+	case err != nil && !errors.Is(err, keep.ErrNotRunning):
 		return c.failed(err)
 	case c.values.Bool("json"):
 		if err != nil {
@@ -69,7 +69,7 @@ func runPs(c *call) int {
 		return c.printed(c.print(noServer))
 	}
 	home, _ := os.UserHomeDir() // without one nothing is "~"
-	err = keep.Table(c.stdout, status, home, time.Now())
+	err = keep.WriteTable(c.stdout, status, home, time.Now())
 	if err == nil {
 		err = c.print(otherProgram(status, commandFor(path)))
 	}
@@ -107,7 +107,7 @@ func lookAtServer(ctx context.Context) doctor.Kept {
 	}
 	status, err := clientOf(path).Status(ctx)
 	switch {
-	case errors.Is(err, keep.ErrNobody):
+	case errors.Is(err, keep.ErrNotRunning):
 		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
 	case err != nil:
 		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
@@ -137,7 +137,7 @@ func runStop(c *call) int {
 	client := clientOf(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
-		end = client.Force
+		end = client.ForceStop
 		if len(c.args) > 0 {
 			return c.wrong(errors.New("--force is for the server, so no SESSION goes with it"))
 		}
@@ -145,7 +145,7 @@ func runStop(c *call) int {
 	if len(c.args) == 0 {
 		err := end(ctx)
 		switch {
-		case errors.Is(err, keep.ErrNobody):
+		case errors.Is(err, keep.ErrNotRunning):
 			return c.printed(c.print(noServer))
 		case err != nil:
 			return c.failed(err)

@@ -69,8 +69,8 @@ func (c *call) via(log *zap.Logger, maps via.Maps, binary string) int {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	relay := via.New(via.Options{
-		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), ByHand: onTerminal(c.stdin), Version: version(), Log: log,
-		Shown: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
+		Command: c.args, Maps: maps, In: c.stdin, Out: c.stdout, Stderr: words, Agent: servedAgent(), Copy: binary, FarTerminals: c.values.Bool("far-terminals"), Interactive: onTerminal(c.stdin), Version: version(), Log: log,
+		AdaptError: func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error {
 			return acperr.For(client, method == "session/prompt", e)
 		},
 	})

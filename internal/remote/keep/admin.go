@@ -68,7 +68,7 @@ type Client struct {
 }
 
 // NewClient makes a client of the server that listens there. It starts none: where nobody listens,
-// each error is ErrNobody.
+// each error is ErrNotRunning.
 func NewClient(path string, command relay.Command) *Client { return &Client{path, command, AnswerTime} }
 
 // Status is what the server says of itself.
@@ -107,18 +107,18 @@ func (c *Client) Stop(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	awaitEnd(before.Process)
+	waitExit(before.Process)
 	return nil
 }
 
-// Force is Stop, and kills a server that does not end by it. What that ran ends by itself then, since nobody is left to
+// ForceStop is Stop, and kills a server that does not end by it. What that ran ends by itself then, since nobody is left to
 // hear it.
-func (c *Client) Force(ctx context.Context) error {
+func (c *Client) ForceStop(ctx context.Context) error {
 	status, err := c.Status(ctx)
 	if err == nil {
 		err = c.Stop(ctx)
 	}
-	if err == nil || errors.Is(err, ErrNobody) || ctx.Err() != nil {
+	if err == nil || errors.Is(err, ErrNotRunning) || ctx.Err() != nil {
 		return err
 	}
 	process := status.Process
@@ -143,9 +143,9 @@ func (c *Client) Force(ctx context.Context) error {
 // exitTime is how long a process may take to end once it has nothing left to do.
 const exitTime = 2 * time.Second
 
-// awaitEnd waits until a process that has let its lock go has ended, or for exitTime: one that its parent does
+// waitExit waits until a process that has let its lock go has ended, or for exitTime: one that its parent does
 // not look after stays in the system's list.
-func awaitEnd(pid int) {
+func waitExit(pid int) {
 	process, err := os.FindProcess(pid)
 	if err != nil { // it has ended, as Windows says
 		return
@@ -157,7 +157,7 @@ func awaitEnd(pid int) {
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, method, path string) ([]byte, error) {
 	var answer bytes.Buffer
-	err := c.Answered(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
+	err := c.CallTimeout(ctx, limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, c.path, nil) }, func(ctx context.Context, dial Dial) error {
 		way := http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		}}

@@ -17,14 +17,14 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ErrNobody says that no server runs.
-var ErrNobody = errors.New("no server runs")
+// ErrNotRunning says that no server runs.
+var ErrNotRunning = errors.New("no server runs")
 
 const (
 	// startTime is how long a server may take to start, without the time for which it waits for one that ends.
 	startTime = 10 * time.Second
-	// leftTime is how long the server of another is waited for when ours has ended at once.
-	leftTime = 2 * time.Second
+	// otherServerTime is how long the server of another is waited for when ours has ended at once.
+	otherServerTime = 2 * time.Second
 	// maxLog is from which size on the log of servers begins anew, in bytes.
 	maxLog = 1 << 20
 	// shownLog is how much of its end an error shows, in bytes.
@@ -72,8 +72,8 @@ func (s *Starter) openLog() (*os.File, error) {
 	return os.OpenFile(s.Log, flags, 0o600)
 }
 
-// lastWords are the end of the server's log.
-func (s *Starter) lastWords() string {
+// logTail are the end of the server's log.
+func (s *Starter) logTail() string {
 	text, _, err := files.ReadTail(s.Log, shownLog)
 	if err != nil {
 		return err.Error()
@@ -82,21 +82,21 @@ func (s *Starter) lastWords() string {
 }
 
 // Connect connects to the server that listens there. Where none does, s starts one, and it is
-// waited for; without s the error is ErrNobody. Of several who do so at once, all get to one
+// waited for; without s the error is ErrNotRunning. Of several who do so at once, all get to one
 // server.
 func Connect(ctx context.Context, path string, s *Starter) (net.Conn, error) {
 	if err := checkPrivate(filepath.Dir(path)); err != nil && (!errors.Is(err, fs.ErrNotExist) || s == nil) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, ErrNobody
+			return nil, ErrNotRunning
 		}
 		return nil, err
 	}
 	conn, err := dial(ctx, path)
 	switch {
-	case err == nil, !isNobody(err):
+	case err == nil, !isNotListening(err):
 		return conn, err
 	case s == nil:
-		return nil, ErrNobody
+		return nil, ErrNotRunning
 	}
 	return s.connect(ctx, path)
 }
@@ -113,14 +113,14 @@ func (s *Starter) connect(ctx context.Context, path string) (net.Conn, error) {
 	return s.await(ctx, path, server)
 }
 
-// starting is a server that was started.
-type starting interface {
+// startedServer is a server that was started.
+type startedServer interface {
 	Exited() <-chan struct{}
 	Exit() subprocess.Exit
 }
 
 // await connects to the server, once it listens.
-func (s *Starter) await(ctx context.Context, path string, server starting) (net.Conn, error) {
+func (s *Starter) await(ctx context.Context, path string, server startedServer) (net.Conn, error) {
 	exited, limit := server.Exited(), startTime
 	overdue := time.After(limit)
 	for {
@@ -132,7 +132,7 @@ func (s *Starter) await(ctx context.Context, path string, server starting) (net.
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-exited: // another one may have been faster
-			exited, overdue = nil, time.After(leftTime)
+			exited, overdue = nil, time.After(otherServerTime)
 		case <-overdue:
 			if exited != nil && limit == startTime && isLocked(path) { // by one that ends; ours waits for it, and ends if in vain
 				limit, overdue = startTime+lockWait, time.After(lockWait)
@@ -143,7 +143,7 @@ func (s *Starter) await(ctx context.Context, path string, server starting) (net.
 				how = "it has ended (" + server.Exit().Text + ")"
 			}
 			return nil, &StartError{fmt.Sprintf("the server that keeps sessions did not start: %s. Its log %s ends with:\n%s\nRun %s in a terminal to see more, or start the agent without --keep",
-				how, s.Log, s.lastWords(), s.Command("serve"))}
+				how, s.Log, s.logTail(), s.Command("serve"))}
 		case <-time.After(pause):
 		}
 	}
@@ -163,9 +163,9 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// isNobody reports whether a connection failed because nobody takes it.
-func isNobody(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || isRefusal(err)
+// isNotListening reports whether a connection failed because nobody takes it.
+func isNotListening(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || isConnRefused(err)
 }
 
 // AnswerTime is how long a server that has taken a connection may take to answer.
@@ -189,29 +189,29 @@ func (e *HungError) Error() string {
 // Dial is a way to a server.
 type Dial func(context.Context) (net.Conn, error)
 
-// why is what ends a question to a server that was not put, or not answered in time.
-type why struct{ error }
+// abortCause is what ends a question to a server that was not put, or not answered in time.
+type abortCause struct{ error }
 
-// Answered has do ask the server over a connection of dial, and returns its error. Where there is no connection that is dial's
+// CallTimeout has do ask the server over a connection of dial, and returns its error. Where there is no connection that is dial's
 // own, whatever do makes of it, and a *HungError where the server has taken the connection, and limit later do has not
 // returned.
-func (c *Client) Answered(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
+func (c *Client) CallTimeout(ctx context.Context, limit time.Duration, dial Dial, do func(context.Context, Dial) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := do(ctx, func(way context.Context) (net.Conn, error) {
 		conn, err := dial(way)
 		if err != nil {
-			cancel(why{err})
+			cancel(abortCause{err})
 			return nil, err
 		}
 		hung := &HungError{Limit: limit, Command: c.command}
 		if local, ok := conn.(*net.UnixConn); ok {
 			hung.Process, _ = subprocess.CheckPeer(local) // dial has looked who it is
 		}
-		time.AfterFunc(limit, func() { cancel(why{hung}) })
+		time.AfterFunc(limit, func() { cancel(abortCause{hung}) })
 		return conn, nil
 	})
-	var w why
+	var w abortCause
 	if err != nil && errors.As(context.Cause(ctx), &w) {
 		return w.error
 	}

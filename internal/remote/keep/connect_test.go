@@ -77,11 +77,11 @@ func awaitNobody(t *testing.T, path string) {
 	}, patience, time.Millisecond)
 }
 
-// fake is a server that was started and is no process.
-type fake chan struct{}
+// fakeServer is a server that was started and is no process.
+type fakeServer chan struct{}
 
-func (f fake) Exited() <-chan struct{} { return f }
-func (f fake) Exit() subprocess.Exit   { return subprocess.Exit{} }
+func (f fakeServer) Exited() <-chan struct{} { return f }
+func (f fakeServer) Exit() subprocess.Exit   { return subprocess.Exit{} }
 
 // The server that was started may have to wait for one that ends, which takes up to 25 s. It is waited for as long as
 // the server itself waits.
@@ -92,7 +92,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 		require.NoError(t, os.WriteFile(s.Log, []byte("no end"), 0o600))
 		awaited := func() (time.Duration, error) {
 			began := time.Now()
-			conn, err := s.await(t.Context(), path, make(fake))
+			conn, err := s.await(t.Context(), path, make(fakeServer))
 			if err == nil {
 				require.NoError(t, conn.Close())
 			}
@@ -154,7 +154,7 @@ func TestLogBeginsAnew(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, log.Close())
 	}
-	require.Equal(t, "line\nline", s.lastWords())
+	require.Equal(t, "line\nline", s.logTail())
 }
 
 // A server that takes connections and does not answer (SIGSTOP) is named, with what ends it.
@@ -177,41 +177,41 @@ func TestHungServer(t *testing.T) {
 	}, patience, time.Millisecond)
 	require.EqualError(t, err, want)
 	require.EqualError(t, client.Stop(t.Context()), want)
-	err = client.Answered(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
+	err = client.CallTimeout(t.Context(), client.limit, func(ctx context.Context) (net.Conn, error) { return Connect(ctx, path, s) }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		require.NoError(t, err)
 		<-ctx.Done()
 		return ctx.Err()
 	})
 	require.EqualError(t, err, want)
-	err = client.Answered(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNobody }, func(ctx context.Context, dial Dial) error {
+	err = client.CallTimeout(t.Context(), client.limit, func(context.Context) (net.Conn, error) { return nil, ErrNotRunning }, func(ctx context.Context, dial Dial) error {
 		_, err := dial(ctx)
 		return fmt.Errorf("sending the handshake: %s", err)
 	})
-	require.Equal(t, ErrNobody, err, "as it was, without the words of libraries")
+	require.Equal(t, ErrNotRunning, err, "as it was, without the words of libraries")
 	client.limit = patience
 	require.NoError(t, unix.Kill(status.Process, unix.SIGCONT))
 	_, err = client.Status(t.Context())
 	require.NoError(t, err, "it goes on where it was")
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
-	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).Force(t.Context()))
+	require.NoError(t, (&Client{path, typed, 300 * time.Millisecond}).ForceStop(t.Context()))
 	for _, d := range started.list() {
 		<-d.Exited()
 	}
-	require.ErrorIs(t, client.Force(t.Context()), ErrNobody)
+	require.ErrorIs(t, client.ForceStop(t.Context()), ErrNotRunning)
 }
 
 // One that answers ends politely.
 func TestForcePolite(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	p := newPlain(listenAt(t, path))
+	p := newAdminServer(listenAt(t, path))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		<-p.stopped
 		p.close()
 	}()
-	require.NoError(t, NewClient(path, typed).Force(t.Context()))
+	require.NoError(t, NewClient(path, typed).ForceStop(t.Context()))
 	<-ended
 }

@@ -27,8 +27,8 @@ const (
 	fullTime = 2 * time.Second
 )
 
-// Messages is a connection that carries whole messages, each one JSON text.
-type Messages interface {
+// MessageConn is a connection that carries whole messages, each one JSON text.
+type MessageConn interface {
 	// Read waits for the next message, which is the caller's. After an error there are no more.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends a message, and waits while the other end reads none; it does not keep it.
@@ -37,56 +37,56 @@ type Messages interface {
 	Close() error
 }
 
-// Front stands between an editor, which speaks lines, and the server. Make it as a struct and run
+// StdioBridge stands between an editor, which speaks lines, and the server. Make it as a struct and run
 // it once with Run.
-type Front struct {
-	Hello   serve.Hello
-	In      io.Reader // what the editor says; who made it closes it
-	Out     io.Writer // what the editor is told
-	Connect func(ctx context.Context) (Messages, error)
-	Command relay.Command
-	ByHand  bool      // a person runs it, in a terminal, who sends no requests
-	Stderr  io.Writer // gets what the agent writes there, where Hello asks for it, and must not block
-	Log     *zap.Logger
+type StdioBridge struct {
+	Attach      serve.AttachParams
+	In          io.Reader // what the editor says; who made it closes it
+	Out         io.Writer // what the editor is told
+	Connect     func(ctx context.Context) (MessageConn, error)
+	Command     relay.Command
+	Interactive bool      // a person runs it, in a terminal, who sends no requests
+	Stderr      io.Writer // gets what the agent writes there, where Attach asks for it, and must not block
+	Log         *zap.Logger
 
-	editor *relay.Editor
-	alive  *relay.Alive
-	max    int // of a line in tests, 0 for relay.MaxLine
+	editor    *relay.EditorConn
+	heartbeat *relay.Heartbeat
+	max       int // of a line in tests, 0 for relay.MaxLine
 
 	tooLong bool // what the editor said last, for who has seen its end
 }
 
-// GoneError says that the server is gone, or was not reached.
-type GoneError struct{ Text string }
+// ServerGoneError says that the server is gone, or was not reached.
+type ServerGoneError struct{ Text string }
 
-func (e *GoneError) Error() string { return e.Text }
+func (e *ServerGoneError) Error() string { return e.Text }
 
 // Run passes messages on until the editor has gone, nobody reads Out any more or ctx is done; the
 // error is nil then, and what runs in the editor's sessions goes on. When the server goes, each
 // request that waits gets the reason as its answer, or the next one where none does; that reason is
-// the error, a *GoneError.
-func (f *Front) Run(ctx context.Context) error {
+// the error, a *ServerGoneError.
+func (f *StdioBridge) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.editor = relay.New(f.Out)
 	go f.editor.Out.Run()
-	defer f.editor.Finish()
-	messages, err := f.open(ctx)
+	defer f.editor.Flush()
+	messages, err := f.attach(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return f.gone(ctx, &GoneError{err.Error()}, f.readEditor(func([]byte) error { return nil }))
+		return f.fail(ctx, &ServerGoneError{err.Error()}, f.readEditor(func([]byte) error { return nil }))
 	}
 	heard := make(chan error, 1)
-	go func() { heard <- f.hear(ctx, messages) }()
+	go func() { heard <- f.readServer(ctx, messages) }()
 	left, leave := context.WithCancel(ctx)
 	defer leave()
 	ahead := jsonrpc.NewPrefetchReader(f.In, leave)
 	f.In = ahead
 	dead := make(chan struct{})
-	f.alive = relay.NewAlive(ahead, f.editor.Put, func() { close(dead) })
-	defer f.alive.Stop()
+	f.heartbeat = relay.NewHeartbeat(ahead, f.editor.Put, func() { close(dead) })
+	defer f.heartbeat.Stop()
 	editor := f.readEditor(func(line []byte) error { return write(ctx, messages, line, ahead, left) })
 	select {
 	case err := <-heard:
@@ -97,10 +97,10 @@ func (f *Front) Run(ctx context.Context) error {
 	case <-editor:
 		if f.tooLong {
 			_ = messages.Close() // which ends hear, too
-			return f.gone(ctx, &GoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
+			return f.fail(ctx, &ServerGoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
 				"Start the agent again and open the session again; a large file is sent as a resource link."}, editor)
 		}
-		if err, gone := f.last(ctx, heard); gone {
+		if err, gone := f.awaitAnswers(ctx, heard); gone {
 			return f.serverGone(ctx, err, messages, editor)
 		}
 	case <-dead:
@@ -118,7 +118,7 @@ func (f *Front) Run(ctx context.Context) error {
 
 // write sends a message. While the server takes none, the end of the editor behind it is looked for, after which left
 // is done.
-func write(ctx context.Context, messages Messages, message []byte, ahead *jsonrpc.PrefetchReader, left context.Context) error {
+func write(ctx context.Context, messages MessageConn, message []byte, ahead *jsonrpc.PrefetchReader, left context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	look := time.AfterFunc(fullTime, ahead.Prefetch)
@@ -134,13 +134,13 @@ func write(ctx context.Context, messages Messages, message []byte, ahead *jsonrp
 	return messages.Write(ctx, message)
 }
 
-// last has what was asked before the editor's end answered, but for prompts, whose turns go on without it. It reports
+// awaitAnswers has what was asked before the editor's end answered, but for prompts, whose turns go on without it. It reports
 // whether the server has gone meanwhile, and how.
-func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone bool) {
+func (f *StdioBridge) awaitAnswers(ctx context.Context, heard <-chan error) (err error, gone bool) {
 	select {
 	case err := <-heard:
 		return err, true
-	case <-f.editor.Quiet():
+	case <-f.editor.Drained():
 	case <-ctx.Done():
 	case <-f.editor.Out.Failed():
 	case <-time.After(lastTime):
@@ -148,13 +148,13 @@ func (f *Front) last(ctx context.Context, heard <-chan error) (err error, gone b
 	return nil, false
 }
 
-// open connects and says how the editor's agent is run.
-func (f *Front) open(ctx context.Context) (Messages, error) {
+// attach connects and says how the editor's agent is run.
+func (f *StdioBridge) attach(ctx context.Context) (MessageConn, error) {
 	hello, err := json.Marshal(struct {
-		JSONRPC string      `json:"jsonrpc"`
-		Method  string      `json:"method"`
-		Params  serve.Hello `json:"params"`
-	}{"2.0", serve.HelloMethod, f.Hello})
+		JSONRPC string             `json:"jsonrpc"`
+		Method  string             `json:"method"`
+		Params  serve.AttachParams `json:"params"`
+	}{"2.0", serve.AttachMethod, f.Attach})
 	if err != nil {
 		return nil, err
 	}
@@ -170,19 +170,19 @@ func (f *Front) open(ctx context.Context) (Messages, error) {
 	return messages, nil
 }
 
-// hear passes on what the server says, and reads none of it while the editor is slow.
-func (f *Front) hear(ctx context.Context, messages Messages) error {
+// readServer passes on what the server says, and reads none of it while the editor is slow.
+func (f *StdioBridge) readServer(ctx context.Context, messages MessageConn) error {
 	for {
 		message, err := messages.Read(ctx)
 		if err != nil {
 			return err
 		}
-		if f.Hello.Stderr && bytes.Contains(message, []byte(serve.StderrMethod)) && f.shows(message) {
+		if f.Attach.Stderr && bytes.Contains(message, []byte(serve.StderrMethod)) && f.showStderr(message) {
 			continue
 		}
 		if json.Valid(message) {
 			if h, ok := jsonrpc.ReadHead(message); ok && h.Method == "" {
-				f.editor.Answered(h.ID)
+				f.editor.Resolve(h.ID)
 			}
 		}
 		f.editor.Put(append(message, '\n'))
@@ -196,11 +196,11 @@ func (f *Front) hear(ctx context.Context, messages Messages) error {
 	}
 }
 
-// shows reports whether a message is a piece of what the agent wrote to stderr, which it shows then.
-func (f *Front) shows(message []byte) bool {
+// showStderr reports whether a message is a piece of what the agent wrote to stderr, which it shows then.
+func (f *StdioBridge) showStderr(message []byte) bool {
 	var m struct {
 		Method string
-		Params serve.Words
+		Params serve.StderrParams
 	}
 	if json.Unmarshal(message, &m) != nil || m.Method != serve.StderrMethod {
 		return false
@@ -211,7 +211,7 @@ func (f *Front) shows(message []byte) bool {
 
 // readEditor passes on what the editor says, until there is no more or a message is too long. ended is closed then. The
 // goroutine stays behind where the editor neither says anything nor goes.
-func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
+func (f *StdioBridge) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -222,14 +222,14 @@ func (f *Front) readEditor(send func(line []byte) error) (ended <-chan struct{})
 				f.tooLong = errors.As(err, new(*jsonrpc.TooLongError))
 				return
 			}
-			f.pass(line, send)
+			f.forward(line, send)
 		}
 	}()
 	return done
 }
 
-// pass sends a line of the editor to the server. What is no message is answered as an agent does.
-func (f *Front) pass(line []byte, send func([]byte) error) {
+// forward sends a line of the editor to the server. What is no message is answered as an agent does.
+func (f *StdioBridge) forward(line []byte, send func([]byte) error) {
 	answers, passes := jsonrpc.Validate(line)
 	for _, answer := range answers {
 		f.editor.Put(append(answer, '\n'))
@@ -240,13 +240,13 @@ func (f *Front) pass(line []byte, send func([]byte) error) {
 }
 
 // send sends the server a message.
-func (f *Front) send(line []byte, send func([]byte) error) {
+func (f *StdioBridge) send(line []byte, send func([]byte) error) {
 	h, ok := jsonrpc.ReadHead(line)
 	switch {
-	case ok && h.Method == relay.AliveMethod && f.alive != nil: // of a via in between
-		f.alive.Heard()
+	case ok && h.Method == relay.HeartbeatMethod && f.heartbeat != nil: // of a via in between
+		f.heartbeat.Received()
 		return
-	case ok && !f.editor.Asks(h):
+	case ok && !f.editor.Track(h):
 		return
 	}
 	if err := send(line); err != nil {
@@ -255,7 +255,7 @@ func (f *Front) send(line []byte, send func([]byte) error) {
 }
 
 // serverGone answers the requests that wait.
-func (f *Front) serverGone(ctx context.Context, err error, messages Messages, editor <-chan struct{}) error {
+func (f *StdioBridge) serverGone(ctx context.Context, err error, messages MessageConn, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
 	f.Log.Warn("the connection to the server has ended", zap.Error(err))
 	text := "The server that keeps this session has ended without a word, so it was killed or it failed. The turn ended with it, and what was said up to then is stored."
@@ -268,14 +268,14 @@ func (f *Front) serverGone(ctx context.Context, err error, messages Messages, ed
 		text = "The connection to the server that keeps this session broke. If the server still runs, the turn goes on there; " + f.Command("ps") + " shows it. " +
 			"If not, the turn ended with it, and what was said up to then is stored."
 	}
-	return f.gone(ctx, &GoneError{text + " Start the agent again and open the session again."}, editor)
+	return f.fail(ctx, &ServerGoneError{text + " Start the agent again and open the session again."}, editor)
 }
 
-// gone tells the requests that wait why nobody answers, or the next one, and returns that.
-func (f *Front) gone(ctx context.Context, gone *GoneError, editor <-chan struct{}) error {
-	f.editor.ByHand, f.editor.Linger = f.ByHand, lingerTime
-	f.editor.Fail(ctx, jsonrpc.InternalError("server_gone", gone.Text), editor)
-	return gone
+// fail tells the requests that wait why nobody answers, or the next one, and returns that.
+func (f *StdioBridge) fail(ctx context.Context, fail *ServerGoneError, editor <-chan struct{}) error {
+	f.editor.Interactive, f.editor.Linger = f.Interactive, lingerTime
+	f.editor.Fail(ctx, jsonrpc.InternalError("server_gone", fail.Text), editor)
+	return fail
 }
 
 // isEnd reports whether an error is what the system says of a connection whose other end was killed.

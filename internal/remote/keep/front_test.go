@@ -21,23 +21,23 @@ import (
 	"droid-acp/internal/testing/acptest"
 )
 
-// line is a connection in memory.
-type line struct {
+// memoryConn is a connection in memory.
+type memoryConn struct {
 	toServer, toFront chan string
 	ended             chan struct{}
 	end               func()
 	failure           error // how it has ended
 }
 
-func newLine() *line {
-	l := &line{failure: errCut, toServer: make(chan string), toFront: make(chan string), ended: make(chan struct{})}
+func newMemoryConn() *memoryConn {
+	l := &memoryConn{failure: errCut, toServer: make(chan string), toFront: make(chan string), ended: make(chan struct{})}
 	l.end = sync.OnceFunc(func() { close(l.ended) })
 	return l
 }
 
 var errCut = errors.New("the line was cut")
 
-func (l *line) Read(ctx context.Context) ([]byte, error) {
+func (l *memoryConn) Read(ctx context.Context) ([]byte, error) {
 	select {
 	case m := <-l.toFront:
 		return []byte(m), nil
@@ -48,7 +48,7 @@ func (l *line) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-func (l *line) Write(ctx context.Context, message []byte) error {
+func (l *memoryConn) Write(ctx context.Context, message []byte) error {
 	select {
 	case l.toServer <- string(message):
 		return nil
@@ -59,32 +59,32 @@ func (l *line) Write(ctx context.Context, message []byte) error {
 	}
 }
 
-func (l *line) Close() error { l.end(); return nil }
+func (l *memoryConn) Close() error { l.end(); return nil }
 
 // stage is a front between an editor and a server in memory.
 type stage struct {
 	*testing.T
-	server *line
+	server *memoryConn
 	editor *io.PipeWriter // what it says
 	peer   *acptest.Peer  // the same, and what it is told
 	out    *io.PipeReader
 	stderr strings.Builder
-	front  *Front
+	front  *StdioBridge
 	leave  context.CancelCauseFunc
 	ended  chan error
 }
 
-// onStage runs a front. Connecting to the server fails with an error that is not nil, with context.Canceled once it is
+// withBridge runs a front. Connecting to the server fails with an error that is not nil, with context.Canceled once it is
 // cancelled.
-func onStage(t *testing.T, noServer error, play func(s *stage)) {
+func withBridge(t *testing.T, noServer error, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, editor := io.Pipe()
 		out, toEditor := io.Pipe()
 		ctx, leave := context.WithCancelCause(t.Context())
-		s := &stage{T: t, server: newLine(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
-		s.front = &Front{
-			Hello: serve.Hello{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
-			Connect: func(ctx context.Context) (Messages, error) {
+		s := &stage{T: t, server: newMemoryConn(), editor: editor, peer: acptest.NewPeer(t, out, editor), out: out, leave: leave, ended: make(chan error, 1)}
+		s.front = &StdioBridge{
+			Attach: serve.AttachParams{Program: "/bin/droid-acp", Args: []string{"--mode=spec"}, Env: []string{"A=<b>"}, Directory: "/w", Stderr: true}, Stderr: &s.stderr, In: in, Out: toEditor, Log: zap.NewNop(), Command: typed, max: 100 << 10,
+			Connect: func(ctx context.Context) (MessageConn, error) {
 				if errors.Is(noServer, context.Canceled) {
 					<-ctx.Done()
 				}
@@ -105,8 +105,8 @@ func (s *stage) hello() {
 }
 
 // What both say passes byte for byte, after the hello.
-func TestFront(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+func TestBridge(t *testing.T) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		for _, text := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{ "x":"\u00e9é" }}`, `{"id":"1","jsonrpc":"2.0","result":null}`} {
 			s.peer.Say(text + "\r")
@@ -126,14 +126,14 @@ func TestFront(t *testing.T) {
 // An editor behind a via whose link dies is noticed by its silence, also while the agent streams; one that says nothing, or
 // is not behind a via, stays.
 func TestLinkDies(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		time.Sleep(time.Hour)
 		const alive = `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
 		s.peer.Say(alive)
 		require.Equal(s, alive, s.peer.Line())
 		for range 100 {
-			time.Sleep(relay.AliveEvery)
+			time.Sleep(relay.HeartbeatInterval)
 			require.Equal(s, alive, s.peer.Line())
 			s.peer.Say(alive)
 		}
@@ -158,7 +158,7 @@ func TestLinkDies(t *testing.T) {
 
 // An editor that goes while the server takes nothing of what it said before is not waited for.
 func TestEditorGoesBehindAFullServer(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","method":"x"}`)
 		s.peer.Say(`{"jsonrpc":"2.0","method":"y"}`)
@@ -172,8 +172,8 @@ func TestEditorGoesBehindAFullServer(t *testing.T) {
 }
 
 // What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
-func TestNoMessages(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+func TestInvalidMessages(t *testing.T) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		for said, answer := range map[string]string{
 			`{nothing`:                            `"id":null,"error":{"code":-32700`,
@@ -191,7 +191,7 @@ func TestNoMessages(t *testing.T) {
 
 // When the server goes, what waits gets the reason, and what comes then.
 func TestServerGoes(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		for _, id := range []string{"1", "2", `"1"`, "2"} {
 			s.peer.Say(`{"jsonrpc":"2.0","id":%s,"method":"m"}`, id)
@@ -210,14 +210,14 @@ func TestServerGoes(t *testing.T) {
 		began := time.Now()
 		s.peer.Say(`{"jsonrpc":"2.0","id":3,"method":"m"}`)
 		require.Equal(s, "3", s.readsGone("broke. If the server"))
-		require.ErrorAs(s, <-s.ended, new(*GoneError))
+		require.ErrorAs(s, <-s.ended, new(*ServerGoneError))
 		require.Equal(s, time.Second, time.Since(began), "some editors read nothing any more of who has ended")
 	})
 }
 
 // A server that was killed says nothing, and what the library makes of that is not for people.
 func TestServerIsKilled(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 		<-s.server.toServer
@@ -231,7 +231,7 @@ func TestServerIsKilled(t *testing.T) {
 		"The connection to the server that keeps this session broke. If the server still": errors.New("failed to read frame header: cut"),
 		"The server that keeps this session has ended the connection: the server ends.":   fmt.Errorf("read: %w", saying("the server ends")),
 	} {
-		onStage(t, nil, func(s *stage) {
+		withBridge(t, nil, func(s *stage) {
 			s.hello()
 			s.peer.Say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 			<-s.server.toServer
@@ -251,7 +251,7 @@ func (s saying) Said() string  { return string(s) }
 
 // What was asked before the end of stdin is answered, but for prompts: their turns go on.
 func TestAnswersBehindTheEnd(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		for id, method := range []string{"initialize", "session/prompt"} {
 			s.peer.Say(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)
@@ -263,7 +263,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.Equal(s, `{"jsonrpc":"2.0","id":0,"result":{}}`, s.peer.Line())
 		require.NoError(s, <-s.ended)
 	})
-	onStage(t, nil, func(s *stage) { // nobody answers
+	withBridge(t, nil, func(s *stage) { // nobody answers
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		<-s.server.toServer
@@ -272,7 +272,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.NoError(s, <-s.ended)
 		require.Equal(s, lastTime, time.Since(began))
 	})
-	onStage(t, nil, func(s *stage) { // nobody reads
+	withBridge(t, nil, func(s *stage) { // nobody reads
 		s.hello()
 		for id := range 3 {
 			s.peer.Say(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, id)
@@ -284,7 +284,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.NoError(s, <-s.ended)
 		require.Equal(s, lastTime+relay.DrainTime, time.Since(began))
 	})
-	onStage(t, nil, func(s *stage) { // the server goes
+	withBridge(t, nil, func(s *stage) { // the server goes
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		<-s.server.toServer
@@ -298,7 +298,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 
 // What the agent writes to stderr the front does; it is no message of the editor's.
 func TestStderrOfTheAgent(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.server.toFront <- `{"jsonrpc":"2.0","method":"_droid-acp/stderr","params":{"text":"open <a>\n"}}`
 		for _, text := range []string{`{"jsonrpc":"2.0","method":"session/update","params":{"text":"_droid-acp/stderr"}}`, `{}`} {
@@ -328,7 +328,7 @@ func (s *stage) readsGone(words string) string {
 
 // Where nothing waits, the next request is told, and not waited for without end.
 func TestServerGoesUnnoticed(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.server.end()
 		synctest.Wait()
@@ -337,15 +337,15 @@ func TestServerGoesUnnoticed(t *testing.T) {
 		require.Equal(s, "7", s.readsGone("Start the agent again and open the session again"))
 		require.Error(s, <-s.ended)
 	})
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.server.end()
 		began := time.Now()
 		require.Error(s, <-s.ended)
 		require.Equal(s, 5*time.Second, time.Since(began))
 	})
-	onStage(t, nil, func(s *stage) {
-		s.front.ByHand = true
+	withBridge(t, nil, func(s *stage) {
+		s.front.Interactive = true
 		s.hello()
 		s.server.end()
 		began := time.Now()
@@ -356,17 +356,17 @@ func TestServerGoesUnnoticed(t *testing.T) {
 
 // Where there is no server, the first request is told why.
 func TestNoServer(t *testing.T) {
-	onStage(t, errors.New("it did not start"), func(s *stage) {
+	withBridge(t, errors.New("it did not start"), func(s *stage) {
 		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		require.Equal(s, "0", s.readsGone("it did not start"))
 		require.EqualError(s, <-s.ended, "it did not start")
 	})
-	onStage(t, context.Canceled, func(s *stage) {
+	withBridge(t, context.Canceled, func(s *stage) {
 		synctest.Wait() // it connects
 		s.leave(nil)
 		require.NoError(s, <-s.ended)
 	})
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.server.end()
 		require.EqualError(s, <-s.ended, "the server that keeps sessions ended while this connected to it; start the agent again")
 	})
@@ -374,7 +374,7 @@ func TestNoServer(t *testing.T) {
 
 // No more is read of the server than a slow editor takes; a signal ends the front all the same.
 func TestSlowEditor(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		sent := 0
 		for message := `"` + strings.Repeat("x", 100<<10) + `"`; ; sent++ {
@@ -399,7 +399,7 @@ func TestSlowEditor(t *testing.T) {
 
 // An editor that reads no more has gone.
 func TestEditorReadsNoMore(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		require.NoError(s, s.out.Close())
 		s.server.toFront <- "{}"
@@ -409,13 +409,13 @@ func TestEditorReadsNoMore(t *testing.T) {
 
 // A message that is too long ends the front, and what waits is told the limit.
 func TestTooLongForTheServer(t *testing.T) {
-	onStage(t, nil, func(s *stage) {
+	withBridge(t, nil, func(s *stage) {
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","id":4,"method":"m"}`)
 		<-s.server.toServer
 		s.peer.Say(`{"jsonrpc":"2.0","id":5,"method":"m","params":"` + strings.Repeat("x", 100<<10) + `"}`)
 		require.Equal(s, "4", s.readsGone("droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one"))
-		require.ErrorAs(s, <-s.ended, new(*GoneError))
+		require.ErrorAs(s, <-s.ended, new(*ServerGoneError))
 		<-s.server.ended
 	})
 }

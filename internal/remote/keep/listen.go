@@ -16,8 +16,8 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ErrRuns says that a server listens there already.
-var ErrRuns = errors.New("another server of yours runs already")
+// ErrRunning says that a server listens there already.
+var ErrRunning = errors.New("another server of yours runs already")
 
 const (
 	// lockWait is how long a server that ends, and takes nothing more, is waited for: its agents
@@ -38,7 +38,7 @@ type Listener struct {
 }
 
 // Listen begins to listen on a Unix socket, whose directory is private to the user. There is one
-// server for a path: with ErrRuns another one takes connections. A server that is ending is waited
+// server for a path: with ErrRunning another one takes connections. A server that is ending is waited
 // for.
 func Listen(ctx context.Context, path string, log *zap.Logger) (*Listener, error) {
 	if _, err := checkLength(path); err != nil {
@@ -73,8 +73,8 @@ func takeLock(ctx context.Context, path string) (*os.File, error) {
 				_ = lock.Close() // it is not locked
 			}
 			return nil, fmt.Errorf("the server's lock %s cannot be taken: %w; set $XDG_RUNTIME_DIR to a directory of yours on a local disk", lockOf(path), err)
-		case takes(ctx, path):
-			return nil, ErrRuns
+		case isListening(ctx, path):
+			return nil, ErrRunning
 		case !time.Now().Before(until):
 			return nil, fmt.Errorf("a server that has %s locked neither takes connections nor ends; end it, then try again", lockOf(path))
 		}
@@ -96,8 +96,8 @@ func isLocked(path string) bool {
 	return errors.Is(err, files.ErrHeld)
 }
 
-// takes reports whether somebody takes connections there.
-func takes(ctx context.Context, path string) bool {
+// isListening reports whether somebody takes connections there.
+func isListening(ctx context.Context, path string) bool {
 	conn, err := dial(ctx, path)
 	if err == nil {
 		_ = conn.Close() // nothing was said
@@ -114,7 +114,7 @@ func listen(ctx context.Context, path string) (*net.UnixListener, error) {
 		return nil, err
 	case info.Mode().Type() != fs.ModeSocket && info.Mode().Type() != fs.ModeIrregular: // the latter is Windows'
 		return nil, fmt.Errorf("%s is no socket; remove it, or listen elsewhere", path)
-	case takes(ctx, path):
+	case isListening(ctx, path):
 		return nil, fmt.Errorf("another program listens on %s; end it, or listen elsewhere", path)
 	default:
 		if err := os.Remove(path); err != nil {

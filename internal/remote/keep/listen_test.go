@@ -29,15 +29,15 @@ func TestListen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, mode, info.Mode().Perm(), name)
 	}
-	require.ErrorIs(t, listenError(t, path), ErrRuns)
+	require.ErrorIs(t, listenError(t, path), ErrRunning)
 	conn, err := Connect(t.Context(), path, nil)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 	closeListener(l)
 	require.NoFileExists(t, path)
 	require.NoFileExists(t, lockOf(path))
-	require.ErrorIs(t, connectError(t, path), ErrNobody)
-	require.ErrorIs(t, connectError(t, socketPath(t)), ErrNobody, "there is no directory either")
+	require.ErrorIs(t, connectError(t, path), ErrNotRunning)
+	require.ErrorIs(t, connectError(t, socketPath(t)), ErrNotRunning, "there is no directory either")
 }
 
 // What a server that was killed has left is taken away.
@@ -48,7 +48,7 @@ func TestStaleSocket(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.NoError(t, l.lock.Close(), "as the system does")
 	require.FileExists(t, path+".lock")
-	require.ErrorIs(t, connectError(t, path), ErrNobody)
+	require.ErrorIs(t, connectError(t, path), ErrNotRunning)
 	closeListener(listenAt(t, path))
 }
 
@@ -70,7 +70,7 @@ func TestNextServerWaits(t *testing.T) {
 	require.NoError(t, <-next)
 }
 
-func TestWhatIsThereAlready(t *testing.T) {
+func TestListenRefusesOtherFiles(t *testing.T) {
 	path := socketPath(t)
 	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -110,7 +110,7 @@ func TestOneServer(t *testing.T) {
 			winner = o.l
 			continue
 		}
-		require.ErrorIs(t, o.err, ErrRuns)
+		require.ErrorIs(t, o.err, ErrRunning)
 	}
 	require.NotNil(t, winner)
 	closeListener(winner)
@@ -126,7 +126,7 @@ func TestAnotherUser(t *testing.T) {
 	core, logged := observer.New(zap.WarnLevel)
 	l, err := Listen(t.Context(), path, zap.New(core))
 	require.NoError(t, err)
-	p := newPlain(l)
+	p := newAdminServer(l)
 	defer p.close()
 	ask := func() string {
 		public, err := os.MkdirTemp("", "public")

@@ -49,14 +49,14 @@ func playServer(path string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	s := newPlain(l)
+	s := newAdminServer(l)
 	<-s.stopped
 	s.close()
 	return 0
 }
 
-// plain is a server of a hub that says what it was asked.
-type plain struct {
+// adminServer is a server of a hub that says what it was asked.
+type adminServer struct {
 	*http.Server
 	listener *Listener
 	stopped  chan struct{}
@@ -65,10 +65,10 @@ type plain struct {
 	ended    []string
 }
 
-func newPlain(l *Listener) *plain { return newPlainOf(l, os.Getpid()) }
+func newAdminServer(l *Listener) *adminServer { return newAdminServerAs(l, os.Getpid()) }
 
-func newPlainOf(l *Listener, process int) *plain {
-	p := &plain{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
+func newAdminServerAs(l *Listener, process int) *adminServer {
+	p := &adminServer{Server: new(http.Server), listener: l, process: process, stopped: make(chan struct{}), served: make(chan struct{})}
 	p.Handler = Admin(p, func() { close(p.stopped) })
 	go func() {
 		defer close(p.served)
@@ -78,23 +78,23 @@ func newPlainOf(l *Listener, process int) *plain {
 }
 
 // close ends it as a server is to end.
-func (p *plain) close() {
+func (p *adminServer) close() {
 	p.shut()
 	p.listener.Release()
 }
 
-func (p *plain) shut() {
+func (p *adminServer) shut() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_ = p.Shutdown(ctx)
 	<-p.served
 }
 
-func (p *plain) Status() serve.Status {
+func (p *adminServer) Status() serve.Status {
 	return serve.Status{Version: "1", Process: p.process, Sessions: []serve.SessionInfo{{ID: "abc"}}}
 }
 
-func (p *plain) End(_ context.Context, session string) error {
+func (p *adminServer) End(_ context.Context, session string) error {
 	if session != "abc" {
 		return fmt.Errorf("no session %s is open here", session)
 	}

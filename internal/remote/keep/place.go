@@ -16,10 +16,10 @@ import (
 // socketName is the file's name of the socket.
 const socketName = "serve.sock"
 
-// Place is where the socket of a user's server lies: in the directory for what runs
+// SocketPath is where the socket of a user's server lies: in the directory for what runs
 // ($XDG_RUNTIME_DIR) where that is set and is the user's, else in the directory state, which is this
 // program's own. An empty state is none.
-func Place(runtimeDir, state string) (string, error) {
+func SocketPath(runtimeDir, state string) (string, error) {
 	if filepath.IsAbs(runtimeDir) && runtime.GOOS != "windows" {
 		if info, err := os.Stat(runtimeDir); err == nil && info.IsDir() && files.OwnedByUser(info) {
 			return checkLength(filepath.Join(runtimeDir, "droid-acp", socketName))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPlace(t *testing.T) {
+func TestSocketPath(t *testing.T) {
 	ours := filepath.Dir(filepath.Dir(socketPath(t)))
 	for _, tc := range []struct{ runtime, state, want string }{
 		{ours, "/s", ours + "/droid-acp/serve.sock"},
@@ -20,13 +20,13 @@ func TestPlace(t *testing.T) {
 		{"relative", "/s", "/s/run/serve.sock"},
 		{ours + "/none", "/s", "/s/run/serve.sock"},
 	} {
-		got, err := Place(tc.runtime, tc.state)
+		got, err := SocketPath(tc.runtime, tc.state)
 		require.NoError(t, err)
 		require.Equal(t, tc.want, got)
 	}
-	_, err := Place("", "")
+	_, err := SocketPath("", "")
 	require.ErrorContains(t, err, "neither $XDG_RUNTIME_DIR nor $HOME is set")
-	_, err = Place("", "/"+strings.Repeat("x", 100))
+	_, err = SocketPath("", "/"+strings.Repeat("x", 100))
 	require.ErrorContains(t, err, "the path of the server's socket is too long: /xxx")
 	require.ErrorContains(t, err, "set $XDG_RUNTIME_DIR to a directory of yours with a shorter path")
 	require.Equal(t, 103, maxPath("darwin"))
@@ -34,7 +34,7 @@ func TestPlace(t *testing.T) {
 		theirs := filepath.Join(ours, "theirs")
 		require.NoError(t, os.Mkdir(theirs, 0o700))
 		require.NoError(t, os.Chown(theirs, 65534, 65534))
-		got, err := Place(theirs, "/s")
+		got, err := SocketPath(theirs, "/s")
 		require.NoError(t, err)
 		require.Equal(t, "/s/run/serve.sock", got, "as after su")
 	}

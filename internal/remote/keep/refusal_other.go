@@ -2,5 +2,5 @@
 
 package keep
 
-// isRefusal is for Windows.
-func isRefusal(error) bool { return false }
+// isConnRefused is for Windows.
+func isConnRefused(error) bool { return false }

@@ -19,8 +19,8 @@ const (
 	maxTitle = 60 // characters of a title or a question that are shown
 )
 
-// Table shows what a server runs. home is shown as "~".
-func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
+// WriteTable shows what a server runs. home is shown as "~".
+func WriteTable(w io.Writer, s serve.Status, home string, now time.Time) error {
 	if len(s.Sessions) == 0 {
 		_, err := fmt.Fprintf(w, "The server runs (process %d) and has no sessions.\n", s.Process)
 		return err
@@ -32,7 +32,7 @@ func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
 		if len(session.Clients) > 0 {
 			who = strings.Join(session.Clients, ", ")
 		}
-		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(short(s, session.ID)), cell(stateOf(session, now)), cell(who),
+		fmt.Fprintf(columns, "%s\t%s\t%s\t%s\t%s\n", cell(short(s, session.ID)), cell(stateText(session, now)), cell(who),
 			cell(tilde(session.Directory, home)), cell(cut(session.Title)))
 	}
 	return columns.Flush()
@@ -41,8 +41,8 @@ func Table(w io.Writer, s serve.Status, home string, now time.Time) error {
 // cell is a text that neither steers the terminal nor makes columns.
 func cell(text string) string { return strings.ReplaceAll(visible.Line(text), "\t", " ") }
 
-// stateOf is what a session does, and for how long.
-func stateOf(s serve.SessionInfo, now time.Time) string {
+// stateText is what a session does, and for how long.
+func stateText(s serve.SessionInfo, now time.Time) string {
 	text := s.State + " " + roughly(now.Sub(s.Since))
 	if s.Question != "" {
 		text += ": " + cut(s.Question)

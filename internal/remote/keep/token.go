@@ -21,9 +21,9 @@ const (
 	maxToken  = 512 // bytes of its file
 )
 
-// Token is the word that clients over TCP must know: that of a file which only the user can read.
+// LoadToken is the word that clients over TCP must know: that of a file which only the user can read.
 // Where there is no file, one is made with a new token.
-func Token(path string) (string, error) {
+func LoadToken(path string) (string, error) {
 	text, err := files.Read(path, maxToken)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newToken(path)
@@ -42,15 +42,15 @@ func Token(path string) (string, error) {
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' }) {
 		return "", fmt.Errorf("%s has no token: it must be one word of at least %d letters and digits; remove the file, so that one is made", path, minToken)
 	}
-	if rest := strings.TrimLeft(token, tokenSigns); rest != "" {
+	if rest := strings.TrimLeft(token, tokenChars); rest != "" {
 		bad, _ := utf8.DecodeRuneInString(rest)
 		return "", fmt.Errorf("the token in %s has %q in it, with which a page in a browser cannot send it; make one with `openssl rand -hex 32`, or remove the file, so that one is made", path, string(bad))
 	}
 	return token, nil
 }
 
-// tokenSigns are what a subprotocol of WebSocket, as which a page sends the token, may have (RFC 9110, token).
-const tokenSigns = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
+// tokenChars are what a subprotocol of WebSocket, as which a page sends the token, may have (RFC 9110, token).
+const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
 func newToken(path string) (string, error) {
 	random := make([]byte, tokenSize)

@@ -13,8 +13,8 @@ type Command func(words ...string) string
 
 // Agent is what is known of the agent at the other end. The zero value is one of which only that is known that ACP says.
 type Agent struct {
-	Name  string // of its program, and what it calls itself in agentInfo
-	Knows string // who keeps all that was said in a session, in words
+	Name         string // of its program, and what it calls itself in agentInfo
+	HistoryOwner string // who keeps all that was said in a session, in words
 
 	// Activity says that it reports which sessions work, by protocol.ActivityMethod. Of any other agent a session works while a prompt
 	// has no answer.
@@ -23,18 +23,18 @@ type Agent struct {
 	// Client is who a client is and what it shows, by what it declares with initialize. nil takes each at its word.
 	Client func(capabilities, info json.RawMessage) protocol.ClientCapabilities
 
-	// Places are those of paths in methods of its own, as in paths.ParsePathFields, that of a result with ".result" behind the method.
-	Places map[string]string
+	// PathFields are those of paths in methods of its own, as in paths.ParsePathFields, that of a result with ".result" behind the method.
+	PathFields map[string]string
 }
 
-// Named is its name in a sentence.
-func (a Agent) Named() string { return cmp.Or(a.Name, "the agent") }
+// DisplayName is its name in a sentence.
+func (a Agent) DisplayName() string { return cmp.Or(a.Name, "the agent") }
 
-// Keeper is Knows in a sentence.
-func (a Agent) Keeper() string { return cmp.Or(a.Knows, "the agent") }
+// HistoryOwnerName is HistoryOwner in a sentence.
+func (a Agent) HistoryOwnerName() string { return cmp.Or(a.HistoryOwner, "the agent") }
 
-// Meet reads what a client declares.
-func (a Agent) Meet(capabilities, info json.RawMessage) protocol.ClientCapabilities {
+// ParseClient reads what a client declares.
+func (a Agent) ParseClient(capabilities, info json.RawMessage) protocol.ClientCapabilities {
 	if a.Client == nil {
 		return protocol.ParseDeclared(capabilities)
 	}

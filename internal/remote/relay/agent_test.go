@@ -84,12 +84,12 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (done acp.Promp
 }
 
 // front is the front of an editor, whose agent is the one above.
-func front(socket string, in io.Reader, out io.Writer) *keep.Front {
+func front(socket string, in io.Reader, out io.Writer) *keep.StdioBridge {
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
-	return &keep.Front{
-		Hello: serve.Hello{Program: os.Args[0], Args: []string{"agent"}, Env: os.Environ(), Directory: os.TempDir()},
-		In:    in, Out: out, Stderr: io.Discard, Log: zap.NewNop(),
-		Connect: func(ctx context.Context) (keep.Messages, error) {
+	return &keep.StdioBridge{
+		Attach: serve.AttachParams{Program: os.Args[0], Args: []string{"agent"}, Env: os.Environ(), Directory: os.TempDir()},
+		In:     in, Out: out, Stderr: io.Discard, Log: zap.NewNop(),
+		Connect: func(ctx context.Context) (keep.MessageConn, error) {
 			return transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
 		},
 	}

@@ -8,43 +8,43 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// Calls are the editor's requests that wait for an answer. Its methods may be called from any
+// PendingRequests are the editor's requests that wait for an answer. Its methods may be called from any
 // goroutine.
-type Calls struct {
-	told chan struct{} // closed when a request got failure as its answer
+type PendingRequests struct {
+	failureSent chan struct{} // closed when a request got failure as its answer
 
-	mu      sync.Mutex
-	waiting map[string][]call // by the key of their ids; nothing keeps an editor from using one twice
-	worked  bool              // one was answered
-	short   int               // how many of those that wait are no prompts, which take as long as they take
-	quiet   chan struct{}     // closed when there are none of these; nil while nobody waits for that
-	failure *jsonrpc.Error    // why nobody answers any more
+	mu         sync.Mutex
+	waiting    map[string][]pendingRequest // by the key of their ids; nothing keeps an editor from using one twice
+	answered   bool                        // one was answered
+	nonPrompts int                         // how many of those that wait are no prompts, which take as long as they take
+	drained    chan struct{}               // closed when there are none of these; nil while nobody waits for that
+	failure    *jsonrpc.Error              // why nobody answers any more
 }
 
-type call struct {
+type pendingRequest struct {
 	id     json.RawMessage
 	method string
 }
 
-// ask notes a request. One that nobody will answer has the error.
-func (c *Calls) ask(id json.RawMessage, method string) *jsonrpc.Error {
+// add notes a request. One that nobody will answer has the error.
+func (c *PendingRequests) add(id json.RawMessage, method string) *jsonrpc.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failure != nil {
 		return c.failure
 	}
 	if c.waiting == nil {
-		c.waiting = map[string][]call{}
+		c.waiting = map[string][]pendingRequest{}
 	}
 	key := jsonrpc.IDKey(id)
-	c.waiting[key] = append(c.waiting[key], call{bytes.Clone(id), method})
+	c.waiting[key] = append(c.waiting[key], pendingRequest{bytes.Clone(id), method})
 	c.count(method, 1)
 	return nil
 }
 
-// Answered notes the answer to a request and returns its method, "" for one that nobody
+// Resolve notes the answer to a request and returns its method, "" for one that nobody
 // waits for.
-func (c *Calls) Answered(id json.RawMessage) (method string) {
+func (c *PendingRequests) Resolve(id json.RawMessage) (method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := jsonrpc.IDKey(id)
@@ -52,7 +52,7 @@ func (c *Calls) Answered(id json.RawMessage) (method string) {
 	if len(same) == 0 {
 		return ""
 	}
-	c.worked = true
+	c.answered = true
 	if c.waiting[key] = same[1:]; len(same) == 1 {
 		delete(c.waiting, key)
 	}
@@ -61,30 +61,30 @@ func (c *Calls) Answered(id json.RawMessage) (method string) {
 }
 
 // count counts the requests that are answered soon. The caller holds mu.
-func (c *Calls) count(method string, n int) {
+func (c *PendingRequests) count(method string, n int) {
 	if method != "session/prompt" {
-		c.short += n
+		c.nonPrompts += n
 	}
-	if c.short == 0 && c.quiet != nil {
-		close(c.quiet)
-		c.quiet = nil
+	if c.nonPrompts == 0 && c.drained != nil {
+		close(c.drained)
+		c.drained = nil
 	}
 }
 
-// Quiet is closed when no request waits but prompts.
-func (c *Calls) Quiet() <-chan struct{} {
+// Drained is closed when no request waits but prompts.
+func (c *PendingRequests) Drained() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.quiet == nil {
-		c.quiet = make(chan struct{})
+	if c.drained == nil {
+		c.drained = make(chan struct{})
 	}
-	quiet := c.quiet
+	quiet := c.drained
 	c.count("", 0)
 	return quiet
 }
 
 // fail has requests get this error from now on. It returns those that wait.
-func (c *Calls) fail(failure *jsonrpc.Error) (lost []call) {
+func (c *PendingRequests) fail(failure *jsonrpc.Error) (lost []pendingRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failure = failure
@@ -95,27 +95,27 @@ func (c *Calls) fail(failure *jsonrpc.Error) (lost []call) {
 	return lost
 }
 
-// tell notes that somebody is told of the failure.
-func (c *Calls) tell() {
+// markFailureSent notes that somebody is told of the failure.
+func (c *PendingRequests) markFailureSent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
-	case <-c.told:
+	case <-c.failureSent:
 	default:
-		close(c.told)
+		close(c.failureSent)
 	}
 }
 
-// Worked reports whether a request was answered.
-func (c *Calls) Worked() bool {
+// AnyAnswered reports whether a request was answered.
+func (c *PendingRequests) AnyAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.worked
+	return c.answered
 }
 
-// Unanswered reports whether requests wait, and none was answered.
-func (c *Calls) Unanswered() bool {
+// NoneAnswered reports whether requests wait, and none was answered.
+func (c *PendingRequests) NoneAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.worked && len(c.waiting) > 0
+	return !c.answered && len(c.waiting) > 0
 }

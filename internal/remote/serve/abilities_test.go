@@ -56,15 +56,15 @@ func TestAbilities(t *testing.T) {
 	for _, row := range table {
 		names = append(names, row.name)
 		t.Run(row.name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
-				one := h.greeted("{}", Hello{Program: "/p"})
+			withServer(t, func(t *testing.T, h *testServer) {
+				one := h.attached("{}", AttachParams{Program: "/p"})
 				one.begins()
 				h.agents()[0].answer(h.agents()[0].next(), `{"sessionId":"s1"}`)
-				two := h.greeted("{"+row.declares+"}", Hello{Program: "/p"})
+				two := h.attached("{"+row.declares+"}", AttachParams{Program: "/p"})
 				two.load("s1")
 				require.Equal(t, use(row.name), two.take()[0])
 			})
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("zed", "{"+declared+"}")
 				one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 				a.answer(a.next(), `{"sessionId":"s1","configOptions":`+options+`}`)
@@ -83,8 +83,8 @@ func TestAbilities(t *testing.T) {
 				three, _ := h.client("zed", "{}")
 				three.load("s1")
 				require.Equal(t, row.want, three.updates(), "from the journal")
-				three.Gone()
-				one.Gone()
+				three.Disconnected()
+				one.Disconnected()
 				two.load("s1")
 				loading := a.next()
 				say()
@@ -97,7 +97,7 @@ func TestAbilities(t *testing.T) {
 	}
 	var all capabilities
 	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions = true, true, true, true, true, true, true, true, true, true
-	require.Equal(t, names, beyond(all, capabilities{}))
+	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 
 // updates are what the client was told of sessions since the last time, without ids and marks of messages.

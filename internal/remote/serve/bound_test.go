@@ -10,7 +10,7 @@ import (
 
 // The client of an agent that reads nothing is not read either, once some MB wait.
 func TestAgentThatReadsNothing(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		line := `{"jsonrpc":"2.0","method":"_x","params":{"sessionId":"s1","x":"` + strings.Repeat("x", 50<<10) + `"}}`
@@ -40,8 +40,8 @@ func TestAgentThatReadsNothing(t *testing.T) {
 }
 
 // What waits for a session that is being opened, or for an agent that starts, is bounded, too.
-func TestWhatWaitsForALoadIsBounded(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestQueueBehindLoadIsBounded(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.load("s1")
 		a.next()

@@ -29,7 +29,7 @@ func (c *fakeClient) last() (m message) {
 
 // What the agent does not ask any more is over, also for a client that says nothing to that.
 func TestQuestionIsTakenBack(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
@@ -49,13 +49,13 @@ func TestQuestionIsTakenBack(t *testing.T) {
 
 // A client that drops what it is told outside its own prompts gets that with its next prompt, and is
 // asked then; when it loads a session that runs, it is told so.
-func TestClientThatHearsInItsPrompts(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		prompt := one.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		one.Gone()
+		one.Disconnected()
 		two, _ := h.client("CodeCompanion.nvim", "{}")
 		two.load("s1")
 		got := two.take()
@@ -68,12 +68,12 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"session_info_update","title":"T"}}}`)
 		a.asksPermission("s1")
 		require.Equal(t, []string{"session_info_update null"}, two.take(), "which it takes at any time")
-		require.Equal(t, Asks, h.Status().Sessions[0].State)
+		require.Equal(t, Asking, h.Status().Sessions[0].State)
 
 		beside, _ := h.client("CodeCompanion.nvim", "{}")
 		beside.load("s1")
 		require.Contains(t, strings.Join(beside.take(), "\n"), "**A turn still runs here, and asks:** `make`. This client")
-		beside.Gone()
+		beside.Disconnected()
 		more := two.prompts(a, "s1", "more")
 		got = two.take()
 		require.Len(t, got, 2)
@@ -101,8 +101,8 @@ func TestClientThatHearsInItsPrompts(t *testing.T) {
 }
 
 // Its agent is told that the server sees to that: it does not keep from other clients what that one would drop.
-func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestAgentOfClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "vscode-acp-client": true, "Zed": false} {
 			c := &fakeClient{t: h.t}
 			c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
@@ -125,8 +125,8 @@ func TestAgentOfAClientThatHearsInItsPrompts(t *testing.T) {
 }
 
 // The prompts of such a client keep their order while it is told what it missed.
-func TestPromptsWaitForWhatWasMissed(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestPromptsWaitForMissedUpdates(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("CodeCompanion.nvim", "{}")
@@ -146,7 +146,7 @@ func TestPromptsWaitForWhatWasMissed(t *testing.T) {
 
 // A client that takes another's prompt for an error is told it as a message.
 func TestPromptOfAnotherClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("agent-shell", "{}")
@@ -173,7 +173,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 
 // Who resumes a session in which a turn runs is told that turn, and nothing before it.
 func TestRunningTurnIsResumed(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		first := one.prompts(a, "s1", "first")
@@ -181,7 +181,7 @@ func TestRunningTurnIsResumed(t *testing.T) {
 		a.answer(first, `{"stopReason":"end_turn"}`)
 		second := one.prompts(a, "s1", "second")
 		a.chunk("s1", "one")
-		one.Gone()
+		one.Disconnected()
 		a.chunk("s1", "two")
 		a.asksPermission("s1")
 		two, _ := h.client("Zed", everything)
@@ -211,7 +211,7 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"t","title":"Edit a.txt","content":[{"type":"content","content":{"type":"text","text":"Risk: low"}},{"type":"diff","path":"/w/a.txt","oldText":"one\n","newText":"two\n"}]},` +
 		`"options":[{"optionId":"o","kind":"allow_once","name":"Yes"},{"optionId":"l","kind":"allow_always","name":"Low"},{"optionId":"h","kind":"allow_always","name":"High"},` +
 		`{"optionId":"n","kind":"reject_once","name":"No"},{"optionId":"m","kind":"reject_once","name":"Never"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, own := h.client("avante-like", "{}") // known by nothing but its name
@@ -249,10 +249,10 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 }
 
 // What only who reads the names may choose is not offered to a client of which nobody knows whether it shows them.
-func TestQuestionForWhoReadsNames(t *testing.T) {
+func TestQuestionDistinguishedByNamesOnly(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"trust-1","title":"Trust this project?","_meta":{"droid-acp":{"namesOnly":true}}},` +
 		`"options":[{"optionId":"n","kind":"allow_once","name":"Not now"},{"optionId":"y","kind":"allow_once","name":"Trust"},{"optionId":"c","kind":"reject_once","name":"Cancel"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("zed", everything)
 		one.opens(a, "s1")
 		for name, want := range map[string]string{"agent-shell": "nyc", "droid-acp attach": "nyc", "JetBrains.IDEA": "c", "CodeCompanion.nvim": "c"} {
@@ -270,7 +270,7 @@ func TestQuestionForWhoReadsNames(t *testing.T) {
 			a.say(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`)
 			a.next()
 			a.answer(prompt, `{"stopReason":"end_turn"}`)
-			two.Gone()
+			two.Disconnected()
 		}
 	})
 }

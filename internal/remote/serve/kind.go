@@ -12,25 +12,25 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// kind is what decides whether a client shares an agent: how that is started, and what the client declares.
-type kind struct {
-	hello     Hello
-	program   fileID // of hello.Program, when a session was opened last
+// agentKind decides whether clients share an agent: how the agent is started, and what the client declares.
+type agentKind struct {
+	hello     AttachParams
+	program   fileID // identifies hello.Program when a session was last opened
 	caps      protocol.ClientCapabilities
 	abilities string // all of caps that an agent acts on
 }
 
-// notActedOn are variables in which two environments that are one may differ: no program acts on them. Sessions name their directory
+// ignoredVariables are variables that may differ between equivalent environments: no program acts on them. Sessions name their directory
 // themselves.
-var notActedOn = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
+var ignoredVariables = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
 
-// isLike reports whether an agent of this kind opens sessions as one of the other would.
-func (k kind) isLike(other kind) bool {
+// isLike reports whether agents of both kinds would open sessions alike.
+func (k agentKind) isLike(other agentKind) bool {
 	return k.hello.Program == other.hello.Program && k.program == other.program && slices.Equal(k.hello.Args, other.hello.Args) &&
 		k.abilities == other.abilities && len(differing(k.hello.Env, other.hello.Env)) == 0
 }
 
-// differing are the names of variables that two environments do not have alike, sorted.
+// differing returns the sorted names of variables that differ between two environments.
 func differing(one, other []string) (names []string) {
 	has := map[string]string{}
 	for _, v := range one {
@@ -47,29 +47,29 @@ func differing(one, other []string) (names []string) {
 	for name := range has {
 		names = append(names, name)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(notActedOn, name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ignoredVariables, name) })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// canonical is JSON that does not depend on the order of fields.
+// canonical returns JSON that does not depend on the order of fields.
 func canonical(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return ""
 	}
-	text, _ := json.Marshal(v) // what was decoded encodes
+	text, _ := json.Marshal(v) // decoded JSON can be encoded
 	return string(text)
 }
 
-// mostNames is how many names of variables a note has.
+// mostNames limits the names of variables in a note.
 const mostNames = 5
 
-// differs compares a client that joins a session with the one for which its agent was started. A client whose own agent would let less run is
-// refused; any other one is told what it does not get.
-func (c *Client) differs(o *session) (refusal *jsonrpc.Error, note string) {
-	has := o.agent.kind
-	if c.hello.Joins || c.hello.WatchOnly || o.watcher(c) != nil || has.isLike(c.kind) {
+// compareAgents compares the agent that a client would get with the agent of the session that it joins. A client whose own agent would
+// allow less is refused; others get a note about what does not apply to them.
+func (c *Client) compareAgents(o *session) (refusal *jsonrpc.Error, note string) {
+	has := o.agent.agentKind
+	if c.hello.Joins || c.hello.WatchOnly || o.subscriber(c) != nil || has.isLike(c.agentKind) {
 		return nil, ""
 	}
 	var settings []string
@@ -91,7 +91,7 @@ func (c *Client) differs(o *session) (refusal *jsonrpc.Error, note string) {
 		}
 		settings = append(settings, markdown.Code("$"+visible.Line(name)))
 	}
-	settings = append(settings, beyond(c.caps, has.caps)...)
+	settings = append(settings, extraAbilities(c.caps, has.caps)...)
 	if len(settings) == 0 {
 		return nil, ""
 	}

@@ -10,19 +10,19 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// greeted is a client that says how its agent is run.
-func (h *house) greeted(capabilities string, hello Hello) *fakeClient {
+// attached is a client that says how its agent is run.
+func (h *testServer) attached(capabilities string, hello AttachParams) *fakeClient {
 	h.t.Helper()
 	c := &fakeClient{t: h.t}
 	c.Client = h.Join(c, ClientOptions{Local: true})
-	c.greets(hello)
+	c.attaches(hello)
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"zed"},"clientCapabilities":%s}}`, capabilities)
 	require.Equal(h.t, []string{`i= {"protocolVersion":1}`}, c.take())
 	return c
 }
 
-func (c *fakeClient) greets(hello Hello) {
-	line, err := jsonrpc.EncodeCall(nil, HelloMethod, hello)
+func (c *fakeClient) attaches(hello AttachParams) {
+	line, err := jsonrpc.EncodeCall(nil, AttachMethod, hello)
 	require.NoError(c.t, err)
 	c.Receive(line)
 }
@@ -33,42 +33,42 @@ func (c *fakeClient) begins() {
 
 // Clients share an agent where theirs would be alike, and have one of their own where program, flags, environment or what they declare differ.
 // A program that was replaced serves new sessions alone.
-func TestWhoSharesAnAgent(t *testing.T) {
+func TestAgentSharing(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	require.NoError(t, os.WriteFile(program, []byte("old"), 0o600))
-	first := Hello{Program: program, Args: []string{"--mode=spec"}, Env: []string{"A=1", "SHLVL=1", "PWD=/x"}, Directory: "/x"}
-	with := func(change func(*Hello)) Hello {
+	first := AttachParams{Program: program, Args: []string{"--mode=spec"}, Env: []string{"A=1", "SHLVL=1", "PWD=/x"}, Directory: "/x"}
+	with := func(change func(*AttachParams)) AttachParams {
 		h := first
 		change(&h)
 		return h
 	}
 	for name, c := range map[string]struct {
-		hello        Hello
+		hello        AttachParams
 		capabilities string
 		shares       bool
 	}{
 		"alike": {first, everything, true},
-		"in another shell": {with(func(h *Hello) {
+		"in another shell": {with(func(h *AttachParams) {
 			h.Env = []string{"SHLVL=3", "A=1", "_=/bin/x", "WINDOWID=7", "OLDPWD=/"}
 			h.Directory = "/y"
 		}), everything, true},
-		"another program":     {with(func(h *Hello) { h.Program += "2" }), everything, false},
-		"other flags":         {with(func(h *Hello) { h.Args = nil }), everything, false},
-		"another environment": {with(func(h *Hello) { h.Env = []string{"A=2"} }), everything, false},
-		"one variable more":   {with(func(h *Hello) { h.Env = append(h.Env[:1:1], "B=") }), everything, false},
+		"another program":     {with(func(h *AttachParams) { h.Program += "2" }), everything, false},
+		"other flags":         {with(func(h *AttachParams) { h.Args = nil }), everything, false},
+		"another environment": {with(func(h *AttachParams) { h.Env = []string{"A=2"} }), everything, false},
+		"one variable more":   {with(func(h *AttachParams) { h.Env = append(h.Env[:1:1], "B=") }), everything, false},
 		"other capabilities":  {first, "{}", false},
 		"in another order":    {first, `{"elicitation":{"form":{}},"fs":{"writeTextFile":true,"readTextFile":true}}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
-				h.greeted(everything, first).begins()
-				h.greeted(c.capabilities, c.hello).begins()
+			withServer(t, func(t *testing.T, h *testServer) {
+				h.attached(everything, first).begins()
+				h.attached(c.capabilities, c.hello).begins()
 				require.Equal(t, c.shares, len(h.agents()) == 1)
 			})
 		})
 	}
-	inHouse(t, func(t *testing.T, h *house) {
-		one := h.greeted(everything, first)
+	withServer(t, func(t *testing.T, h *testServer) {
+		one := h.attached(everything, first)
 		one.say(`{"jsonrpc":"2.0","id":"a","method":"authenticate","params":{"methodId":"x"}}`)
 		require.Equal(t, "authenticate", h.agents()[0].next().Method)
 		one.begins()
@@ -85,14 +85,14 @@ func TestWhoSharesAnAgent(t *testing.T) {
 
 // Clients that share an agent are told nothing of each other's sessions, such as what it says of one that was closed meanwhile; what is about
 // none is for all of them.
-func TestWhatSharedAgentSays(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestSharedAgentUpdates(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Zed", everything)
 		two.begins()
 		asked := a.next()
-		one.Gone()
+		one.Disconnected()
 		a.closes("s1")
 		a.chunk("s1", "late")
 		a.answer(asked, `{"sessionId":"s2"}`)
@@ -103,25 +103,25 @@ func TestWhatSharedAgentSays(t *testing.T) {
 }
 
 // Whoever leaves takes nothing along, and nothing stays behind: neither who looks nor who opens a session and does nothing in it.
-func TestLooksCostNothing(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestQueriesLeaveNothingRunning(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		for range 100 {
 			c, _ := h.client("Zed", everything)
 			c.say(`{"jsonrpc":"2.0","id":"l","method":"session/list","params":{}}`)
-			look := h.lastLook()
+			look := h.lastQueryAgent()
 			look.answer(look.next(), `{"sessions":[]}`)
 			c.load("s1")
 			require.Len(t, c.take(), 2)
-			c.Gone()
+			c.Disconnected()
 		}
 		require.Len(t, h.agents(), 1)
 		require.Equal(t, 1, h.Status().Agents)
 		for i := range 6 {
 			c, _ := h.client("Zed", everything)
 			c.opens(a, string(rune('a'+i)))
-			c.Gone()
+			c.Disconnected()
 			a.closes(string(rune('a' + i)))
 		}
 		require.Len(t, h.Status().Sessions, 1)
@@ -133,24 +133,24 @@ func TestLooksCostNothing(t *testing.T) {
 }
 
 // Who joins a session is told what of theirs it does not use, and refused where their agent would let less run.
-func TestWhoJoinsAnotherAgent(t *testing.T) {
-	first := Hello{Program: "/p", Args: []string{"--a"}, Env: []string{"A=1", "SHLVL=1"}}
+func TestJoinSessionOfDifferentAgent(t *testing.T) {
+	first := AttachParams{Program: "/p", Args: []string{"--a"}, Env: []string{"A=1", "SHLVL=1"}}
 	for name, c := range map[string]struct {
-		hello        Hello
+		hello        AttachParams
 		capabilities string
 		want         string // that it is told before the answer, or in place of it
 	}{
 		"alike":     {first, "{}", "l= {}"},
-		"attach":    {Hello{Program: "/q", Joins: true}, everything, "l= {}"},
-		"variables": {Hello{Program: "/p", Args: []string{"--a"}, Env: []string{"B=1", "SHLVL=2"}}, "{}", use("`$A`, `$B`")},
-		"many": {Hello{Program: "/q", Args: []string{"--b"}, Env: []string{"A=1", "B=", "C=", "D=", "E=", "F=", "G="}}, everything,
+		"attach":    {AttachParams{Program: "/q", Joins: true}, everything, "l= {}"},
+		"variables": {AttachParams{Program: "/p", Args: []string{"--a"}, Env: []string{"B=1", "SHLVL=2"}}, "{}", use("`$A`, `$B`")},
+		"many": {AttachParams{Program: "/q", Args: []string{"--b"}, Env: []string{"A=1", "B=", "C=", "D=", "E=", "F=", "G="}}, everything,
 			use("`--b`, another version of the program, `$B`, `$C`, `$D`, `$E`, `$F`, 1 more variables, files in the editor, forms")},
-		"stricter": {Hello{Program: "/p", Args: []string{"--strict"}}, "{}",
+		"stricter": {AttachParams{Program: "/p", Args: []string{"--strict"}}, "{}",
 			"l! The session cannot be opened: its agent was not started with `--strict`, as this window's would be; close the session in each window, or end it by <stop s1>, then open it here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
-				h.Compare = func(has, joiner Hello) (stricter string, settings []string) {
+			withServer(t, func(t *testing.T, h *testServer) {
+				h.Compare = func(has, joiner AttachParams) (stricter string, settings []string) {
 					require.Equal(t, first.Args, has.Args)
 					switch joiner.Args[0] {
 					case "--strict":
@@ -160,10 +160,10 @@ func TestWhoJoinsAnotherAgent(t *testing.T) {
 					}
 					return "", nil
 				}
-				h.greeted("{}", first).begins()
+				h.attached("{}", first).begins()
 				a := h.agents()[0]
 				a.answer(a.next(), `{"sessionId":"s1"}`)
-				c2 := h.greeted(c.capabilities, c.hello)
+				c2 := h.attached(c.capabilities, c.hello)
 				c2.load("s1")
 				require.Equal(t, c.want, c2.take()[0])
 				if c.want[0] == 'a' {
@@ -179,7 +179,7 @@ func TestWhoJoinsAnotherAgent(t *testing.T) {
 // What a window does not get is said behind the response to its resume, which opens the session for it: in the agent, and where it joins
 // another window or a turn. Behind that response comes the turn.
 func TestNoteBehindResume(t *testing.T) {
-	first, other := Hello{Program: "/p", Env: []string{"A=1"}}, Hello{Program: "/p", Env: []string{"A=2"}}
+	first, other := AttachParams{Program: "/p", Env: []string{"A=1"}}, AttachParams{Program: "/p", Env: []string{"A=2"}}
 	const opened = `r= {"modes":{"currentModeId":"off","availableModes":[]}}`
 	for name, c := range map[string]struct {
 		leaves, works bool // the window that has it
@@ -190,8 +190,8 @@ func TestNoteBehindResume(t *testing.T) {
 		"in a turn":            {true, true, []string{opened, use("`$A`"), "user: go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
-				one := h.greeted("{}", first)
+			withServer(t, func(t *testing.T, h *testServer) {
+				one := h.attached("{}", first)
 				one.begins()
 				a := h.agents()[0]
 				a.answer(a.next(), `{"sessionId":"s1","modes":{"currentModeId":"off","availableModes":[]}}`)
@@ -200,9 +200,9 @@ func TestNoteBehindResume(t *testing.T) {
 					a.answer(prompt, `{"stopReason":"end_turn"}`)
 				}
 				if c.leaves {
-					one.Gone()
+					one.Disconnected()
 				}
-				two := h.greeted("{}", other)
+				two := h.attached("{}", other)
 				two.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
 				if c.leaves && !c.works {
 					a.answer(a.next(), `{}`)

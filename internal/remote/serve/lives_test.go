@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stay is a session that is in a state when something happens to it.
-type stay struct {
-	*house
+// restCase is a session that is in a state when something happens to it.
+type restCase struct {
+	*testServer
 	t      *testing.T
 	window *fakeClient
 	agent  *fakeAgent
@@ -35,29 +35,29 @@ func (a *fakeAgent) heard() string {
 
 // What goes on and what is told when something happens to a session, whatever it does. agent is what its agent is told, and told a part of what
 // is told: the window, or who comes.
-func TestWhatBecomesOfASession(t *testing.T) {
-	states := map[string]func(s *stay){
-		"resting": func(s *stay) {
+func TestSessionLifetime(t *testing.T) {
+	states := map[string]func(s *restCase){
+		"resting": func(s *restCase) {
 			s.agent.answer(s.window.prompts(s.agent, "s1", "go"), `{"stopReason":"end_turn"}`)
 		},
-		"prompt": func(s *stay) { m := s.window.prompts(s.agent, "s1", "go"); s.prompt = &m },
-		"steered": func(s *stay) {
+		"prompt": func(s *restCase) { m := s.window.prompts(s.agent, "s1", "go"); s.prompt = &m },
+		"steered": func(s *restCase) {
 			s.window.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[]}}`)
 			s.agent.answer(s.agent.next(), `{"outcome":"startedNewTurn"}`)
 			s.agent.works("s1", true)
 		},
-		"own turn": func(s *stay) { s.agent.works("s1", true) },
-		"background": func(s *stay) {
+		"own turn": func(s *restCase) { s.agent.works("s1", true) },
+		"background": func(s *restCase) {
 			m := s.window.prompts(s.agent, "s1", "go")
 			s.agent.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"end_turn"}}`, m.ID)
 		},
-		"question": func(s *stay) {
+		"question": func(s *restCase) {
 			m := s.window.prompts(s.agent, "s1", "go")
 			s.prompt = &m
 			s.agent.asksPermission("s1")
 		},
 	}
-	first := Hello{Program: "/p", Env: []string{"A=1"}}
+	first := AttachParams{Program: "/p", Env: []string{"A=1"}}
 	const (
 		open, refused = `l= {"modes":{"currentModeId":"off","availableModes":[]}}`, "d! The session could not be deleted: deleting session s1: "
 		runs, shut    = refused + "something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>", refused + "it is open in another window or program of yours; close it there first"
@@ -65,31 +65,41 @@ func TestWhatBecomesOfASession(t *testing.T) {
 		ended         = "The agent of this session has ended (exit status 3). Open the session again to go on."
 		cancelled     = `answer {"outcome":{"outcome":"cancelled"}}`
 	)
-	another := func(s *stay, h Hello) *fakeClient { return s.greeted(everything, h) }
+	another := func(s *restCase, h AttachParams) *fakeClient { return s.attached(everything, h) }
 	remove := func(c *fakeClient) {
 		c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
 	}
-	events := map[string]func(s *stay) (told []string){
-		"the window closes": func(s *stay) []string { s.window.Gone(); return nil },
-		"it opens again":    func(s *stay) []string { s.window.Gone(); c := another(s, first); c.load("s1"); return c.take() },
-		"another one attaches": func(s *stay) []string {
-			c := another(s, Hello{Program: "/p", Env: []string{"B=1"}})
+	events := map[string]func(s *restCase) (told []string){
+		"the window closes": func(s *restCase) []string { s.window.Disconnected(); return nil },
+		"it opens again": func(s *restCase) []string {
+			s.window.Disconnected()
+			c := another(s, first)
 			c.load("s1")
 			return c.take()
 		},
-		"attach watches": func(s *stay) []string {
-			c := another(s, Hello{Program: "/p", WatchOnly: true})
+		"another one attaches": func(s *restCase) []string {
+			c := another(s, AttachParams{Program: "/p", Env: []string{"B=1"}})
 			c.load("s1")
 			return c.take()
 		},
-		"another one deletes it":  func(s *stay) []string { c := another(s, first); remove(c); return c.take() },
-		"deleted without windows": func(s *stay) []string { s.window.Gone(); c := another(s, first); remove(c); return c.take() },
-		"half a day passes":       func(s *stay) []string { s.window.Gone(); time.Sleep(12 * time.Hour); return nil },
-		"SIGTERM": func(s *stay) []string {
+		"attach watches": func(s *restCase) []string {
+			c := another(s, AttachParams{Program: "/p", WatchOnly: true})
+			c.load("s1")
+			return c.take()
+		},
+		"another one deletes it": func(s *restCase) []string { c := another(s, first); remove(c); return c.take() },
+		"deleted without windows": func(s *restCase) []string {
+			s.window.Disconnected()
+			c := another(s, first)
+			remove(c)
+			return c.take()
+		},
+		"half a day passes": func(s *restCase) []string { s.window.Disconnected(); time.Sleep(12 * time.Hour); return nil },
+		"SIGTERM": func(s *restCase) []string {
 			s.Server.Close(context.Background())
 			return []string{s.window.closed}
 		},
-		"the agent is killed": func(s *stay) []string { s.agent.exit(); return append(s.window.take(), s.window.closed) },
+		"the agent is killed": func(s *restCase) []string { s.agent.exit(); return append(s.window.take(), s.window.closed) },
 	}
 	type becomes struct {
 		agent string // what it is told
@@ -121,8 +131,8 @@ func TestWhatBecomesOfASession(t *testing.T) {
 	for event, rows := range table {
 		for state, want := range rows {
 			t.Run(event+"/"+state, func(t *testing.T) {
-				inHouse(t, func(t *testing.T, h *house) {
-					s := &stay{house: h, t: t, window: h.greeted(everything, first)}
+				withServer(t, func(t *testing.T, h *testServer) {
+					s := &restCase{testServer: h, t: t, window: h.attached(everything, first)}
 					s.window.begins()
 					s.agent = h.agents()[0]
 					s.agent.answer(s.agent.next(), `{"sessionId":"s1","modes":{"currentModeId":"off","availableModes":[]}}`)

@@ -19,7 +19,7 @@ import (
 
 // world is a house with clients and agents that do what comes to their mind.
 type world struct {
-	*house
+	*testServer
 	rng     *rand.Rand
 	clients []*actor
 	asked   map[any]string // requests of agents that are open, by agent and id
@@ -130,7 +130,7 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 	session := sessions[w.rng.Intn(len(sessions))]
 	w.mu.Lock()
 	open := w.sessions[session]
-	mine := open != nil && open.agent.proc == process(a)
+	mine := open != nil && open.agent.proc == agentProcess(a)
 	w.mu.Unlock()
 	if !mine {
 		return
@@ -158,15 +158,15 @@ func TestAnyOrder(t *testing.T) {
 		seeds = 250
 	}
 	for seed := range seeds {
-		inHouse(t, func(t *testing.T, h *house) {
-			w := &world{house: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
+		withServer(t, func(t *testing.T, h *testServer) {
+			w := &world{testServer: h, rng: rand.New(rand.NewSource(int64(seed))), asked: map[any]string{}, told: map[*session][]string{}}
 			for range 120 {
 				w.step(sessions)
 			}
 			for _, a := range w.clients {
 				if w.rng.Intn(2) == 0 && !a.absent {
 					a.absent = true
-					a.Gone()
+					a.Disconnected()
 				}
 			}
 			time.Sleep(2 * time.Hour) // what nobody answers is given up
@@ -191,7 +191,7 @@ func TestAnyOrder(t *testing.T) {
 				for session, whole := range a.whole {
 					h.Server.mu.Lock()
 					open := h.sessions[session]
-					there := open != nil && open.watcher(a.Client) != nil
+					there := open != nil && open.subscriber(a.Client) != nil
 					h.Server.mu.Unlock()
 					if there && whole && !a.absent && !a.caps.IgnoresUpdatesOutsidePrompt {
 						require.Equal(t, w.told[open], a.since(session), "seed %d: %s", seed, session)
@@ -239,8 +239,8 @@ func TestMonth(t *testing.T) {
 		return m.HeapAlloc
 	}
 	memory, descriptors := heap(), openFiles(t)
-	inHouse(t, func(t *testing.T, h *house) {
-		w := &world{house: h, rng: rand.New(rand.NewSource(1)), asked: map[any]string{}, told: map[*session][]string{}}
+	withServer(t, func(t *testing.T, h *testServer) {
+		w := &world{testServer: h, rng: rand.New(rand.NewSource(1)), asked: map[any]string{}, told: map[*session][]string{}}
 		began := time.Now()
 		var sessions []string
 		for len(sessions) < 500 || time.Since(began) < 30*24*time.Hour {
@@ -273,7 +273,7 @@ func TestMonth(t *testing.T) {
 			if !a.absent && a.closed == "" {
 				require.Empty(t, a.open, "requests without an answer")
 			}
-			a.Gone()
+			a.Disconnected()
 		}
 		for range 10 {
 			time.Sleep(time.Hour)
@@ -292,8 +292,8 @@ func TestMonth(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, files, 1, "no session is open")
 		require.Equal(t, unfinishedDir, files[0].Name(), "of turns that were cut off")
-		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.looked), time.Since(began).Round(time.Hour))
-		h.began, h.looked, h.next = nil, nil, nil
+		t.Logf("%d sessions, %d agents, %d looks in %v", len(sessions), len(h.began), len(h.queryAgents), time.Since(began).Round(time.Hour))
+		h.began, h.queryAgents, h.next = nil, nil, nil
 	})
 	require.Equal(t, descriptors, openFiles(t))
 	require.Less(t, heap(), memory+8<<20)
@@ -331,7 +331,7 @@ func (w *world) lives(a *actor, sessions []string) {
 		method = []string{"session/close", "session/delete", "session/list", "_session/steering"}[w.rng.Intn(4)]
 	case 9:
 		a.absent = true
-		a.Gone()
+		a.Disconnected()
 	case 10:
 		if all := w.agents(); len(all) > 0 && w.rng.Intn(4) == 0 {
 			all[len(all)-1].exit()
@@ -387,7 +387,7 @@ func (w *world) step(sessions []string) {
 	case 0:
 		if !a.absent && w.rng.Intn(4) == 0 {
 			a.absent = true
-			a.Gone()
+			a.Disconnected()
 		}
 	case 1, 2:
 		if id := a.loads[session]; !a.absent && !a.open[id] {

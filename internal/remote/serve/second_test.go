@@ -26,7 +26,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 		"session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
 	} {
 		t.Run(method, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				prompt := one.prompts(a, "s1", "go")
@@ -35,7 +35,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 				two.say(`{"jsonrpc":"2.0","id":"x","method":%q,"params":{%s}}`, method, c.params)
 				if !c.starts {
 					require.Len(t, h.agents(), 1)
-					own = h.lastLook()
+					own = h.lastQueryAgent()
 				}
 				asked := own.next()
 				require.Equal(t, method, asked.Method)
@@ -48,7 +48,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 		})
 	}
 	t.Run("session/set_title", func(t *testing.T) {
-		inHouse(t, func(t *testing.T, h *house) {
+		withServer(t, func(t *testing.T, h *testServer) {
 			one, a := h.client("Zed", everything)
 			one.opens(a, "s1")
 			two, own := h.client("Emacs", everything)
@@ -70,7 +70,7 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 	}
 	for name, joined := range map[string]bool{"from elsewhere": false, "from a window that joined": true} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				two, own := h.client("Zed", everything)
@@ -96,7 +96,7 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 			})
 		})
 	}
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.works("s1", true)
@@ -107,7 +107,7 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 
 // A session is deleted when nobody else has it, and nothing runs in it.
 func TestDeleteSession(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		remove := func(c *fakeClient) {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s1"}}`)
 		}
@@ -124,7 +124,7 @@ func TestDeleteSession(t *testing.T) {
 		two.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
 		two.take()
 		prompt := one.prompts(a, "s1", "go")
-		one.Gone()
+		one.Disconnected()
 		remove(two)
 		require.Equal(t, []string{"d! The session could not be deleted: deleting session s1: something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"}, two.take())
 		own.hearsNothing()
@@ -141,7 +141,7 @@ func TestDeleteSession(t *testing.T) {
 
 // What a window says behind its load waits for that, as an agent has it wait.
 func TestRequestsBehindALoad(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.load("s1")
 		one.prompt()
@@ -150,7 +150,7 @@ func TestRequestsBehindALoad(t *testing.T) {
 		a.answer(loading, `{}`)
 		a.answer(a.next(), `{"stopReason":"end_turn"}`)
 		require.Equal(t, []string{"l= {}", `p= {"stopReason":"end_turn"}`}, one.take())
-		one.Gone()
+		one.Disconnected()
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		two.prompt()
@@ -175,7 +175,7 @@ func TestLoadElsewhere(t *testing.T) {
 			"\n\nEmacs has opened this session with the MCP server `two`.\n\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[%s]}}`, server)
 				a.answer(a.next(), `{"sessionId":"s1"}`)
@@ -215,7 +215,7 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 		"loaded": {`"result":{}`, "/v"}, "failed": {`"error":{"code":-32602,"message":"no such directory"}`, "/w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				one, a := h.client("Zed", everything)
 				one.opens(a, "s1")
 				two, _ := h.client("Emacs", everything)
@@ -223,7 +223,7 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 				loading := a.next()
 				a.chunk("s1", "old")
 				require.Equal(t, []string{"agent: old"}, two.take())
-				two.Gone()
+				two.Disconnected()
 				a.chunk("s1", "older")
 				require.Empty(t, one.take(), "it has seen that")
 				three, _ := h.client("Zed", everything)
@@ -242,13 +242,13 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 // A load that its agent never answers ends some time after its window has gone: others see the session again, and who
 // waited for it goes on.
 func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Emacs", everything)
 		two.loads("s1", "/v", "")
 		loading := a.next()
-		two.Gone()
+		two.Disconnected()
 		three, _ := h.client("Zed", everything)
 		three.load("s1")
 		a.hearsNothing()
@@ -264,11 +264,11 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 		}
 		require.Equal(t, "/w", h.Status().Sessions[0].Directory)
 	})
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.load("s1")
 		a.next()
-		one.Gone()
+		one.Disconnected()
 		two, own := h.client("Emacs", everything)
 		two.load("s1")
 		own.hearsNothing()
@@ -284,7 +284,7 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 func TestMissedBeforeALoadElsewhere(t *testing.T) {
 	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
 		"Load it again when it rests: droid has all of it."
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("CodeCompanion.nvim", "{}")
@@ -325,11 +325,11 @@ func TestMissedBeforeALoadElsewhere(t *testing.T) {
 
 // Who comes back to its turn gets that, whatever servers the editor has now, and is told.
 func TestBackWithOtherServers(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		one.prompts(a, "s1", "go")
-		one.Gone()
+		one.Disconnected()
 		two, _ := h.client("Zed", everything)
 		two.loads("s1", "/w", `{"name":"new","type":"http","url":"http://127.0.0.1:1","headers":[]}`)
 		require.Equal(t, []string{"user: go", "agent: \n\nThe turn that runs here does not have the MCP server `new` of this window. Load the session again when it has ended.\n\n",
@@ -339,7 +339,7 @@ func TestBackWithOtherServers(t *testing.T) {
 
 // A load that fails leaves the others as they were, and lets go who waited for it.
 func TestLoadElsewhereFails(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Emacs", everything)
@@ -357,9 +357,9 @@ func TestLoadElsewhereFails(t *testing.T) {
 
 // Who joins is told the mode, the options and the model as they are now, by whichever method another window has
 // set them; the others are told at once.
-func TestWhoJoinsKnowsTheModel(t *testing.T) {
+func TestJoinerGetsCurrentOptions(t *testing.T) {
 	const options = `[{"id":"mode","category":"mode","type":"select","currentValue":"spec"},{"id":"model","category":"model","type":"select","currentValue":"b"}]`
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 		a.answer(a.next(), `{"sessionId":"s1","modes":{"currentModeId":"off"},"models":{"currentModelId":"a"},"configOptions":[]}`)
@@ -383,7 +383,7 @@ func TestWhoJoinsKnowsTheModel(t *testing.T) {
 
 // A client routes a question by the request that it is about, which it knows by its own id.
 func TestQuestionAboutARequest(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", `{"elicitation":{"url":{}}}`)
 		one.say(`{"jsonrpc":"2.0","id":"mine","method":"authenticate","params":{"methodId":"x"}}`)
 		login := a.next()
@@ -400,11 +400,11 @@ func TestQuestionAboutARequest(t *testing.T) {
 
 // What an agent writes to stderr reaches the front of its own editor, which has asked for it.
 func TestStderrOfAnAgent(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {
 			c := &fakeClient{t: t}
 			c.Client = h.Join(c, ClientOptions{Local: local})
-			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, HelloMethod)
+			c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/p","stderr":true}}`, AttachMethod)
 			c.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
 			c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/w"}}`)
 			a := h.agents()[len(h.agents())-1]

@@ -26,7 +26,7 @@ import (
 // fakeAgent is an agent of which the test has both ends.
 type fakeAgent struct {
 	t        *testing.T
-	hello    Hello
+	hello    AttachParams
 	in       *io.PipeReader
 	stdin    *io.PipeWriter
 	out      *io.PipeWriter
@@ -45,7 +45,7 @@ func (a *fakeAgent) Exited() <-chan struct{}                { return a.exited }
 func (a *fakeAgent) Kill() error                            { a.exit(); return nil }
 func (a *fakeAgent) Await() string                          { <-a.exited; return "exit status 3" }
 
-func newFakeAgent(t *testing.T, h Hello) *fakeAgent {
+func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
 	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), hellos: make(chan message, 1), exited: make(chan struct{})}
 	a.in, a.stdin = io.Pipe()
 	a.stdout, a.out = io.Pipe()
@@ -149,7 +149,7 @@ func (a *fakeAgent) chunk(session, text string) {
 type fakeClient struct {
 	*Client
 	t     *testing.T
-	house *house
+	house *testServer
 	own   *fakeAgent // that is started for it, if one is
 
 	mu     sync.Mutex
@@ -171,7 +171,7 @@ func (c *fakeClient) Close(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = reason
-	go c.Gone()
+	go c.Disconnected()
 }
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
@@ -211,51 +211,51 @@ func (m message) short() string {
 	return fmt.Sprintf("%v= %s", m.ID, m.Result)
 }
 
-// house is a server with agents of the test's.
-type house struct {
+// testServer is a server with agents of the test's.
+type testServer struct {
 	*Server
 	t    *testing.T
 	fail error
 
 	starting <-chan struct{} // an agent starts when it is closed, nil for at once
 
-	starts sync.Mutex
-	began  []*fakeAgent
-	looked []*fakeAgent // which answer clients that have opened nothing
-	next   *fakeAgent   // that is started
+	starts      sync.Mutex
+	began       []*fakeAgent
+	queryAgents []*fakeAgent // which answer clients that have opened nothing
+	next        *fakeAgent   // that is started
 }
 
 // agents are those that were started.
-func (h *house) agents() []*fakeAgent {
+func (h *testServer) agents() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
 	return slices.Clone(h.began)
 }
 
-// lastLook is the last of those that answer clients which have opened nothing.
-func (h *house) lastLook() *fakeAgent {
+// lastQueryAgent is the last of those that answer clients which have opened nothing.
+func (h *testServer) lastQueryAgent() *fakeAgent {
 	synctest.Wait()
 	h.starts.Lock()
 	defer h.starts.Unlock()
-	return h.looked[len(h.looked)-1]
+	return h.queryAgents[len(h.queryAgents)-1]
 }
 
 // all are those that were started, for whatever.
-func (h *house) all() []*fakeAgent {
+func (h *testServer) all() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
-	return slices.Concat(h.began, h.looked)
+	return slices.Concat(h.began, h.queryAgents)
 }
 
-func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
+func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t}
+		h := &testServer{t: t}
 		var err error
 		h.Server, err = New(Options{
-			Agent: relay.Agent{Knows: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
+			Agent: relay.Agent{HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities}, Program: "/bin/droid-acp", Journals: filepath.Join(t.TempDir(), "journals"), AnswerFor: time.Hour, KeepIdle: 5 * time.Minute,
 			Version: "1", Log: zap.NewNop(), Command: func(words ...string) string { return "<" + strings.Join(words, " ") + ">" },
-			start: h.start,
-			look:  h.look,
+			start:           h.start,
+			startQueryAgent: h.startQueryAgent,
 		})
 		require.NoError(t, err)
 		defer func() {
@@ -268,17 +268,17 @@ func inHouse(t *testing.T, test func(t *testing.T, h *house)) {
 	})
 }
 
-// look starts what answers a client that has opened nothing.
-func (h *house) look(hello Hello, _ io.Writer) (process, error) {
+// startQueryAgent starts what answers a client that has opened nothing.
+func (h *testServer) startQueryAgent(hello AttachParams, _ io.Writer) (agentProcess, error) {
 	h.starts.Lock()
 	defer h.starts.Unlock()
 	a := newFakeAgent(h.t, hello)
-	h.looked = append(h.looked, a)
+	h.queryAgents = append(h.queryAgents, a)
 	return a, nil
 }
 
 // start starts an agent.
-func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
+func (h *testServer) start(hello AttachParams, stderr io.Writer) (agentProcess, error) {
 	if h.fail != nil {
 		return nil, h.fail
 	}
@@ -299,9 +299,9 @@ func (h *house) start(hello Hello, stderr io.Writer) (process, error) {
 const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
 
 // client joins, and is initialized. The agent is the one that is started if it opens the first session of its kind.
-func (h *house) client(name, capabilities string) (*fakeClient, *fakeAgent) {
+func (h *testServer) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	h.t.Helper()
-	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, Hello{})}
+	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, AttachParams{})}
 	h.t.Cleanup(c.own.exit)
 	c.Client = h.Join(c, ClientOptions{Local: true, From: "socket"})
 	c.say(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":%q,"version":"1"},"clientCapabilities":%s}}`, name, capabilities)
@@ -350,7 +350,7 @@ const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
 // A load waits for a close that the same client has sent before it, also for one that fails.
 func TestLoadBehindAClose(t *testing.T) {
 	for _, closed := range []bool{true, false} {
-		inHouse(t, func(t *testing.T, h *house) {
+		withServer(t, func(t *testing.T, h *testServer) {
 			c, a := h.client("Zed", everything)
 			c.opens(a, "s1")
 			c.say(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
@@ -376,7 +376,7 @@ func TestLoadBehindAClose(t *testing.T) {
 
 // A client sees no difference to an agent of its own.
 func TestOneClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
@@ -385,7 +385,7 @@ func TestOneClient(t *testing.T) {
 		got := c.take()
 		require.Equal(t, "agent: hello", got[0])
 		id, _, _ := strings.Cut(got[1], "?")
-		require.Equal(t, Asks, h.Status().Sessions[0].State)
+		require.Equal(t, Asking, h.Status().Sessions[0].State)
 		require.Equal(t, "make", h.Status().Sessions[0].Question)
 		c.say(`{"jsonrpc":"2.0","id":%q,"result":%s}`, id, allowed)
 		answer := a.next()
@@ -401,12 +401,12 @@ func TestOneClient(t *testing.T) {
 
 // When the editor goes in the middle of a turn, the turn goes on, and who comes back sees all of it.
 func TestTurnOutlivesItsClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		c.Gone()
+		c.Disconnected()
 		a.chunk("s1", "two")
 		a.asksPermission("s1")
 		a.hearsNothing()
@@ -432,13 +432,13 @@ func TestTurnOutlivesItsClient(t *testing.T) {
 
 // A session that rests stays in the agent of a client that has gone, and the next one joins it there.
 func TestRestingSessionStays(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "before")
 		a.answer(prompt, `{"stopReason":"end_turn"}`)
-		c.Gone()
+		c.Disconnected()
 		again, own := h.client("agent-shell", "{}")
 		again.load("s1")
 		own.hearsNothing()
@@ -457,7 +457,7 @@ func TestRestingSessionStays(t *testing.T) {
 
 // Two windows see the same in the same order. The first answer counts, and the other is told.
 func TestTwoClients(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		two, _ := h.client("Zed", everything)
@@ -475,7 +475,7 @@ func TestTwoClients(t *testing.T) {
 		a.hearsNothing()
 		require.Equal(t, []string{"agent: \n\nAnswered in Zed: Yes\n\n", "cancel " + id}, one.take())
 		require.Empty(t, two.take(), "it has answered")
-		one.Gone()
+		one.Disconnected()
 		a.chunk("s1", "more")
 		a.say(`{"jsonrpc":"2.0","id":%v,"error":{"code":-32603,"message":"no model"}}`, prompt.ID)
 		require.Equal(t, []string{"agent: more", "agent: The prompt failed: no model", `session_info_update {"droid-acp":{"error":"no model"}}`}, two.take())
@@ -486,17 +486,17 @@ func TestTwoClients(t *testing.T) {
 
 // A client that only watches is asked nothing and changes nothing; a program by policy does not answer
 // where a person is.
-func TestWhoMayAnswer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+func TestAnswerRights(t *testing.T) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		program, _ := h.client("acpx", "{}")
 		program.load("s1")
 		watching := &fakeClient{t: t}
 		watching.Client = h.Join(watching, ClientOptions{Local: true})
-		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, HelloMethod)
+		watching.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/other","args":["--x"],"watchOnly":true}}`, AttachMethod)
 		watching.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
-		require.Equal(t, Hello{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.lastLook().hello)
+		require.Equal(t, AttachParams{Program: "/other", Args: []string{"--x"}, WatchOnly: true}, h.lastQueryAgent().hello)
 		watching.load("s1")
 		require.Len(t, watching.take(), 2)
 		program.take()
@@ -509,7 +509,7 @@ func TestWhoMayAnswer(t *testing.T) {
 		require.Equal(t, []string{`p! Not done: this client only watches`, `l! Not opened: this client only joins sessions that are open here, which <ps> shows`}, watching.take())
 		a.hearsNothing()
 		require.Len(t, h.agents(), 1)
-		one.Gone()
+		one.Disconnected()
 		require.Len(t, program.take(), 1, "else nobody would answer")
 	})
 }
@@ -520,7 +520,7 @@ func (c *fakeClient) prompt() {
 
 // Files are the editor's while it is there, and the disk's afterwards, also those that it did not answer for.
 func TestFilesWithoutAnEditor(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		path := filepath.Join(t.TempDir(), "a b.txt")
 		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o600))
 		c, a := h.client("Zed", everything)
@@ -528,7 +528,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"sessionId":"s1","path":%q,"line":2,"limit":1}}`, path)
 		require.Len(t, c.take(), 1)
 		c.prompts(a, "s1", "go")
-		c.Gone()
+		c.Disconnected()
 		require.JSONEq(t, `{"content":"two\n"}`, string(a.next().Result))
 		a.say(`{"jsonrpc":"2.0","id":2,"method":"fs/write_text_file","params":{"sessionId":"s1","path":%q,"content":"new"}}`, path)
 		require.JSONEq(t, `{}`, string(a.next().Result))
@@ -549,12 +549,12 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 
 // What nobody answers is refused after a while; then the turn can end, and with it the agent.
 func TestNobodyAnswers(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.asksPermission("s1")
-		c.Gone()
+		c.Disconnected()
 		time.Sleep(time.Hour - time.Second)
 		a.hearsNothing()
 		time.Sleep(time.Second)
@@ -564,7 +564,7 @@ func TestNobodyAnswers(t *testing.T) {
 		later, _ := h.client("Zed", everything)
 		later.load("s1")
 		require.Contains(t, later.take(), "agent: \n\nRefused, since nobody was there for 1h who could answer it: `make`\n\n")
-		later.Gone()
+		later.Disconnected()
 		a.answer(prompt, `{"stopReason":"cancelled"}`)
 		time.Sleep(5*time.Minute - time.Second)
 		require.Len(t, h.Status().Sessions, 1)
@@ -578,7 +578,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // An agent that ends by itself is told to all who wait for it, or see its sessions.
 func TestAgentEnds(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		two, own := h.client("Zed", everything)
@@ -604,7 +604,7 @@ func TestAgentEnds(t *testing.T) {
 
 // A message that is too long ends the agent, and who waits for it is told the limit.
 func TestAgentSaysTooMuch(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.maxLine = 10 << 10
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -619,7 +619,7 @@ func TestAgentSaysTooMuch(t *testing.T) {
 
 // A message of several lines is one to an agent.
 func TestMessageOfSeveralLines(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.say(" {\r\n\t\"method\": \"_x\",\n\"params\": {\"sessionId\": \"s1\"}\n}\n")
@@ -628,11 +628,11 @@ func TestMessageOfSeveralLines(t *testing.T) {
 }
 
 func TestAgentThatDoesNotStart(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.fail = os.ErrPermission
 		c := &fakeClient{t: t}
 		c.Client = h.Join(c, ClientOptions{})
-		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, HelloMethod)
+		c.say(`{"jsonrpc":"2.0","method":%q,"params":{"program":"/evil"}}`, AttachMethod)
 		c.say(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}`)
 		c.say(`[]`)
 		c.say(`nonsense`)
@@ -651,7 +651,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 
 // Requests that come at once for a session that is being opened, or moved, wait for that.
 func TestTwoLoadsAtOnce(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		two, b := h.client("agent-shell", "{}")
 		one.load("s1")
@@ -675,7 +675,7 @@ func TestTwoLoadsAtOnce(t *testing.T) {
 
 // What is no longer kept, or cannot be, is told.
 func TestJournalLosesTheOldest(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.journalSize = 4000
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -708,7 +708,7 @@ func TestJournalLosesTheOldest(t *testing.T) {
 
 // An agent is not read while its only client has no room.
 func TestSlowClient(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.mu.Lock()
@@ -732,7 +732,7 @@ func TestSlowClient(t *testing.T) {
 }
 
 func TestEndOfASession(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		require.ErrorContains(t, h.End(context.Background(), "s9"), "no session s9 is open here; <ps> lists those that are")
@@ -747,12 +747,12 @@ func TestEndOfASession(t *testing.T) {
 
 // An agent that does not end with its input is killed.
 func TestStubbornAgent(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		a.stubborn = true
 		begin := time.Now()
-		c.Gone()
+		c.Disconnected()
 		a.closes("s1")
 		<-a.exited
 		require.Equal(t, endTime+relay.DrainTime, time.Since(begin))
@@ -762,7 +762,7 @@ func TestStubbornAgent(t *testing.T) {
 // What was said before a session was resumed is not in its journal, and who joins is told; once it is loaded,
 // all of it is there.
 func TestJoinedAfterResume(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.say(`{"jsonrpc":"2.0","id":"r","method":"session/resume","params":{"sessionId":"s1","cwd":"/w"}}`)
 		a.answer(a.next(), `{}`)
@@ -773,7 +773,7 @@ func TestJoinedAfterResume(t *testing.T) {
 			other.load("s1")
 			got := other.take()
 			a.answer(prompt, `{"stopReason":"end_turn"}`)
-			other.Gone()
+			other.Disconnected()
 			one.take()
 			return got
 		}
@@ -795,13 +795,13 @@ func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")
 	}
-	inHouse(t, func(t *testing.T, h *house) {
-		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, keyOf("s1")+"-000001.jsonl")))
+	withServer(t, func(t *testing.T, h *testServer) {
+		require.NoError(t, os.Symlink("/dev/full", filepath.Join(h.Journals, journalKey("s1")+"-000001.jsonl")))
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "go")
 		a.chunk("s1", "one")
-		c.Gone()
+		c.Disconnected()
 		a.chunk("s1", "two")
 		again, _ := h.client("Zed", everything)
 		again.load("s1")

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inThread is inHouse with a conversation that is s1 and s2 by turns, of which a window has opened s1.
-func inThread(t *testing.T, test func(t *testing.T, h *house, one *fakeClient, a *fakeAgent)) {
-	inHouse(t, func(t *testing.T, h *house) {
-		h.Thread = func(hello Hello, id string) ([]string, error) {
+// inThread is withServer with a conversation that is s1 and s2 by turns, of which a window has opened s1.
+func inThread(t *testing.T, test func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent)) {
+	withServer(t, func(t *testing.T, h *testServer) {
+		h.Thread = func(hello AttachParams, id string) ([]string, error) {
 			require.NotEmpty(t, hello.Env, "whose store it is")
 			require.True(t, h.mu.TryLock(), "a disk is waited for without the lock")
 			defer h.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *fakeClient) asks(method, session string) {
 func TestOpenByAnotherID(t *testing.T) {
 	for _, method := range []string{"session/load", "session/resume"} {
 		t.Run(method, func(t *testing.T) {
-			inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+			inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 				prompt := one.prompts(a, "s1", "go")
 				a.chunk("s1", "before")
 				two, own := h.client("Zed", everything)
@@ -86,7 +86,7 @@ func TestOpenByAnotherID(t *testing.T) {
 // The agent loads it by the id that it has, and what it shows meanwhile is by that of the window. A load that fails, or is refused, leaves the
 // window with the id that it had.
 func TestLoadByAnotherID(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		one.load("s2")
 		loading := a.next()
 		require.Equal(t, "s1", loading.Params["sessionId"])
@@ -121,7 +121,7 @@ func TestLoadByAnotherID(t *testing.T) {
 // Other methods mean the open conversation by any of its ids.
 func TestMethodsByAnotherID(t *testing.T) {
 	const shut = "x! The session could not be deleted: deleting session s1: it is open in another window or program of yours; close it there first"
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		two, own := h.client("Emacs", everything)
 		two.asks("session/delete", "s2")
 		require.Equal(t, []string{shut}, two.take())
@@ -151,7 +151,7 @@ func TestMethodsByAnotherID(t *testing.T) {
 
 // A load by another id waits for the close before it, and then opens that one.
 func TestLoadByAnotherIDBehindAClose(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
 		one.asks("session/close", "s1")
 		one.load("s2")
 		a.closes("s1")
@@ -166,8 +166,8 @@ func TestLoadByAnotherIDBehindAClose(t *testing.T) {
 
 // Where it cannot be read which conversation an id means, nothing is done.
 func TestUnknownThread(t *testing.T) {
-	inThread(t, func(t *testing.T, h *house, one *fakeClient, a *fakeAgent) {
-		h.Thread = func(Hello, string) ([]string, error) { return nil, errors.New("the disk is gone; plug it in") }
+	inThread(t, func(t *testing.T, h *testServer, one *fakeClient, a *fakeAgent) {
+		h.Thread = func(AttachParams, string) ([]string, error) { return nil, errors.New("the disk is gone; plug it in") }
 		two, own := h.client("Emacs", everything)
 		two.load("s2")
 		require.Equal(t, []string{"l! Not done: the disk is gone; plug it in"}, two.take())

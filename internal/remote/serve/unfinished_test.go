@@ -16,14 +16,14 @@ import (
 )
 
 // nextServer is a server on what is on the disk now, as after a SIGKILL of h.
-func (h *house) nextServer() *house {
+func (h *testServer) nextServer() *testServer {
 	h.t.Helper()
 	synctest.Wait()
-	next := &house{t: h.t}
+	next := &testServer{t: h.t}
 	o := h.Options
 	o.Journals = filepath.Join(h.t.TempDir(), "journals")
 	require.NoError(h.t, os.Rename(h.Journals, o.Journals))
-	o.start, o.look = next.start, next.look
+	o.start, o.startQueryAgent = next.start, next.startQueryAgent
 	var err error
 	next.Server, err = New(o)
 	require.NoError(h.t, err)
@@ -31,7 +31,7 @@ func (h *house) nextServer() *house {
 }
 
 // keptFiles are the files with what was said in turns without an end.
-func (h *house) keptFiles() (names []string) {
+func (h *testServer) keptFiles() (names []string) {
 	h.t.Helper()
 	_ = filepath.WalkDir(filepath.Join(h.Journals, unfinishedDir), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -50,7 +50,7 @@ const unfinishedHead = "agent: \n\n**Unfinished:** this turn ended with its serv
 // What an agent had said in a turn whose server was killed is shown by the next load, as far as the agent has not
 // stored it, and once.
 func TestAnswerOutlivesTheServer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		prompt := c.prompts(a, "s1", "first")
@@ -168,7 +168,7 @@ func TestTurnsWithoutAnEnd(t *testing.T) {
 		}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				c, a := h.client("Zed", everything)
 				c.opens(a, "s1")
 				row.play(c, a)
@@ -202,7 +202,7 @@ func (a *fakeAgent) says(session, id, text string) {
 
 // Who joins is not sent the marks of a turn.
 func TestMarksOfATurnStayInTheJournal(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
 		a.works("s1", true)
@@ -215,10 +215,10 @@ func TestMarksOfATurnStayInTheJournal(t *testing.T) {
 
 // So it is when the agent ends, or the server does in the middle of a turn; what a turn that ended has, the agent has.
 func TestAnswerOutlivesTheAgent(t *testing.T) {
-	for name, end := range map[string]func(h *house, a *fakeAgent, prompt message){
-		"the agent ends":   func(_ *house, a *fakeAgent, _ message) { a.exit(); synctest.Wait() },
-		"the server stops": func(h *house, _ *fakeAgent, _ message) { h.Server.Close(context.Background()) },
-		"it answers at the end": func(h *house, a *fakeAgent, prompt message) {
+	for name, end := range map[string]func(h *testServer, a *fakeAgent, prompt message){
+		"the agent ends":   func(_ *testServer, a *fakeAgent, _ message) { a.exit(); synctest.Wait() },
+		"the server stops": func(h *testServer, _ *fakeAgent, _ message) { h.Server.Close(context.Background()) },
+		"it answers at the end": func(h *testServer, a *fakeAgent, prompt message) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()
@@ -228,7 +228,7 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 			a.answer(prompt, `{"stopReason":"cancelled"}`)
 			h.Server.Close(context.Background())
 		},
-		"it rests at the end": func(h *house, a *fakeAgent, _ message) {
+		"it rests at the end": func(h *testServer, a *fakeAgent, _ message) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()
@@ -240,7 +240,7 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(t *testing.T, h *house) {
+			withServer(t, func(t *testing.T, h *testServer) {
 				c, a := h.client("Zed", everything)
 				c.opens(a, "s1")
 				c.opens(a, "s2")
@@ -268,7 +268,7 @@ func (a *fakeAgent) exitLater() { time.AfterFunc(time.Second, a.exit) }
 
 // A line that was not written whole is left out; what cannot be read is told.
 func TestUnfinishedIsBroken(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
 		c.prompts(a, "s1", "go")
@@ -302,7 +302,7 @@ func TestUnfinishedIsBroken(t *testing.T) {
 
 // Of a turn that is longer than a journal the end is shown, in order.
 func TestLongTurnOutlivesTheServer(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.journalSize = 4000
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -329,7 +329,7 @@ func TestLongTurnOutlivesTheServer(t *testing.T) {
 
 // What is left is bounded in size and age, and goes with its session.
 func TestUnfinishedIsBounded(t *testing.T) {
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		h.unfinishedSize = 2500
 		c, a := h.client("Zed", everything)
 		for i := range 4 {
@@ -348,7 +348,7 @@ func TestUnfinishedIsBounded(t *testing.T) {
 		c, a = next.client("Zed", everything)
 		for i := range 4 {
 			c.say(`{"jsonrpc":"2.0","id":"d","method":"session/delete","params":{"sessionId":"s%d"}}`, i)
-			look := next.lastLook()
+			look := next.lastQueryAgent()
 			look.answer(look.next(), `{}`)
 		}
 		synctest.Wait()

@@ -13,33 +13,33 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// wants is what a client asks to have a session opened with.
-type wants struct {
+// openParams are the parameters with which a client opens a session.
+type openParams struct {
 	directory string
 	servers   []mcpServer
 }
 
-// mcpServer is one as the client gives it, with sorted fields.
+// mcpServer is an MCP server as the client gives it, with sorted fields.
 type mcpServer struct{ name, json string }
 
-// wantsOf reads them from the params of a method that opens a session.
-func wantsOf(params []byte) (w wants) {
+// parseOpenParams reads them from the params of a method that opens a session.
+func parseOpenParams(params []byte) (w openParams) {
 	if cwd := textAt(params, "cwd"); cwd != "" {
 		w.directory = filepath.Clean(cwd)
 	}
 	var servers []map[string]any
-	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent says what is wrong with it
+	_ = json.Unmarshal(rawjson.Field(params, "mcpServers"), &servers) // the agent reports what is wrong with it
 	for _, s := range servers {
-		text, _ := json.Marshal(s) // what was JSON
+		text, _ := json.Marshal(s) // it was decoded from JSON
 		name, _ := s["name"].(string)
 		w.servers = append(w.servers, mcpServer{name, string(text)})
 	}
 	return w
 }
 
-// differs reports whether what is wanted is in another directory, and which servers it has besides. To want fewer is
-// no difference: what a window lacks does not bother it.
-func (w wants) differs(wanted wants) (moves bool, lacks []mcpServer) {
+// compare reports whether wanted has another directory, and which servers it has in addition. Fewer servers are no difference: they do not
+// disturb a client that does not use them.
+func (w openParams) compare(wanted openParams) (moves bool, lacks []mcpServer) {
 	has := map[mcpServer]bool{}
 	for _, s := range w.servers {
 		has[s] = true
@@ -52,15 +52,15 @@ func (w wants) differs(wanted wants) (moves bool, lacks []mcpServer) {
 	return wanted.directory != "" && wanted.directory != w.directory, lacks
 }
 
-// sameServers reports whether both want the same servers: an agent loads the session with those that it is given.
-func (w wants) sameServers(other wants) bool {
-	_, more := w.differs(other)
-	_, fewer := other.differs(w)
+// sameServers reports whether both have the same servers: an agent loads a session with the given ones.
+func (w openParams) sameServers(other openParams) bool {
+	_, more := w.compare(other)
+	_, fewer := other.compare(w)
 	return more == nil && fewer == nil
 }
 
-// theServers names servers to people, each as named shows it.
-func theServers(servers []mcpServer, named func(string) string) string {
+// serverNames lists servers for people, each formatted by named.
+func serverNames(servers []mcpServer, named func(string) string) string {
 	names := make([]string, len(servers))
 	for i, s := range servers {
 		names[i] = named(visible.Line(s.name))
@@ -73,27 +73,27 @@ func theServers(servers []mcpServer, named func(string) string) string {
 
 func plain(name string) string { return name }
 
-// cannot is the error of a window that wants a session otherwise while a turn runs in it.
-func (o *session) cannot(wanted wants, moves bool, lacks []mcpServer) *jsonrpc.Error {
-	why := fmt.Sprintf("in %s, so it cannot be opened in %s now", visible.Line(o.wants.directory), visible.Line(wanted.directory))
+// reopenError is the error of a client that wants other parameters while a turn runs in the session.
+func (o *session) reopenError(wanted openParams, moves bool, lacks []mcpServer) *jsonrpc.Error {
+	why := fmt.Sprintf("in %s, so it cannot be opened in %s now", visible.Line(o.params.directory), visible.Line(wanted.directory))
 	if !moves {
-		why = "without " + theServers(lacks, plain) + ", so it cannot be opened with that now"
+		why = "without " + serverNames(lacks, plain) + ", so it cannot be opened with that now"
 	}
 	return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: a prompt runs in it "+why+"; wait for its end, or stop it, then load it again")
 }
 
-// goesOn notes what a session was opened with, and tells the others where that differs.
-func (o *session) goesOn(c *call) {
-	moves, lacks := o.wants.differs(c.wants)
-	c.wants.directory = cmp.Or(c.wants.directory, o.wants.directory)
-	o.wants = c.wants
+// adoptParams records the parameters that a session was opened with, and informs the other clients if they differ.
+func (o *session) adoptParams(c *pendingCall) {
+	moves, lacks := o.params.compare(c.params)
+	c.params.directory = cmp.Or(c.params.directory, o.params.directory)
+	o.params = c.params
 	if c.client == nil {
 		return
 	}
 	switch {
 	case moves:
-		o.say("\n\n"+c.client.shownName()+" has opened this session in "+markdown.Code(visible.Line(c.wants.directory))+", where it goes on.\n\n", c.client)
+		o.broadcastText("\n\n"+c.client.shownName()+" has opened this session in "+markdown.Code(visible.Line(c.params.directory))+", where it goes on.\n\n", c.client)
 	case lacks != nil:
-		o.say("\n\n"+c.client.shownName()+" has opened this session with "+theServers(lacks, markdown.Code)+".\n\n", c.client)
+		o.broadcastText("\n\n"+c.client.shownName()+" has opened this session with "+serverNames(lacks, markdown.Code)+".\n\n", c.client)
 	}
 }

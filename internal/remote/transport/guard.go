@@ -17,18 +17,18 @@ const (
 	authorizationFor = "Bearer "
 )
 
-// failure is the answer to a request that is refused: a status, and a sentence that says
+// httpError is the answer to a request that is refused: a status, and a sentence that says
 // what to do.
-type failure struct {
+type httpError struct {
 	status int
 	text   string
 }
 
-func fail(status int, text string) *failure { return &failure{status, text} }
+func fail(status int, text string) *httpError { return &httpError{status, text} }
 
 // write also bounds how long net/http waits for the rest of the body, which it reads so
 // that the client hears the answer.
-func (f *failure) write(w http.ResponseWriter) {
+func (f *httpError) write(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refuseLimit))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -42,7 +42,7 @@ func (f *failure) write(w http.ResponseWriter) {
 // admit says whether a request may be heard at all. It refuses what a page of somebody
 // else's sends: one that names this host differently, so that its own name leads here
 // (DNS rebinding), and one whose origin is not known.
-func (h *Handler) admit(r *http.Request) *failure {
+func (h *Handler) admit(r *http.Request) *httpError {
 	if !h.isOurs(r.Host) {
 		return fail(http.StatusForbidden, "This server does not go by the name that the Host header has; use one of its own addresses.")
 	}

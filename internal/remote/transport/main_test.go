@@ -26,7 +26,7 @@ type agent struct {
 	out     serve.Outlet
 	options serve.ClientOptions
 	got     chan string
-	gone    chan struct{} // closed by Gone; a second call of it panics
+	gone    chan struct{} // closed by Disconnected; a second call of it panics
 	full    chan struct{} // what Receive returns
 }
 
@@ -42,14 +42,14 @@ func (a *agent) Receive(text []byte) <-chan struct{} {
 	return a.full
 }
 
-func (a *agent) Gone() { close(a.gone) }
+func (a *agent) Disconnected() { close(a.gone) }
 
 func (a *agent) update(session, text string) {
 	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))
 }
 
-// service is a handler that listens, and the agents of its clients.
-type service struct {
+// testService is a handler that listens, and the agents of its clients.
+type testService struct {
 	t      *testing.T
 	h      *Handler
 	url    string
@@ -60,7 +60,7 @@ type service struct {
 }
 
 // start serves on a loopback address.
-func start(t *testing.T, change func(*Options)) *service {
+func start(t *testing.T, change func(*Options)) *testService {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -69,9 +69,9 @@ func start(t *testing.T, change func(*Options)) *service {
 	}, change)
 }
 
-func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (net.Conn, error), change func(*Options)) *service {
+func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (net.Conn, error), change func(*Options)) *testService {
 	t.Helper()
-	s := &service{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *agent, 8)}
+	s := &testService{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *agent, 8)}
 	s.url = "http://" + s.host + Path
 	o := Options{Version: "1.2.3", Join: func(out serve.Outlet, options serve.ClientOptions) Receiver {
 		a := &agent{out: out, options: options, got: make(chan string, 100), gone: make(chan struct{})}
@@ -106,7 +106,7 @@ type answer struct {
 }
 
 // request sends a request with headers, each "Name: value".
-func (s *service) request(method, body string, headers ...string) answer {
+func (s *testService) request(method, body string, headers ...string) answer {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url, strings.NewReader(body))
 	require.NoError(s.t, err)

@@ -32,7 +32,7 @@ type socket struct {
 	mu      sync.Mutex
 	queue   [][]byte
 	waiting int // bytes
-	room    room
+	room    writeSignal
 	gone    bool // nobody reads any more
 	reason  string
 	code    websocket.StatusCode
@@ -41,7 +41,7 @@ type socket struct {
 }
 
 // socket upgrades a request, and stays until the connection has ended.
-func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *failure {
+func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http ends it when the handler returns
 	defer cancel()
 	s := &socket{h: h, id: uuid.NewString(), ctx: ctx, cancel: cancel, awake: make(chan struct{}, 1)}
@@ -83,9 +83,9 @@ func (s *socket) serve(r *http.Request) {
 	}
 	reason := s.reason
 	s.gone, s.queue = true, nil
-	s.room.look(0, true)
+	s.room.update(0, true)
 	s.mu.Unlock()
-	s.to.Gone()
+	s.to.Disconnected()
 	log.Debug("a client of WebSocket has gone", zap.String("reason", reason), zap.Error(err))
 }
 
@@ -99,7 +99,7 @@ func (s *socket) read() error {
 		}
 		s.moved.Add(1)
 		if full != nil {
-			s.hold(full)
+			s.pauseReading(full)
 			full = nil
 		}
 		if kind != websocket.MessageText {
@@ -123,9 +123,9 @@ func (s *socket) read() error {
 	}
 }
 
-// hold reads nothing of a message until full is closed. The client gets no pings meanwhile: its pong may have to wait
+// pauseReading reads nothing of a message until full is closed. The client gets no pings meanwhile: its pong may have to wait
 // behind that message, and then some clients give the connection up.
-func (s *socket) hold(full <-chan struct{}) {
+func (s *socket) pauseReading(full <-chan struct{}) {
 	s.held.Store(true)
 	defer s.held.Store(false)
 	select {
@@ -184,7 +184,7 @@ func (s *socket) finish(code websocket.StatusCode, reason string) {
 	}
 	s.code, s.reason = code, reason
 	s.linger = time.AfterFunc(lingerLimit, s.cancel)
-	s.room.look(s.waiting, s.late)
+	s.room.update(s.waiting, s.late)
 	s.wake()
 }
 
@@ -287,7 +287,7 @@ func (s *socket) wrote(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting -= bytes
-	s.room.look(s.waiting, s.late)
+	s.room.update(s.waiting, s.late)
 }
 
 // ping ends the connection of a client that has gone: for keepAlive it has said nothing and taken nothing that waited,
@@ -343,25 +343,25 @@ func shorten(reason string) string {
 // wait, too.
 const fullAt = 2 << 20
 
-// room tells those who make messages when there is room again. The connection's lock
+// writeSignal tells those who make messages when there is room again. The connection's lock
 // guards it.
-type room struct{ again chan struct{} }
+type writeSignal struct{ freed chan struct{} }
 
 // full is nil while there is room, else a channel that look closes.
-func (r *room) full(waiting int, over bool) <-chan struct{} {
+func (r *writeSignal) full(waiting int, over bool) <-chan struct{} {
 	if over || waiting < fullAt {
 		return nil
 	}
-	if r.again == nil {
-		r.again = make(chan struct{})
+	if r.freed == nil {
+		r.freed = make(chan struct{})
 	}
-	return r.again
+	return r.freed
 }
 
-// look is called after something was written, and at the end.
-func (r *room) look(waiting int, over bool) {
-	if r.again != nil && (over || waiting < fullAt) {
-		close(r.again)
-		r.again = nil
+// update is called after something was written, and at the end.
+func (r *writeSignal) update(waiting int, over bool) {
+	if r.freed != nil && (over || waiting < fullAt) {
+		close(r.freed)
+		r.freed = nil
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // upgrade opens a WebSocket as a client that is not ours.
-func (s *service) upgrade(protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
+func (s *testService) upgrade(protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
 	header := http.Header{}
 	host := ""
 	for _, h := range headers {
@@ -29,7 +29,7 @@ func (s *service) upgrade(protocols []string, headers ...string) (*websocket.Con
 	return websocket.Dial(context.Background(), s.url, &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: protocols, Host: host})
 }
 
-func (s *service) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
+func (s *testService) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
 	s.t.Helper()
 	c, response, err := s.upgrade(protocols, headers...)
 	require.NoError(s.t, err)

@@ -44,7 +44,7 @@ func (p *pipes) dial(context.Context) (net.Conn, error) {
 }
 
 // startInBubble serves by pipes, for synctest.
-func startInBubble(t *testing.T, change func(*Options)) *service {
+func startInBubble(t *testing.T, change func(*Options)) *testService {
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	return startOn(t, p, p.dial, change)
 }
@@ -85,7 +85,7 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 }
 
 // The body of a request that is refused is not waited for.
-func TestBodyThatDoesNotCome(t *testing.T) {
+func TestRefusalDoesNotWaitForBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startInBubble(t, nil)
 		conn, err := s.dial(context.Background())
@@ -130,7 +130,7 @@ func TestPings(t *testing.T) {
 
 // A network whose client does not answer any more takes what is written, for as long as its buffers have room. So the end of
 // a client to which a turn streams is noticed by its silence; one that answers pings alone lives.
-func TestStreamIsNoSignOfLife(t *testing.T) {
+func TestUnansweredPingEndsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		s := startOn(t, p, p.dial, nil)

@@ -50,7 +50,7 @@ const (
 // one at a time. While what Receive returned is not closed, it is not called. Gone is called once, and last.
 type Receiver interface {
 	Receive(message []byte) (full <-chan struct{})
-	Gone()
+	Disconnected()
 }
 
 // Options say whom a handler serves and how.
@@ -115,7 +115,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // route has a request that is admitted answered, or returns the answer.
-func (h *Handler) route(w http.ResponseWriter, r *http.Request) *failure {
+func (h *Handler) route(w http.ResponseWriter, r *http.Request) *httpError {
 	switch {
 	case r.URL.Path != Path:
 		return fail(http.StatusNotFound, "There is nothing here; ACP is at "+Path+".")
@@ -129,7 +129,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) *failure {
 
 // enter counts a connection, unless there are too many or the handler is closed. Who has
 // entered calls leave.
-func (h *Handler) enter(s *socket) *failure {
+func (h *Handler) enter(s *socket) *httpError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {

@@ -24,12 +24,12 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// copying puts an agent's program at the far side where the command starts it, by programs that are
+// programCopy puts an agent's program at the far side where the command starts it, by programs that are
 // started as the command starts it: what stands before its path in the command stands before
 // them. No shell is asked to do anything.
-type copying struct {
+type programCopy struct {
 	agent  relay.Agent
-	before []string // of the command, before the path
+	prefix []string // of the command, before the path
 	to     string   // the path
 	file   string   // what is copied
 	log    *zap.Logger
@@ -52,15 +52,15 @@ var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // CheckCopy says why a command does not tell where the program of that name is to be copied to.
 func CheckCopy(name string, command []string) error {
-	if where(name, command) < 0 {
+	if programIndex(name, command) < 0 {
 		return fmt.Errorf("--copy puts the program where the command starts it, so name it there by a path that ends in /%s, such as ssh HOST .local/bin/%[1]s", name)
 	}
 	return nil
 }
 
-// where is the index of the first word of the command that is the path of a program of that name,
+// programIndex is the index of the first word of the command that is the path of a program of that name,
 // −1 for none. The first word of all is a program of this machine.
-func where(name string, command []string) int {
+func programIndex(name string, command []string) int {
 	i := slices.IndexFunc(command[1:], func(word string) bool {
 		return strings.Contains(word, "/") && path.Base(word) == name && plainPath().MatchString(word)
 	})
@@ -70,8 +70,8 @@ func where(name string, command []string) int {
 	return i + 1
 }
 
-// put copies the program, unless the one that is there is the same.
-func (c *copying) put(ctx context.Context) *Failure {
+// copy copies the program, unless the one that is there is the same.
+func (c *programCopy) copy(ctx context.Context) *Failure {
 	text, err := files.Read(c.file, maxProgram)
 	if err != nil {
 		return c.failed("it cannot be read here: %v", err)
@@ -81,7 +81,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 	if f != nil || there == want {
 		return f
 	}
-	if f := c.fits(ctx); f != nil {
+	if f := c.checkPlatform(ctx); f != nil {
 		return f
 	}
 	c.log.Warn(c.agent.Name+" is copied to the far side", zap.String("to", c.to), zap.Int("bytes", len(text)))
@@ -100,7 +100,7 @@ func (c *copying) put(ctx context.Context) *Failure {
 // kubectl exec runs (seen with 1.6); what tee reads would come back.
 const onlyPiece = "aa"
 
-func (c *copying) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
+func (c *programCopy) write(ctx context.Context, temporary string, text []byte, want string) *Failure {
 	for _, step := range []struct {
 		in    []byte
 		words []string
@@ -123,13 +123,13 @@ func (c *copying) write(ctx context.Context, temporary string, text []byte, want
 	return c.step(ctx, nil, "mv", "-f", temporary, c.to)
 }
 
-func (c *copying) step(ctx context.Context, in []byte, words ...string) *Failure {
+func (c *programCopy) step(ctx context.Context, in []byte, words ...string) *Failure {
 	_, exit, err := c.run(ctx, in, words...)
 	switch {
 	case err != nil:
 		return c.failed("%v", err)
 	case exit.Code != 0:
-		return c.failed("%s ended (%s). It said:\n%s", shown(words), exit.Text, said(exit.Stderr))
+		return c.failed("%s ended (%s). It said:\n%s", shown(words), exit.Text, lastLines(exit.Stderr))
 	}
 	return nil
 }
@@ -146,20 +146,20 @@ var systemLine = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // sum is the SHA-256 of a file at the far side, "" where there is no such file.
-func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
+func (c *programCopy) sum(ctx context.Context, file string) (string, *Failure) {
 	for _, program := range sums {
 		out, exit, err := c.run(ctx, nil, append(program[:len(program):len(program)], file)...)
 		if err != nil && ctx.Err() != nil {
 			return "", c.failed("%v", err)
 		}
 		if err != nil {
-			return "", notStarted(c.before, err)
+			return "", notStarted(c.prefix, err)
 		}
 		if sum := sumLine().FindStringSubmatch(out); exit.Code == 0 && sum != nil {
 			return sum[1], nil
 		}
-		if known := known(c.agent, exit, strings.ToLower(said(exit.Stderr))); known != nil && known.kind != NoAgent {
-			return "", known.failure(c.agent, c.before, exit)
+		if known := findCause(c.agent, exit, strings.ToLower(lastLines(exit.Stderr))); known != nil && known.kind != NoAgent {
+			return "", known.failure(c.agent, c.prefix, exit)
 		} else if exit.Code != 127 {
 			return "", nil
 		}
@@ -167,8 +167,8 @@ func (c *copying) sum(ctx context.Context, file string) (string, *Failure) {
 	return "", c.failed("the far side has neither sha256sum nor shasum, so that nobody can check what arrives")
 }
 
-// fits looks whether the program is one for the far side.
-func (c *copying) fits(ctx context.Context) *Failure {
+// checkPlatform looks whether the program is one for the far side.
+func (c *programCopy) checkPlatform(ctx context.Context) *Failure {
 	info, err := buildinfo.ReadFile(c.file)
 	if err != nil || path.Base(info.Path) != c.agent.Name {
 		return c.failed("%s is no %s", c.file, c.agent.Name)
@@ -193,7 +193,7 @@ func (c *copying) fits(ctx context.Context) *Failure {
 	case err != nil:
 		return c.failed("%v", err)
 	case exit.Code != 0 || names == nil:
-		return c.failed("the far side does not say by `uname -sm` what system it is: %s", said(exit.Stderr))
+		return c.failed("the far side does not say by `uname -sm` what system it is: %s", lastLines(exit.Stderr))
 	case names[1] != system || goArch(names[2]) != processor:
 		f := c.failed("it is for %s/%s, and the far side is %s/%s. Download the one for that system and name it with --binary", system, processor, names[1], goArch(names[2]))
 		f.Kind = WrongProgram
@@ -215,8 +215,8 @@ func goArch(machine string) string {
 
 // run runs a program at the far side. The error is why nothing was run, or the cause of
 // ctx's end.
-func (c *copying) run(ctx context.Context, in []byte, words ...string) (out string, exit subprocess.Exit, err error) {
-	command := append(c.before[:len(c.before):len(c.before)], words...)
+func (c *programCopy) run(ctx context.Context, in []byte, words ...string) (out string, exit subprocess.Exit, err error) {
+	command := append(c.prefix[:len(c.prefix):len(c.prefix)], words...)
 	p, err := subprocess.Start(subprocess.Command{Path: command[0], Args: command[1:], Env: environment()})
 	if err != nil {
 		return "", exit, err
@@ -237,9 +237,9 @@ func (c *copying) run(ctx context.Context, in []byte, words ...string) (out stri
 	return text.String(), p.Exit(relay.DrainTime), context.Cause(ctx)
 }
 
-func (c *copying) failed(format string, a ...any) *Failure {
+func (c *programCopy) failed(format string, a ...any) *Failure {
 	return &Failure{NotCopied, fmt.Sprintf("%s was not copied to %s at the far side: "+format+". Mend that, or install it there by hand.", append([]any{c.agent.Name, c.to}, a...)...), -1}
 }
 
-// said are the last lines of a program in an error.
-func said(lines []string) string { return strings.Join(lines[max(0, len(lines)-maxSaid):], "\n") }
+// lastLines are the last lines of a program in an error.
+func lastLines(lines []string) string { return strings.Join(lines[max(0, len(lines)-maxSaid):], "\n") }

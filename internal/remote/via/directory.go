@@ -12,12 +12,12 @@ import (
 // ("C:\") or with a server and a share ("\\server\share", "\\wsl$\Ubuntu").
 type directory struct {
 	windows bool
-	text    string // as it was written
-	parts   []part // without those that say nothing: "" and "."
+	text    string     // as it was written
+	parts   []pathPart // without those that say nothing: "" and "."
 }
 
-// part is a name in a path. The drive and the server are parts, too.
-type part struct {
+// pathPart is a name in a path. The drive and the server are parts, too.
+type pathPart struct {
 	name string // decoded, in a URI
 	key  string // the same for all that names the same
 	end  int    // the index in the text behind it
@@ -90,7 +90,7 @@ func (d *directory) read(i int, separators, first string, decode func(string) (s
 			if d.windows && !isRoot && !isWindowsName(name) {
 				return *d, false
 			}
-			d.parts = append(d.parts, part{name, d.key(name, isRoot), i})
+			d.parts = append(d.parts, pathPart{name, d.key(name, isRoot), i})
 		}
 		i++ // the separator
 	}
@@ -113,18 +113,18 @@ func (d *directory) key(name string, isRoot bool) string {
 	return "wsl$"
 }
 
-// notOnWindows are names that Windows does not have, or takes for something else: a stream
+// invalidOnWindows are names that Windows does not have, or takes for something else: a stream
 // of a file, a device, or the name without its end.
-var notOnWindows = sync.OnceValue(func() *regexp.Regexp {
+var invalidOnWindows = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)[\x00-\x1f<>:"|?*\\/]|[. ]$|^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 })
 
-func isWindowsName(name string) bool { return !notOnWindows().MatchString(name) }
+func isWindowsName(name string) bool { return !invalidOnWindows().MatchString(name) }
 
 // contains reports whether other is d or lies below it.
 func (d *directory) contains(other *directory) bool {
 	return d.windows == other.windows && len(d.parts) <= len(other.parts) &&
-		slices.EqualFunc(d.parts, other.parts[:len(d.parts)], func(a, b part) bool { return a.key == b.key })
+		slices.EqualFunc(d.parts, other.parts[:len(d.parts)], func(a, b pathPart) bool { return a.key == b.key })
 }
 
 // below is what of the text of other stands below d, which contains it, with its first

@@ -42,7 +42,7 @@ func TestFailures(t *testing.T) {
 		err := <-r.ended
 		var f *Failure
 		require.ErrorAs(t, err, &f)
-		require.Equal(t, Kind(tc.kind), f.Kind)
+		require.Equal(t, FailureKind(tc.kind), f.Kind)
 		require.Contains(t, f.Text, tc.text)
 		require.Contains(t, f.Text, "ended (exit status "+tc.code+").")
 		require.Contains(t, f.Text, tc.says, "its own words")

@@ -34,7 +34,7 @@ func TestFarSideGetsNoTerminals(t *testing.T) {
 	require.Contains(t, own, `"env":{}},{"id":"b"`)
 	require.Contains(t, own, `{"args":["far",`)
 	require.NotContains(t, own, "LD_PRELOAD")
-	require.Contains(t, r.away.Line(), relay.AliveMethod)
+	require.Contains(t, r.away.Line(), relay.HeartbeatMethod)
 	r.end()
 
 	r = newRig(t, "", "x")
@@ -180,7 +180,7 @@ func TestSessionDirectories(t *testing.T) {
 	}
 	has := func(path string) bool {
 		d, ok := readPath(path)
-		return ok && r.relay.reach().find(near, &d) >= 0
+		return ok && r.relay.reachableMaps().find(near, &d) >= 0
 	}
 	opens(`C:\Src\App`)
 	opens(`\\wsl$\Ubuntu\home\me`)
@@ -194,15 +194,15 @@ func TestSessionDirectories(t *testing.T) {
 	for _, none := range []string{"", "src", "../src", "/src/..", `\\server`, "C:", "~"} {
 		opens(none)
 	}
-	require.Len(t, r.relay.reach(), 2, "what names no directory by itself")
+	require.Len(t, r.relay.reachableMaps(), 2, "what names no directory by itself")
 	for i := range mostDirectories {
 		opens(fmt.Sprintf("/w%d", i%mostDirectories))
 		opens("/w0/")
 	}
-	require.Len(t, r.relay.reach(), mostDirectories)
+	require.Len(t, r.relay.reachableMaps(), mostDirectories)
 	require.False(t, has(`C:\src\app`), "the oldest")
 	require.True(t, has("/w0/a"), "asked for again and again")
 	require.True(t, has("/w1/a"))
 	opens("/w0")
-	require.Len(t, r.relay.reach(), mostDirectories, "the same")
+	require.Len(t, r.relay.reachableMaps(), mostDirectories, "the same")
 }

@@ -168,12 +168,12 @@ func isRelative(value string) bool {
 	return true
 }
 
-// outside is a path that is outside of every map.
-type outside struct{ place, path string }
+// outsidePath is a path that is outside of every map.
+type outsidePath struct{ field, path string }
 
 // rewrite puts the other side's paths in the places of what begins at begin in the line. It
 // returns the first that is outside of every map, and stays as it is; nil where there is none.
-func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) (_ []byte, first *outside) {
+func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) (_ []byte, first *outsidePath) {
 	if len(m) == 0 {
 		return line, nil
 	}
@@ -184,7 +184,7 @@ func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) 
 		path := rawjson.Unquote(value)
 		is, ok := m.translate(to, kind, path)
 		if !ok && first == nil {
-			first = &outside{place, path}
+			first = &outsidePath{place, path}
 		}
 		if is == path {
 			return nil
@@ -195,10 +195,10 @@ func (m Maps) rewrite(to int, line []byte, begin int, places *paths.PathFields) 
 	return line, first
 }
 
-// ofHere makes what the far side says how a program of its own is started into how that is
+// localCommand makes what the far side says how a program of its own is started into how that is
 // done from here: by the command of the relay, which runs it there, with the arguments
 // behind. What is of another form is left out.
-func ofHere(command []string, value []byte) []byte {
+func localCommand(command []string, value []byte) []byte {
 	fields, args := map[string]json.RawMessage{}, []string{}
 	if json.Unmarshal(value, &fields) != nil || fields["args"] != nil && json.Unmarshal(fields["args"], &args) != nil {
 		return []byte("null")

@@ -14,23 +14,23 @@ import (
 // given up: the editor reads no answers, or the line hangs.
 const endPatience = 2 * time.Second
 
-// way is one of the two on which lines pass.
-type way struct {
-	ahead   *jsonrpc.PrefetchReader
-	left    chan struct{} // closed when who says it is found to have gone
-	ended   chan struct{} // closed when nothing more is heard
-	tooLong bool          // since a line is longer than max; for who has seen the end
+// direction is one of the two on which lines pass.
+type direction struct {
+	ahead      *jsonrpc.PrefetchReader
+	senderGone chan struct{} // closed when who says it is found to have gone
+	ended      chan struct{} // closed when nothing more is heard
+	tooLong    bool          // since a line is longer than max; for who has seen the end
 }
 
-func newWay(in io.Reader) *way {
-	w := &way{left: make(chan struct{}), ended: make(chan struct{})}
-	w.ahead = jsonrpc.NewPrefetchReader(in, func() { close(w.left) })
+func newDirection(in io.Reader) *direction {
+	w := &direction{senderGone: make(chan struct{}), ended: make(chan struct{})}
+	w.ahead = jsonrpc.NewPrefetchReader(in, func() { close(w.senderGone) })
 	return w
 }
 
 // pump hears lines until there are no more, or one is too long. It hears none while the way out is full. What
 // hear returns goes that way, together with what is there already behind it.
-func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte) {
+func (r *Relay) pump(w *direction, out *jsonrpc.Outbox, hear func(line []byte) []byte) {
 	go func() {
 		defer close(w.ended)
 		lines := jsonrpc.NewLines(w.ahead, r.max, func([]byte) {})
@@ -64,7 +64,7 @@ func (r *Relay) pump(w *way, out *jsonrpc.Outbox, hear func(line []byte) []byte)
 			}
 			select {
 			case <-full:
-			case <-w.left:
+			case <-w.senderGone:
 				if !subprocess.WaitTimeout(full, endPatience) {
 					return
 				}

@@ -23,14 +23,14 @@ func TestEndBehindWhatIsNotTaken(t *testing.T) {
 		r.far = jsonrpc.NewOutbox(way, relay.Batch)
 		go r.far.Run()
 		began := time.Now()
-		near := newWay(r.In)
+		near := newDirection(r.In)
 		r.pump(near, r.far, r.fromNear)
 		<-near.ended
 		require.Equal(t, endPatience, time.Since(began))
 
 		r.far.Abort()
 		to := jsonrpc.NewOutbox(way, relay.Batch)
-		far := newWay(strings.NewReader(said))
+		far := newDirection(strings.NewReader(said))
 		r.pump(far, to, func(line []byte) []byte { return line })
 		ended := far.ended
 		time.Sleep(time.Minute)

@@ -36,13 +36,13 @@ type Options struct {
 	Agent        relay.Agent
 	Copy         string // the program of the agent that is put where Command starts it, "" for none
 	FarTerminals bool   // the far side may run commands in terminals of the editor, and have it log in by them
-	ByHand       bool   // a person runs it, in a terminal, who sends no requests
+	Interactive  bool   // a person runs it, in a terminal, who sends no requests
 	Version      string // of this program
 	Log          *zap.Logger
 
-	// Shown makes of an error what this client shows of it; method is that of the request that it answers.
+	// AdaptError makes of an error what this client shows of it; method is that of the request that it answers.
 	// nil leaves it as it is.
-	Shown func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
+	AdaptError func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 
 const (
@@ -54,23 +54,23 @@ const (
 // Relay passes messages on. Make it with New and run it once with Run.
 type Relay struct {
 	Options
-	near  *relay.Editor
-	far   *jsonrpc.Outbox              // to the agent
-	noise subprocess.Tail              // what the far side wrote to stdout that is no message
-	own   map[string]*paths.PathFields // of paths in the agent's own methods
-	texts *paths.PathFields            // of the text of an update
-	plain shapes                       // of updates that have a text and no path to rewrite
-	looks *files.CallLimiter           // at where a path leads here
-	roots *paths.PathFields            // of the directories of a session that the editor asks for
-	asked atomic.Pointer[Maps]         // without maps: these directories
-	alive *relay.Alive                 // of the link to the far side; nil before the command runs
-	doom  chan struct{}                // closed by Kill
-	max   int                          // relay.MaxLine, but in tests
+	near             *relay.EditorConn
+	far              *jsonrpc.Outbox              // to the agent
+	noise            subprocess.Tail              // what the far side wrote to stdout that is no message
+	own              map[string]*paths.PathFields // of paths in the agent's own methods
+	texts            *paths.PathFields            // of the text of an update
+	plain            shapes                       // of updates that have a text and no path to rewrite
+	resolveCalls     *files.CallLimiter           // at where a path leads here
+	sessionDirFields *paths.PathFields            // of the directories of a session that the editor asks for
+	sessionDirs      atomic.Pointer[Maps]         // without maps: these directories
+	heartbeat        *relay.Heartbeat             // of the link to the far side; nil before the command runs
+	killRequested    chan struct{}                // closed by Kill
+	max              int                          // relay.MaxLine, but in tests
 
 	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
 
-	patience time.Duration // endTime, but in tests
-	silent   time.Duration // relay.SilentAfter, but in tests
+	agentEndTime     time.Duration // endTime, but in tests
+	heartbeatTimeout time.Duration // relay.HeartbeatTimeout, but in tests
 }
 
 // shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
@@ -103,22 +103,22 @@ func New(o Options) *Relay {
 	}
 	r := &Relay{
 		Options: o, near: relay.New(out), own: map[string]*paths.PathFields{}, texts: paths.ParsePathFields("update.content.text"),
-		roots: paths.ParsePathFields("cwd additionalDirectories[]"), looks: files.NewCallLimiter(mostLooks, lookTime), doom: make(chan struct{}), max: relay.MaxLine,
-		far: jsonrpc.NewOutbox(nil, relay.Batch), patience: endTime, silent: relay.SilentAfter,
+		sessionDirFields: paths.ParsePathFields("cwd additionalDirectories[]"), resolveCalls: files.NewCallLimiter(maxLateResolves, resolveTimeout), killRequested: make(chan struct{}), max: relay.MaxLine,
+		far: jsonrpc.NewOutbox(nil, relay.Batch), agentEndTime: endTime, heartbeatTimeout: relay.HeartbeatTimeout,
 	}
-	for method, of := range o.Agent.Places {
+	for method, of := range o.Agent.PathFields {
 		r.own[method] = paths.ParsePathFields(of)
 	}
-	r.client.Store(new(o.Agent.Meet(nil, nil)))
-	r.near.ByHand = o.ByHand
-	if o.Shown != nil {
-		r.near.Shown = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.Shown(*r.client.Load(), method, e) }
+	r.client.Store(new(o.Agent.ParseClient(nil, nil)))
+	r.near.Interactive = o.Interactive
+	if o.AdaptError != nil {
+		r.near.AdaptError = func(method string, e *jsonrpc.Error) *jsonrpc.Error { return o.AdaptError(*r.client.Load(), method, e) }
 	}
 	return r
 }
 
 // Kill ends the command at once. It may be called once.
-func (r *Relay) Kill() { close(r.doom) }
+func (r *Relay) Kill() { close(r.killRequested) }
 
 // Run starts the command and passes messages on until the editor has gone, nobody reads Out
 // any more or ctx is done, and the command has ended; the error is nil then. When the
@@ -126,23 +126,23 @@ func (r *Relay) Kill() { close(r.doom) }
 // gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Out.Run()
-	fromNear := newWay(r.In)
+	fromNear := newDirection(r.In)
 	r.pump(fromNear, r.far, r.fromNear)
 	nearEnded := fromNear.ended
-	if f := r.putThere(ctx, nearEnded); f != nil {
-		return r.unreached(ctx, f, nearEnded)
+	if f := r.copyProgram(ctx, nearEnded); f != nil {
+		return r.endUnreached(ctx, f, nearEnded)
 	}
 	p, err := subprocess.Start(subprocess.Command{Path: r.Command[0], Args: r.Command[1:], Env: environment(), Stderr: r.Stderr})
 	if err != nil {
-		return r.unreached(ctx, notStarted(r.Command, err), nearEnded)
+		return r.endUnreached(ctx, notStarted(r.Command, err), nearEnded)
 	}
 	defer p.Stdout.Close()
 	r.far.SetWriter(subprocess.NewWriter(p.Stdin))
 	go r.far.Run()
-	fromFar, dead := newWay(p.Stdout), make(chan struct{})
-	r.alive = relay.NewAlive(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
-	r.alive.Silent = r.silent
-	defer r.alive.Stop()
+	fromFar, dead := newDirection(p.Stdout), make(chan struct{})
+	r.heartbeat = relay.NewHeartbeat(fromFar.ahead, func(line []byte) { put(r.far, line) }, func() { close(dead) })
+	r.heartbeat.Timeout = r.heartbeatTimeout
+	defer r.heartbeat.Stop()
 	r.pump(fromFar, r.near.Out, r.fromFar)
 	farEnded := fromFar.ended
 	select {
@@ -150,7 +150,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		_ = p.Kill() // it may have ended
 		r.exited(p)
 		subprocess.WaitTimeout(farEnded, relay.DrainTime)
-		return r.fail(ctx, silentFar(r.silent), nearEnded)
+		return r.fail(ctx, silentFailure(r.heartbeatTimeout), nearEnded)
 	case <-farEnded:
 		exit := r.exited(p)
 		if fromFar.tooLong {
@@ -162,17 +162,17 @@ func (r *Relay) Run(ctx context.Context) error {
 		if fromNear.tooLong {
 			return r.fail(ctx, tooLong("the editor"), nearEnded)
 		}
-		if r.near.Unanswered() || exit.Code > 0 && !r.near.Worked() {
+		if r.near.NoneAnswered() || exit.Code > 0 && !r.near.AnyAnswered() {
 			return r.fail(ctx, r.explain(exit), nearEnded)
 		}
 	case <-ctx.Done():
 		r.end(p, farEnded)
 	case <-r.near.Out.Failed():
 		r.end(p, farEnded)
-	case <-r.doom:
+	case <-r.killRequested:
 		r.end(p, farEnded)
 	}
-	r.near.Finish()
+	r.near.Flush()
 	return nil
 }
 
@@ -182,9 +182,9 @@ func environment() []string { return subprocess.WithDefaultEnv(nil, "WSL_UTF8", 
 // errGone is why a copy was given up.
 var errGone = errors.New("the editor closed its end before the copy was there")
 
-// putThere copies what is to be copied. An editor that has gone is heard, and then it may take as long as
+// copyProgram copies what is to be copied. An editor that has gone is heard, and then it may take as long as
 // the agent may take to end.
-func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failure {
+func (r *Relay) copyProgram(ctx context.Context, nearEnded <-chan struct{}) *Failure {
 	if r.Copy == "" {
 		return nil
 	}
@@ -195,23 +195,23 @@ func (r *Relay) putThere(ctx context.Context, nearEnded <-chan struct{}) *Failur
 	go func() {
 		select {
 		case <-nearEnded:
-		case <-r.doom:
+		case <-r.killRequested:
 		case <-ctx.Done():
 		}
 		select {
-		case <-time.After(r.patience):
+		case <-time.After(r.agentEndTime):
 			giveUp(errGone)
-		case <-r.doom:
+		case <-r.killRequested:
 			giveUp(nil)
 		case <-ctx.Done():
 		}
 	}()
-	i := where(r.Agent.Name, r.Command)
-	return (&copying{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).put(ctx)
+	i := programIndex(r.Agent.Name, r.Command)
+	return (&programCopy{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).copy(ctx)
 }
 
-// unreached is the end of a relay whose command does not run.
-func (r *Relay) unreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
+// endUnreached is the end of a relay whose command does not run.
+func (r *Relay) endUnreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	r.far.Abort()
 	return r.fail(ctx, f, nearEnded)
 }
@@ -227,7 +227,7 @@ func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.
 		r.Log.Warn("the far side does not end, so the command is ended")
 		_ = p.Terminate() // it may have ended
 		subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
-	case <-r.doom:
+	case <-r.killRequested:
 	}
 	_ = p.Kill()
 	<-p.AllExited()
@@ -253,13 +253,13 @@ func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{})
 	defer cancel()
 	go func() {
 		select {
-		case <-r.doom:
+		case <-r.killRequested:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
 	r.near.Fail(ctx, f.rpc(), nearEnded)
-	r.near.Finish()
+	r.near.Flush()
 	return f
 }
 
@@ -275,46 +275,46 @@ func (r *Relay) fromNear(line []byte) []byte {
 	}
 	to := line
 	if m.Method != "" && m.Params > 0 {
-		var outside *outside
-		if to, outside = r.Maps.rewrite(far, line, m.Params, r.places(m.Method)); outside != nil {
-			if e := outside.ofNear(r.Maps); m.IsRequest() {
+		var outside *outsidePath
+		if to, outside = r.Maps.rewrite(far, line, m.Params, r.pathFields(m.Method)); outside != nil {
+			if e := outside.nearError(r.Maps); m.IsRequest() {
 				r.near.Refuse(m.ID, m.Method, e)
 			} else {
-				r.drop(m)
+				r.logDropped(m)
 			}
 			return nil
 		}
 	}
 	if m.Method == "initialize" && m.Params > 0 {
-		r.meet(to[m.Params:])
+		r.setClient(to[m.Params:])
 		if !r.FarTerminals {
 			to = withoutTerminals(to, m.Params)
 		}
 	}
-	if !r.near.Asks(m) {
+	if !r.near.Track(m) {
 		return nil
 	}
 	r.noteDirectories(m, line)
 	return to
 }
 
-// meet notes who the editor is, by its initialize.
-func (r *Relay) meet(params []byte) {
+// setClient notes who the editor is, by its initialize.
+func (r *Relay) setClient(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
 	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
-	r.client.Store(new(r.Agent.Meet(p.ClientCapabilities, p.ClientInfo)))
+	r.client.Store(new(r.Agent.ParseClient(p.ClientCapabilities, p.ClientInfo)))
 }
 
-// places are those of paths in a method's params, or in its result.
-func (r *Relay) places(method string) *paths.PathFields {
+// pathFields are those of paths in a method's params, or in its result.
+func (r *Relay) pathFields(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
 	}
 	return protocol.PathFields(method)
 }
 
-// drop does not pass a notification on.
-func (r *Relay) drop(m jsonrpc.Head) {
+// logDropped does not pass a notification on.
+func (r *Relay) logDropped(m jsonrpc.Head) {
 	r.Log.Warn("a notification was not passed on: it names a path that is outside of every map, or asks for what the other side does not get", zap.String("method", m.Method))
 }
 
@@ -324,30 +324,30 @@ func (r *Relay) fromFar(line []byte) []byte {
 		return line
 	}
 	if !json.Valid(line) {
-		r.hearNoise(line)
+		r.addNoise(line)
 		return nil
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	switch {
 	case !ok:
-		r.hearNoise(line)
+		r.addNoise(line)
 		return nil
 	case m.Method == "":
 		return r.answer(line, m)
-	case m.Method == relay.AliveMethod:
-		r.alive.Heard()
+	case m.Method == relay.HeartbeatMethod:
+		r.heartbeat.Received()
 		return nil
 	}
 	to := line
-	var outside *outside
+	var outside *outsidePath
 	if m.Params > 0 {
-		to, outside = r.Maps.rewrite(near, line, m.Params, r.places(m.Method))
+		to, outside = r.Maps.rewrite(near, line, m.Params, r.pathFields(m.Method))
 	}
-	if refused := r.mayNot(m, to, outside); refused != nil {
+	if refused := r.refusal(m, to, outside); refused != nil {
 		if m.IsRequest() {
 			put(r.far, jsonrpc.EncodeError(m.ID, refused))
 		} else {
-			r.drop(m)
+			r.logDropped(m)
 		}
 		return nil
 	}
@@ -364,20 +364,20 @@ func (r *Relay) fromFar(line []byte) []byte {
 
 // answer is the far side's answer for the editor, which may be another one.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
-	method := r.near.Answered(m.ID)
+	method := r.near.Resolve(m.ID)
 	if m.Result == 0 || method == "" {
 		return line
 	}
-	to, _ := r.Maps.rewrite(near, line, m.Result, r.places(method+".result"))
+	to, _ := r.Maps.rewrite(near, line, m.Result, r.pathFields(method+".result"))
 	if method != "initialize" {
 		return to
 	}
 	agent := readAgent(to[m.Result:])
 	known := agent.Info.Name == r.Agent.Name && r.Agent.Name != ""
-	if known && r.alive != nil {
-		r.alive.Begin()
+	if known && r.heartbeat != nil {
+		r.heartbeat.Start()
 	}
-	to = r.logins(to, m.Result, known)
+	to = r.rewriteLogins(to, m.Result, known)
 	if len(r.Maps) > 0 && agent.ProtocolVersion != 1 {
 		r.near.Refuse(bytes.Clone(m.ID), method, otherProtocol(agent.ProtocolVersion).rpc())
 		return nil
@@ -389,9 +389,9 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	return to
 }
 
-// hearNoise takes a line of the far side's stdout that is no message: what a shell says at a
+// addNoise takes a line of the far side's stdout that is no message: what a shell says at a
 // login, or why there is no agent.
-func (r *Relay) hearNoise(line []byte) {
+func (r *Relay) addNoise(line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}

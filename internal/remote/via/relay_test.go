@@ -115,7 +115,7 @@ func newRig(t *testing.T, maps string, command ...string) *rig {
 	in, editor := io.Pipe()
 	told, out := io.Pipe()
 	r := &rig{t: t, editor: editor, near: acptest.NewPeer(t, told, editor), out: told, stderr: new(safeBuffer), ended: make(chan error, 1)}
-	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ParseCapabilities, Places: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
+	r.relay = New(Options{Command: command, Agent: relay.Agent{Name: "droid-acp", Client: protocol.ParseCapabilities, PathFields: map[string]string{"_own/export": "path", "_own/export.result": "path"}}, Maps: mapsOf(t, maps), In: in, Out: out, Stderr: r.stderr, Version: "1.2.3", Log: zap.NewNop()})
 	t.Cleanup(func() {
 		_ = editor.Close()
 		_ = told.Close()
@@ -181,7 +181,7 @@ func (r *rig) end() {
 	require.NoError(r.t, r.far.Close())
 	go r.near.Rest()
 	if err := <-r.ended; err != nil {
-		require.False(r.t, r.relay.near.Worked(), err)
+		require.False(r.t, r.relay.near.AnyAnswered(), err)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestInitialize(t *testing.T) {
 	const answer = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"droid-acp","version":"1.0.0"},"authMethods":[{"id":"a","_meta":{"terminal-auth":%s}},{"id":"b"}]}}`
 	told := r.toNear(fmt.Sprintf(answer, `{"label":"Log in","command":"/usr/bin/droid-acp","args":["login","--droid","/x y"],"env":{}}`))
 	require.Equal(t, fmt.Sprintf(answer, fmt.Sprintf(`{"args":["far",%q,"login","--droid","/x y"],"command":%q,"env":{},"label":"Log in"}`, r.relay.Command[2], os.Args[0])), told)
-	require.Contains(t, r.away.Line(), relay.AliveMethod)
+	require.Contains(t, r.away.Line(), relay.HeartbeatMethod)
 	require.Equal(t, ask, r.toFar(ask))
 	told = r.toNear(`{"id":1,"result":{"protocolVersion":2,"agentInfo":{"name":"droid-acp","version":"1.2.3"}}}`)
 	require.Contains(t, told, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The agent at the far side speaks version 2 of ACP`)
@@ -402,11 +402,11 @@ func TestFarSideFallsSilent(t *testing.T) {
 	t.Parallel()
 	const initialize, alive = `{"id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"_droid-acp/alive"}`
 	const agent = `{"id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"%s","version":"1.2.3"}}}`
-	r := connected(t, "", func(r *Relay) { r.silent = 300 * time.Millisecond })
+	r := connected(t, "", func(r *Relay) { r.heartbeatTimeout = 300 * time.Millisecond })
 	r.toFar(initialize)
 	r.toNear(strings.Replace(agent, "%s", "droid-acp", 1))
 	require.Equal(t, alive, r.away.Line())
-	time.Sleep(2 * r.relay.silent)
+	time.Sleep(2 * r.relay.heartbeatTimeout)
 	r.toFar(`{"id":2,"method":"session/prompt","params":{}}`)
 	r.away.Say(alive)
 	require.Contains(t, r.near.Line(), `"id":2,"error":{"code":-32603,"message":"Nothing has come from the far side for 0 s, so the connection to it is dead. What runs there goes on.`)
