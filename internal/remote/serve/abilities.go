@@ -39,6 +39,8 @@ var abilities = []ability{
 	{name: "terminals with output", has: func(c capabilities) bool { return c.TerminalOutput }, updates: rewrites{"tool_call": withoutTerminal}},
 	{name: "plans beside the conversation", has: func(c capabilities) bool { return c.Plans }, updates: rewrites{"plan_update": withoutPlanID}},
 	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": leftOut, "tool_call": withoutTasks}},
+	{name: "failures with what to do", has: func(c capabilities) bool { return c.SessionFailures }, updates: rewrites{"session_info_update": withoutFailure}},
+	{has: func(c capabilities) bool { return c.LoadReplayEnd }, updates: rewrites{"session_info_update": withoutReplayEnd}},
 	{name: "marks of a compaction", has: func(c capabilities) bool { return c.Compaction }, updates: rewrites{"compaction_update": compactionText}},
 	{name: "notices", has: func(c capabilities) bool { return c.Notices }, updates: rewrites{"notice": noticeText}},
 	{name: "switches among the options", has: func(c capabilities) bool { return c.BooleanOptions }, updates: rewrites{"config_option_update": withoutSwitches}},
@@ -59,6 +61,9 @@ func beyond(c, other capabilities) (names []string) {
 
 // shown is a message of the session for a client, which loads it or not; nil where that is left out.
 func (o *session) shown(c *Client, message []byte, loads bool) []byte {
+	if o.marksOtherReplay(c, message) {
+		return nil
+	}
 	alike := c.abilities == o.agent.abilities // so its agent has seen to that
 	var kind string
 	var raw []byte
@@ -225,7 +230,7 @@ func (q *question) put(c *Client) {
 			line = instead
 		}
 	}
-	c.send(line)
+	c.send(forClient(c, line))
 }
 
 // choice is what the result of a request for permission says, as its user saw it.

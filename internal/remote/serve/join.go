@@ -42,6 +42,7 @@ func (o *session) joined(w *watcher, id []byte, note string) {
 	if o.watcher(w.client) == w && !w.hears() && o.state() != Idle {
 		o.sayTo(w.client, o.stillRuns())
 	}
+	o.markReplayEnd(w.client)
 	o.answer(w.client, id)
 }
 

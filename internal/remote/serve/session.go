@@ -362,7 +362,7 @@ func (o *session) opened(c *Client) json.RawMessage {
 		withoutSwitches(o, c, result)
 	}
 	line, _ := json.Marshal(result)
-	return line
+	return forClient(c, line)
 }
 
 // promptBegan notes a client's prompt.
