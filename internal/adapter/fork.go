@@ -26,17 +26,30 @@ func (a *Agent) forkSession(c *wire.Call) (any, *jsonrpc.Error) {
 	if err != nil {
 		return nil, err
 	}
+	point, odd := a.client.ForkPoint(p.Meta)
+	if odd != nil {
+		return nil, acperr.InvalidParams("%v", odd)
+	}
 	s, ids, err := a.openOf(c.Context, place)
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		return a.forkStored(c, w, ids)
+	id := ""
+	switch {
+	case s != nil && point == nil:
+		id, err = s.fork(c.Context, place.Release)
+	case s != nil:
+		id, err = s.forkAt(c.Context, place.Release, *point)
+	case point != nil:
+		id, err = a.copyStoredAt(c.Context, ids[len(ids)-1], w.CWD, *point)
 	}
-	w = w.Following(*s.systemPrompt.Load())
-	id, err := s.fork(c.Context, place.Release)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case id == "":
+		return a.forkStored(c, w, ids)
+	case s != nil:
+		w = w.Following(*s.systemPrompt.Load())
 	}
 	client, info, failure := a.opener.Launch(c.Context, w.CWD, w.Servers, a.opener.Added(c.Context, id, w.Instructions), opening.Open{ID: id, Messages: 1, CWD: w.CWD})
 	if failure != nil {

@@ -229,7 +229,7 @@ func (a *Agent) setModel(c *wire.Call) (any, *jsonrpc.Error) {
 // The editor believes it from then on.
 func (s *Session) sessionResult() protocol.SessionResult {
 	s.out.Told(s.options.Updates()...)
-	return protocol.SessionResult{Modes: s.options.Modes(), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
+	return protocol.SessionResult{Modes: s.agent.client.Modes(s.options.Modes()), Models: s.options.SessionModels(), ConfigOptions: s.options.ListUpdate().ConfigOptions}
 }
 
 // checkDefaults notes for the user which defaults droid did not take, and which models the project asks for. A droid that

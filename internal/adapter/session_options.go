@@ -53,7 +53,7 @@ func (s *Session) optionsNow(ordered func()) (_ any, err *jsonrpc.Error) {
 		return nil, err
 	}
 	defer s.exit(&err)
-	return optionsResult(&s.options), nil
+	return s.agent.optionsResult(&s.options), nil
 }
 
 // newOptions are the options of a new session, or of one that has stored settings.
@@ -73,7 +73,7 @@ func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.S
 	state.Offered(preview.Models)
 	state.SetLoggedOut(preview.LoggedOut)
 	state.Reported(preview.Settings)
-	return optionsResult(&state), nil
+	return a.optionsResult(&state), nil
 }
 
 // newOptionState is the state of the options before droid has said anything.
@@ -81,8 +81,8 @@ func (a *Agent) newOptionState() options.State {
 	return options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions)
 }
 
-func optionsResult(o *options.State) protocol.OptionsResult {
-	return protocol.OptionsResult{Modes: o.Modes(), ConfigOptions: o.ListUpdate().ConfigOptions}
+func (a *Agent) optionsResult(o *options.State) protocol.OptionsResult {
+	return protocol.OptionsResult{Modes: a.client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
 }
 
 // setFirst sets the options to the values that the request which opens the session has for them. A value that an option does not have is

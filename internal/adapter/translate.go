@@ -87,6 +87,8 @@ func (s *Session) applyEvent(ev quirks.Event, files render.Files) {
 		s.turnEnded(ev)
 	case quirks.ToolEnded:
 		s.lookInTurn()
+	case quirks.Retrying:
+		s.reportRetry(ev)
 	case quirks.ConcurrentTurn:
 		s.prompts.ConcurrentTurn(time.Now(), ev.RequestID)
 	case quirks.PromptMerged:

@@ -40,6 +40,8 @@ var abilities = []clientAbility{
 	{name: "terminals with output", has: func(c capabilities) bool { return c.TerminalOutput }, updates: rewrites{"tool_call": withoutTerminal}},
 	{name: "plans beside the conversation", has: func(c capabilities) bool { return c.Plans }, updates: rewrites{"plan_update": withoutPlanID}},
 	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": omit, "tool_call": withoutTasks}},
+	{name: "failures with what to do", has: func(c capabilities) bool { return c.SessionFailures }, updates: rewrites{"session_info_update": withoutFailure}},
+	{has: func(c capabilities) bool { return c.LoadReplayEnd }, updates: rewrites{"session_info_update": withoutReplayEnd}},
 	{name: "marks of a compaction", has: func(c capabilities) bool { return c.Compaction }, updates: rewrites{"compaction_update": compactionText}},
 	{name: "notices", has: func(c capabilities) bool { return c.Notices }, updates: rewrites{"notice": noticeText}},
 	{name: "switches among the options", has: func(c capabilities) bool { return c.BooleanOptions }, updates: rewrites{"config_option_update": withoutSwitches}},
@@ -60,6 +62,9 @@ func extraAbilities(c, other capabilities) (names []string) {
 
 // adapt returns a message of the session as a client can show it, nil if it is omitted. loads says that the client is loading the session.
 func (o *session) adapt(c *Client, message []byte, loads bool) []byte {
+	if o.marksOtherReplay(c, message) {
+		return nil
+	}
 	alike := c.abilities == o.agent.abilities // the agent has adapted it already
 	var kind string
 	var raw []byte
@@ -225,7 +230,7 @@ func (q *question) offerTo(c *Client) {
 			line = instead
 		}
 	}
-	c.send(line)
+	c.send(forClient(c, line))
 }
 
 // choice returns the name of the option that the result of a permission request selects, as the user saw it.

@@ -330,11 +330,12 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
-			c.client.put(jsonrpc.EncodeResult(c.id, withoutSwitches(c.session, c.client, fields)))
+			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes
+			c.client.put(jsonrpc.EncodeResult(c.id, json.RawMessage(forClient(c.client, encoded))))
 			return
 		}
 	}
-	c.client.send(h.WithID(line, string(c.id)))
+	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
 }
 
 // hasPendingRequest reports whether a request about the session is unanswered.

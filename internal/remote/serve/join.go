@@ -42,6 +42,7 @@ func (o *session) joined(w *subscriber, id []byte, note string) {
 	if o.subscriber(w.client) == w && !w.receptive() && o.state() != Idle {
 		o.sendText(w.client, o.runningNotice())
 	}
+	o.markReplayEnd(w.client)
 	o.answer(w.client, id)
 }
 
