@@ -133,15 +133,15 @@ func (r *reload) begin(ordered func(), followUp string) (err *jsonrpc.Error) {
 // run loads the session.
 func (r *reload) run(ctx context.Context) {
 	defer r.refuse(acperr.Lost()) // where this panics
-	if err := r.awaitTurn(); err != nil {
+	if err := r.awaitTurn(r.call.Context); err != nil {
 		r.refuse(err)
 		return
 	}
 	r.end(r.perform(ctx))
 }
 
-// awaitTurn waits for the load's turn. A session that works on a prompt is not loaded, since that would disturb the prompt.
-func (r *reload) awaitTurn() (err *jsonrpc.Error) {
+// awaitTurn waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
+func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
 	s := r.s
 	if err = s.takesNothing(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (r *reload) awaitTurn() (err *jsonrpc.Error) {
 	if s.prompts.Busy() {
 		return acperr.InvalidRequest("the session works on a prompt; cancel it or wait for its end before you load the session")
 	}
-	if r.turn, err = s.awaitTurn(r.call.Context, turns.Session); err != nil {
+	if r.turn, err = s.awaitTurn(ctx, turns.Session); err != nil {
 		return err
 	}
 	r.phase, s.load = loadRunning, r
