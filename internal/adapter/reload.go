@@ -140,7 +140,7 @@ func (r *reload) run(ctx context.Context) {
 	r.end(r.perform(ctx))
 }
 
-// awaitTurn waits for the load's turn. A session that works on a prompt is not loaded, since that would disturb the prompt.
+// awaitTurn waits for the load's turn, until ctx ends. A session that works on a prompt is not loaded, since that would disturb the prompt.
 func (r *reload) awaitTurn(ctx context.Context) (err *jsonrpc.Error) {
 	s := r.s
 	if err = s.takesNothing(); err != nil {

@@ -38,7 +38,7 @@ const (
 	stopping                  // it was cancelled, and has not ended
 	command                   // a command of ours that runs
 	program                   // a program of the user's that runs
-	notBegun                  // a change that waits
+	notBegun                  // a change that waits, also a Setting
 	underWay                  // a change that has begun
 	calling                   // somebody holds Machine.RPC
 	most
@@ -68,13 +68,19 @@ func (m *Machine) waits(of Scope, place uint64) bool {
 	row := awaits[of]
 	return row[calling] && m.RPC.Holder() != nil ||
 		slices.ContainsFunc(m.changes, func(c *Change) bool { return c.place < place && row[c.progress()] }) ||
-		slices.ContainsFunc(m.queue, func(p *prompt) bool { return (p.place < place || of >= turn) && row[m.progress(p)] })
+		slices.ContainsFunc(m.queue, func(p *prompt) bool {
+			return (p.place < place || of >= turn && p.stage != waiting) && row[m.progress(p)]
+		})
 }
 
 // progress is how far a prompt in the queue is.
 func (m *Machine) progress(p *prompt) progress {
 	r := m.running()
 	switch {
+	case p.kind == Setting && p.stage == waiting:
+		return notBegun
+	case p.kind == Setting:
+		return underWay
 	case p.stage == waiting && (r == nil || r.kind == Here || r.kind == Setting):
 		return inLine
 	case p.stage == waiting, p != r && p.stage == taken:

@@ -12,10 +12,7 @@
 // 0.99 may run it at once, beside the first.
 package turns
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // ID names a prompt. No two prompts of a machine have the same.
 type ID uint64
@@ -30,8 +27,7 @@ const (
 	Alone
 	// Here is a command of ours. A cancel ends it at once.
 	Here
-	// Setting is a command of ours that changes a setting: no Change that is asked later begins before it has
-	// ended.
+	// Setting is a command of ours that changes a setting: what is asked later waits for it as for a Change.
 	Setting
 	// Process is a program of the user's. A cancel stops it, and its end is the
 	// prompt's. It goes on when droid dies.
@@ -203,9 +199,6 @@ func (m *Machine) Accept(id ID, kind Kind) []Action {
 		return m.take()
 	}
 	m.queue = append(m.queue, p)
-	if kind == Setting {
-		m.changes = append(m.changes, &Change{by: p, place: p.place})
-	}
 	m.next()
 	m.steer()
 	return m.take()
@@ -370,6 +363,5 @@ func (m *Machine) end(p *prompt, e End) {
 		e.Err, e.Cancelled, e.Empty = p.failed, false, false
 	}
 	e.ID = p.id
-	m.changes = slices.DeleteFunc(m.changes, func(c *Change) bool { return c.by == p })
 	m.do(e)
 }
