@@ -146,7 +146,7 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 		l.session = line.SessionID
 		c.sawSession(line.SessionID)
 	}
-	for _, what := range line.Strange {
+	for _, what := range line.UnknownFields {
 		c.strange(what)
 	}
 	switch e := line.Event.(type) {
@@ -301,7 +301,7 @@ func (c *Client) emit(e stream.Event) {
 // error. Any line but an answer becomes a Lost event.
 func (c *Client) lost(size int64, head []byte) {
 	c.noMessages.Add(1)
-	begin := stream.ReadBeginning(head)
+	begin := stream.ReadLineHead(head)
 	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))
 	var id string
 	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer

@@ -161,7 +161,7 @@ func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error
 	return c.callID(ctx, m.RequestID, methodAddUserMessage, newUserMessage(m), nil)
 }
 
-// TakeBack asks droid to forget the message that was sent under a request id, where stream.GivesMessagesBack says that it
+// TakeBack asks droid to forget the message that was sent under a request id, where stream.WithdrawsMessages says that it
 // does that. droid answers the same for one that it has begun with or never had, and says nothing more.
 func (c *Client) TakeBack(ctx context.Context, requestID string) error {
 	return c.Call(ctx, methodResolveQueued, struct {

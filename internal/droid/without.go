@@ -224,8 +224,8 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	if err != nil {
 		return unreadable(err)
 	}
-	if !c.Version().Has(stream.LeavesLayerOut) {
-		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
+	if !c.Version().Has(stream.ExcludesProjectFiles) {
+		return &LeftOutError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
 	}
 	for _, i := range r.Without.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {

@@ -17,7 +17,7 @@ type PermissionRequest struct {
 	RequestID string              `json:"-"`
 	ToolUses  []PermissionToolUse `json:"toolUses"`
 	Options   []PermissionOption  `json:"options"`
-	Sessions  LooseList           `json:"associatedSessionIds"`
+	Sessions  LenientStrings      `json:"associatedSessionIds"`
 }
 
 // PermissionToolUse is one tool that waits for permission. Confirmation is

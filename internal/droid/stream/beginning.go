@@ -19,18 +19,18 @@ type Lost struct {
 	Size int64  // of the line, in bytes
 }
 
-// Beginning is what the beginning of a line tells of the whole.
-type Beginning struct {
+// LineHead is what the beginning of a line tells of the whole.
+type LineHead struct {
 	ID       json.RawMessage // of a request or response, nil when it is not known
 	Response bool            // the line answers a request of ours
 	Kind     string          // of the event, as Event.Kind has it; "" when it is not known
 }
 
-// ReadBeginning reads the beginning of a line that is too long to be read. droid
+// ReadLineHead reads the beginning of a line that is too long to be read. droid
 // writes the fields that say what a line is first (0.99 to 0.225).
-func ReadBeginning(head []byte) Beginning {
+func ReadLineHead(head []byte) LineHead {
 	f, kind := readHead(head)
-	return Beginning{ID: bytes.Clone(f.id), Response: f.method == nil, Kind: kind}
+	return LineHead{ID: bytes.Clone(f.id), Response: f.method == nil, Kind: kind}
 }
 
 // readHead takes the beginning of a line apart, and finds the kind of its event.

@@ -15,12 +15,12 @@ const (
 // ChildLine is a line of a subagent's session file (0.215, 0.225), which is all that droid tells of what the subagent
 // does.
 type ChildLine struct {
-	Type    string  `json:"type"`
-	ID      string  `json:"id"`               // of the session, or of the message
-	Caller  string  `json:"callingSessionId"` // of ChildBegins: whose subagent it is
-	Time    Loose   `json:"timestamp"`        // in RFC 3339
-	Message Message `json:"message"`
-	Reason  Loose   `json:"reason"` // of ChildOutcome, as TurnCompleted has it
+	Type    string        `json:"type"`
+	ID      string        `json:"id"`               // of the session, or of the message
+	Caller  string        `json:"callingSessionId"` // of ChildBegins: whose subagent it is
+	Time    LenientString `json:"timestamp"`        // in RFC 3339
+	Message Message       `json:"message"`
+	Reason  LenientString `json:"reason"` // of ChildOutcome, as TurnCompleted has it
 }
 
 // Before reports whether the line was written before a time; false where it does not say.

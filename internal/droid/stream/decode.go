@@ -31,8 +31,8 @@ type Line struct {
 	RequestID json.RawMessage // of a request that became Unknown and must be refused
 	Invalid   bool            // that request has a known method, but other params or another id than expected
 
-	// Strange are what no table of this package has, in words: a kind of event or of permission, a field.
-	Strange []string
+	// UnknownFields are what no table of this package has, in words: a kind of event or of permission, a field.
+	UnknownFields []string
 }
 
 // Response is droid's answer to a request of ours. ID is "" when droid lost it
@@ -66,10 +66,10 @@ type frame struct {
 // message at all is an error. With owned the line's memory is not used for another one, so
 // that large parts of the result may share it; without, the result shares no memory with it.
 func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
-	if line, ok := d.shape.fits(data); ok {
+	if line, ok := d.shape.decode(data); ok {
 		return line, nil
 	}
-	if line, ok := d.before.fits(data); ok {
+	if line, ok := d.before.decode(data); ok {
 		d.shape, d.before = d.before, d.shape
 		return line, nil
 	}
@@ -190,10 +190,10 @@ func decodeRequest(line *Line, f frame) {
 	default:
 		line.Event = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params)}
 		line.RequestID = bytes.Clone(f.id)
-		line.strange("request " + KindOf(method))
+		line.addUnknown("request " + KindOf(method))
 		return
 	}
-	line.strangeRequest(KindOf(method), f.params)
+	line.addUnknownInRequest(KindOf(method), f.params)
 	if u, bad := line.Event.(Unknown); bad || !rawjson.IsString(f.id) {
 		if !bad {
 			u = Unknown{Type: KindOf(method), Raw: bytes.Clone(f.params), Err: errors.New("request id is no string")}
@@ -208,7 +208,7 @@ func KindOf(method string) string { return strings.TrimPrefix(method, "droid.") 
 func (d *Decoder) decodeNotification(line *Line, f frame) {
 	if string(inner(f.method)) != methodNotification {
 		line.Event = Unknown{Type: KindOf(rawjson.Unquote(f.method)), Raw: bytes.Clone(f.params)}
-		line.strange("notification " + line.Event.Kind())
+		line.addUnknown("notification " + line.Event.Kind())
 		return
 	}
 	var body []byte
@@ -217,7 +217,7 @@ func (d *Decoder) decodeNotification(line *Line, f frame) {
 		case "notification":
 			body = value
 		case "sessionId":
-			d.sessionID = same(d.sessionID, value)
+			d.sessionID = reuseString(d.sessionID, value)
 			line.SessionID = d.sessionID
 		}
 	}
@@ -241,8 +241,8 @@ func traceID(meta []byte) string {
 	return parts[1]
 }
 
-// same returns the string of raw, and old itself when it is that string.
-func same(old string, raw []byte) string {
+// reuseString returns the string of raw, and old itself when it is that string.
+func reuseString(old string, raw []byte) string {
 	if rawjson.IsString(raw) && string(inner(raw)) == old {
 		return old
 	}
@@ -271,11 +271,11 @@ func (d *Decoder) decodeEvent(line *Line, body, params []byte) Event {
 	thinking := string(inner(kind)) == "thinking_text_delta"
 	if thinking || string(inner(kind)) == "assistant_text_delta" {
 		if n, ok := smallInt(index); ok && rawjson.IsString(messageID) && rawjson.IsString(text) {
-			d.messageID, d.text = same(d.messageID, messageID), text
+			d.messageID, d.text = reuseString(d.messageID, messageID), text
 			return TextDelta{MessageID: d.messageID, BlockIndex: n, Text: rawjson.Unquote(text), Thinking: thinking}
 		}
 	}
-	line.strangeFields(string(inner(kind)), body)
+	line.addUnknownFields(string(inner(kind)), body)
 	return decodeKind(rawjson.Unquote(kind), body)
 }
 

@@ -29,8 +29,8 @@ func traceparent(meta []byte) []byte {
 	return nil
 }
 
-// fits decodes a line of the same shape.
-func (s *deltaShape) fits(data []byte) (Line, bool) {
+// decode decodes a line of the same shape.
+func (s *deltaShape) decode(data []byte) (Line, bool) {
 	text, ok := s.Cut(data)
 	if !ok {
 		return Line{}, false

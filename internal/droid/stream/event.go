@@ -68,7 +68,7 @@ type Message struct {
 	CreatedAt Millis `json:"createdAt"`
 	// ModelID is the model that gave an answer, in a history that droid has read from its
 	// file (0.215, 0.225).
-	ModelID Loose `json:"modelId"`
+	ModelID LenientString `json:"modelId"`
 }
 
 // TextDelta is assistant_text_delta, or thinking_text_delta when Thinking.

@@ -78,22 +78,22 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Loose is a text, "" where droid wrote anything else.
-type Loose string
+// LenientString is a text, "" where droid wrote anything else.
+type LenientString string
 
 // UnmarshalJSON never fails, as that of Millis.
-func (l *Loose) UnmarshalJSON(data []byte) error {
+func (l *LenientString) UnmarshalJSON(data []byte) error {
 	var s string
 	_ = json.Unmarshal(data, &s)
-	*l = Loose(s)
+	*l = LenientString(s)
 	return nil
 }
 
-// LooseList is a list of texts, none where droid wrote anything else.
-type LooseList []string
+// LenientStrings is a list of texts, none where droid wrote anything else.
+type LenientStrings []string
 
 // UnmarshalJSON never fails, as that of Millis.
-func (l *LooseList) UnmarshalJSON(data []byte) error {
+func (l *LenientStrings) UnmarshalJSON(data []byte) error {
 	var list []string
 	if *l = nil; json.Unmarshal(data, &list) == nil {
 		*l = list

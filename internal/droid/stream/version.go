@@ -80,11 +80,11 @@ var vocabularies = []Version{{1, 15, 0}, {1, 206, 0}, {1, 220, 0}}
 func (v Version) HasVocabulary() bool { return slices.Contains(vocabularies, v) }
 
 // Has reports whether a droid of this version does what the fact says.
-func (v Version) Has(f Fact) bool { return v.atLeast(f.since.protocol) }
+func (v Version) Has(f Feature) bool { return v.atLeast(f.since.protocol) }
 
 // Lacks tells a user that this version does not do what the fact says, and which
 // release of droid does.
-func (v Version) Lacks(f Fact) string {
+func (v Version) Lacks(f Feature) string {
 	return fmt.Sprintf("This droid (protocol %s) cannot %s; droid %s and newer can. %s", v, f.can, f.since.name, Update)
 }
 
@@ -95,7 +95,7 @@ type TooOldError struct{ why string }
 func (e *TooOldError) Error() string { return e.why }
 
 // Needs returns a *TooOldError if this version does not do what the fact says.
-func (v Version) Needs(f Fact) error {
+func (v Version) Needs(f Feature) error {
 	if v.Has(f) {
 		return nil
 	}
@@ -105,15 +105,15 @@ func (v Version) Needs(f Fact) error {
 // Update is the remedy for a droid that is too old.
 const Update = "Update droid: `droid update`, or `npm install -g droid`."
 
-// missed are the facts that users miss in an old droid, since this program does not do
+// missedFeatures are the facts that users miss in an old droid, since this program does not do
 // in droid's place what it says.
-var missed = []Fact{RenamesSessions, ExpandsCommands, StoresSystemPrompt, TakesEditedPlan, TellsContextUse, SwitchesAutoCompaction}
+var missedFeatures = []Feature{RenamesSessions, ExpandsCommands, StoresSystemPrompt, TakesEditedPlan, TellsContextUse, SwitchesAutoCompaction}
 
 // Missing names what users of this version miss, "" for nothing.
 func (v Version) Missing() string {
 	var can []string
 	newest := release{}
-	for _, f := range missed {
+	for _, f := range missedFeatures {
 		if !v.Has(f) {
 			can, newest = append(can, f.can), f.since
 		}
@@ -124,17 +124,17 @@ func (v Version) Missing() string {
 	return fmt.Sprintf("cannot %s; droid %s and newer can", strings.Join(can, ", "), newest.name)
 }
 
-// Fact is something that droid does since one of its releases. The table below has
+// Feature is something that droid does since one of its releases. The table below has
 // all facts, one row each. A fact decides one thing, and its name says what; what
 // differs between versions without deciding anything here is told where the event,
 // the field or the call is declared.
-type Fact struct {
+type Feature struct {
 	since release
 	can   string // completes "droid can …"
 }
 
 // String completes "droid can …".
-func (f Fact) String() string { return f.can }
+func (f Feature) String() string { return f.can }
 
 // release is the name of a release of droid, and the version of the protocol from
 // which on it is assumed. What lies between 0.99 and 0.215 is taken for 0.99, though some
@@ -155,55 +155,55 @@ var (
 // The table of facts.
 var (
 	// Else autonomyLevel takes the mode by its name.
-	TakesAutonomyMode  = Fact{release099, "take autonomyMode among its settings"}
-	TakesAttachedFiles = Fact{release099, "take files that are attached to a prompt"}
+	TakesAutonomyMode  = Feature{release099, "take autonomyMode among its settings"}
+	TakesAttachedFiles = Feature{release099, "take files that are attached to a prompt"}
 	// Else a message may come in its snapshot alone.
-	StreamsMessages = Fact{release099, "stream every message of the model and send none in its snapshot alone"}
+	StreamsMessages = Feature{release099, "stream every message of the model and send none in its snapshot alone"}
 	// Else it takes them and starts none.
-	StartsServersOfSettings = Fact{release099, "start the MCP servers that stand in a settings file"}
+	StartsServersOfSettings = Feature{release099, "start the MCP servers that stand in a settings file"}
 	// Else it is not known which settings of one process win over a project's.
-	LeavesLayerOut = Fact{release099, "be started without what a project brings to run"}
+	ExcludesProjectFiles = Feature{release099, "be started without what a project brings to run"}
 
-	RenamesSessions      = Fact{release215, "rename a session"}
-	CompactsWithoutLogin = Fact{release215, "compact a conversation without a login to Factory"}
-	TellsContextUse      = Fact{release215, "tell what fills the context window"}
+	RenamesSessions      = Feature{release215, "rename a session"}
+	CompactsWithoutLogin = Feature{release215, "compact a conversation without a login to Factory"}
+	TellsContextUse      = Feature{release215, "tell what fills the context window"}
 	// Else the answer proceed_edit opens a program of the desktop.
-	TakesEditedPlan = Fact{release215, "take a plan that was edited before it was approved"}
+	TakesEditedPlan = Feature{release215, "take a plan that was edited before it was approved"}
 	// Else it looks for MCP servers as it starts, and never starts those that it finds then
 	// although they are a session's: of its settings it has read a part before they had them.
-	LooksForServersLate = Fact{release215, "leave its settings alone until a session is opened"}
-	OffersToolsEarly    = Fact{release215, "offer the tools of an MCP server while others still connect"}
+	LooksForServersLate = Feature{release215, "leave its settings alone until a session is opened"}
+	OffersToolsEarly    = Feature{release215, "offer the tools of an MCP server while others still connect"}
 	// Else some errors have the id null.
-	NamesRequestOfErrors = Fact{release215, "name the request in every error"}
+	NamesRequestOfErrors = Feature{release215, "name the request in every error"}
 	// Else idle is the only sign.
-	TellsTurnEnd = Fact{release215, "tell the end of a turn by agent_turn_completed"}
+	TellsTurnEnd = Feature{release215, "tell the end of a turn by agent_turn_completed"}
 	// Else of the files with hooks for an event only the first counts, and the settings
 	// file of one process comes before those of the user.
-	AddsHooks = Fact{release215, "run the hooks of one process beside those of the user"}
+	AddsHooks = Feature{release215, "run the hooks of one process beside those of the user"}
 	// Else Bun runs what the bunfig.toml of its directory names under "preload".
-	PreloadsNothing = Fact{release215, "be started in a directory with a bunfig.toml without running what that names"}
+	PreloadsNothing = Feature{release215, "be started in a directory with a bunfig.toml without running what that names"}
 	// Else it repeats them in its answer and starts none.
-	StartsServersOfSession = Fact{release215, "start the MCP servers that a session is opened with"}
+	StartsServersOfSession = Feature{release215, "start the MCP servers that a session is opened with"}
 	// Else the address that it tells leads nowhere, unless the login was asked for.
-	KeepsLoginsOpen = Fact{release215, "wait for a login to an MCP server that it needs by itself"}
+	KeepsLoginsOpen = Feature{release215, "wait for a login to an MCP server that it needs by itself"}
 	// Else what is to be added to the system prompt is given to each process anew.
-	StoresSystemPrompt  = Fact{release215, "store an addition to the system prompt with a session"}
-	ExpandsCommands     = Fact{release215, "list custom commands and skills and expand them in a prompt"}
-	GoesOverAfterRewind = Fact{release215, "go on with a rewound session in the process that rewound it"}
+	StoresSystemPrompt  = Feature{release215, "store an addition to the system prompt with a session"}
+	ExpandsCommands     = Feature{release215, "list custom commands and skills and expand them in a prompt"}
+	GoesOverAfterRewind = Feature{release215, "go on with a rewound session in the process that rewound it"}
 	// Else it goes on in the copy.
-	StaysAfterFork         = Fact{release215, "stay in the session that it has copied"}
-	SwitchesAutoCompaction = Fact{release215, "switch automatic compaction"}
+	StaysAfterFork         = Feature{release215, "stay in the session that it has copied"}
+	SwitchesAutoCompaction = Feature{release215, "switch automatic compaction"}
 	// Else it has read them when it answers initialize_session.
-	ReadsSettingsLate = Fact{release215, "read its settings once more after it has opened a session"}
+	ReadsSettingsLate = Feature{release215, "read its settings once more after it has opened a session"}
 	// Else a subagent is a process that droid starts, with the settings of its own.
-	RunsSubagentsApart = Fact{release215, "run its subagents in a daemon"}
+	RunsSubagentsApart = Feature{release215, "run its subagents in a daemon"}
 	// Else the end of its input is the only way.
-	ClosesSessions = Fact{release215, "close a session and say when its file is whole"}
+	ClosesSessions = Feature{release215, "close a session and say when its file is whole"}
 	// Else it takes the schema and says nothing of it.
-	TakesSchema        = Fact{release215, "have the model answer in the form of a JSON schema"}
-	GivesMessagesBack  = Fact{release215, "forget a message that it has not begun with"}
-	SwitchesSkills     = Fact{release215, "switch skills on and off"}
-	CountsLinesFromOne = Fact{release215, "count the lines of a file from 1 in the offset of its Read tool"}
+	TakesSchema        = Feature{release215, "have the model answer in the form of a JSON schema"}
+	WithdrawsMessages  = Feature{release215, "forget a message that it has not begun with"}
+	SwitchesSkills     = Feature{release215, "switch skills on and off"}
+	CountsLinesFromOne = Feature{release215, "count the lines of a file from 1 in the offset of its Read tool"}
 
-	ChecksRules = Fact{release225, "say what its lists of commands make of one"}
+	ChecksRules = Feature{release225, "say what its lists of commands make of one"}
 )
