@@ -15,7 +15,7 @@ const lookTime = 2 * time.Second
 // see them is replaced, where droid has no prompt and nothing would be lost with it.
 func (s *Session) refreshCommands(ctx context.Context, noPrompt func() bool) {
 	client, project, _, err := s.lookAtProject(ctx)
-	stale := err == nil && client != nil && client.MissesTexts(project.Layer)
+	stale := err == nil && client != nil && client.HasStaleTexts(project.Layer)
 	if stale && noPrompt() && s.load == nil && !s.calls.wanted() && !s.questions.IsOpen() && s.droidRests() {
 		s.endDroid(replaced, "a command or a skill has changed")
 		if _, _, err := s.awaitDroid(ctx, 1); err != nil {

@@ -95,7 +95,7 @@ func (p *userPrompt) trust(ctx context.Context) (replaced bool, err *jsonrpc.Err
 		}
 		switch facts.Next() {
 		case trust.StepSend:
-			if replaced || !client.MissesTexts(project.Layer) || !s.droidRests() {
+			if replaced || !client.HasStaleTexts(project.Layer) || !s.droidRests() {
 				return replaced, nil
 			}
 			if err := p.replaceDroid(ctx, "a command or a skill has changed"); err != nil {
@@ -139,7 +139,7 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 		case now == nil, ctx.Err() != nil:
 			return now, project, facts, err
 		case now == client:
-			return client, project, project.Facts(client.Given(), client.Without() == nil, client.Takes), err
+			return client, project, project.Facts(client.Given(), client.Without() == nil, client.Relevant), err
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (s *Session) takeBack(request string) {
 		if client == nil {
 			return // droid has died, and the prompt ends with that
 		}
-		if err := s.unlockedFor(s.Context, interruptTime, func(ctx context.Context) error { return client.TakeBack(ctx, request) }); err != nil {
+		if err := s.unlockedFor(s.Context, interruptTime, func(ctx context.Context) error { return client.WithdrawMessage(ctx, request) }); err != nil {
 			s.log.Debug("taking a message back", zap.Error(err))
 			return
 		}

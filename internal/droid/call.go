@@ -35,13 +35,13 @@ var errNotSent = errors.New("not sent")
 // id is depends on which calls droid has read.
 type pendingCall struct {
 	method  string
-	number  int64        // calls are sent in this order
-	began   bool         // it made the client busy
-	givenUp bool         // nobody waits for its answer
-	done    chan outcome // buffered
+	number  int64            // calls are sent in this order
+	began   bool             // it made the client busy
+	givenUp bool             // nobody waits for its answer
+	done    chan callOutcome // buffered
 }
 
-type outcome struct {
+type callOutcome struct {
 	result json.RawMessage
 	err    error
 }
@@ -118,8 +118,8 @@ func (c *Client) enter(ctx context.Context, method string) (leave func(), err er
 		return func() {}, nil
 	}
 	select {
-	case c.turnstile <- struct{}{}:
-		return func() { <-c.turnstile }, nil
+	case c.callGate <- struct{}{}:
+		return func() { <-c.callGate }, nil
 	case <-c.dead:
 		return nil, c.exitError()
 	case <-ctx.Done():
@@ -147,7 +147,7 @@ func (c *Client) send(id, method string, data []byte) (*pendingCall, *jsonrpc.Li
 		return nil, nil, ErrClosed
 	}
 	s.calls++
-	p := &pendingCall{method: method, number: s.calls, done: make(chan outcome, 1)}
+	p := &pendingCall{method: method, number: s.calls, done: make(chan callOutcome, 1)}
 	s.pending[id] = p
 	if method == methodAddUserMessage && !s.busy {
 		p.began = true
@@ -215,7 +215,7 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	}
 	delete(s.pending, id)
 	s.read = max(s.read, p.number)
-	o := outcome{result: r.Result}
+	o := callOutcome{result: r.Result}
 	if r.Err != nil {
 		o.err = r.Err
 	}
@@ -226,7 +226,7 @@ func (c *Client) retire(r *stream.Response) (id string, p *pendingCall) {
 	case r.Err == nil && (p.method == methodInitialize || p.method == methodLoad):
 		s.answered = true
 	case r.Err == nil && p.method == methodAddUserMessage:
-		s.took = id
+		s.lastAccepted = id
 	}
 	return id, p
 }

@@ -12,15 +12,15 @@ import (
 // file names it, each hook, by its command line, and the mode in which a session starts. What
 // it was not to run has begun by then; the process ends at once, and the session says why.
 
-// checks are what a process may run.
-type checks struct {
+// processChecks are what a process may run.
+type processChecks struct {
 	home  string
 	hooks []string // command lines of this program's hooks
 	own   bool     // the user has given the process settings, of which nothing is known
 }
 
 // forbidden is what an event tells that the process was not to run, "" for nothing.
-func (k *checks) forbidden(ev stream.Event) string {
+func (k *processChecks) forbidden(ev stream.Event) string {
 	switch e := ev.(type) {
 	case stream.MCPStatusChanged:
 		for _, s := range e.Servers {
@@ -30,7 +30,7 @@ func (k *checks) forbidden(ev stream.Event) string {
 		}
 	case stream.HookStarted:
 		for _, c := range e.Commands {
-			if !slices.Contains(k.hooks, c.Command) && k.isNobodys(c.Command) {
+			if !slices.Contains(k.hooks, c.Command) && k.isUnknownHook(c.Command) {
 				return fmt.Sprintf("it runs the hook %q, which is not yours, and nobody allowed those of this project", c.Command)
 			}
 		}
@@ -38,18 +38,18 @@ func (k *checks) forbidden(ev stream.Event) string {
 	return ""
 }
 
-// isNobodys reports whether a hook is none of the user's, as their files are now. It is not
+// isUnknownHook reports whether a hook is none of the user's, as their files are now. It is not
 // known where they may have others, of plugins or of their organisation, in settings of this process, or in a file that only droid
 // reads.
-func (k *checks) isNobodys(command string) bool {
+func (k *processChecks) isUnknownHook(command string) bool {
 	user, err := projectconfig.ReadUser(k.home)
 	return err == nil && !k.own && !user.Others && !user.Unread && !slices.Contains(user.Lines, command)
 }
 
-// tooFree is why a new session is not to go on: it starts in a mode that asks less than was
+// tooPermissive is why a new session is not to go on: it starts in a mode that asks less than was
 // asked for, or, where nothing was, than the user's own. "" for none, and where that is not known: their organisation, or
 // settings of this process, may say so.
-func (k *checks) tooFree(asked stream.SettingsPatch, got stream.Settings) string {
+func (k *processChecks) tooPermissive(asked stream.SettingsPatch, got stream.Settings) string {
 	if got.AutonomyLevel == nil || asked.AutonomyLevel != nil || asked.AutonomyMode != nil {
 		return ""
 	}

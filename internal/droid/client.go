@@ -17,8 +17,8 @@ import (
 // eventBuffer is how many events may wait to be read before droid has to wait.
 const eventBuffer = 64
 
-// bounds are the limits of waiting; tests shorten them.
-type bounds struct {
+// timeouts are the limits of waiting; tests shorten them.
+type timeouts struct {
 	interrupt time.Duration // Close: for the running turn to end
 	eof       time.Duration // Close: after stdin was closed; 0.215 needs about 6 s
 	term      time.Duration // Close: after SIGTERM
@@ -30,7 +30,7 @@ type bounds struct {
 	line      int           // the longest line that is read, in bytes
 }
 
-var defaultBounds = bounds{
+var defaultBounds = timeouts{
 	interrupt: time.Second,
 	eof:       6 * time.Second,
 	term:      2 * time.Second,
@@ -46,36 +46,36 @@ var defaultBounds = bounds{
 // not from the one that reads Events: a response may stand behind events that
 // nobody has read yet.
 type Client struct {
-	log      *zap.Logger
-	bounds   bounds
-	proc     *process             // nil for a client without a process
-	started  *projectconfig.Layer // see StartedWithout
-	env      []string             // of the process
-	own      map[string]string    // see process.own
-	settings *settingsFile        // nil without one
-	outside  func() bool          // whether droid has children; nil for none
-	left     func(id int) (Left, error)
-	stdout   io.Reader
-	events   chan stream.Event
-	wake     atomic.Pointer[chan<- struct{}] // see Notify
-	out      *writer
+	log            *zap.Logger
+	bounds         timeouts
+	proc           *process             // nil for a client without a process
+	started        *projectconfig.Layer // see StartedExcluding
+	env            []string             // of the process
+	own            map[string]string    // see process.own
+	settings       *settingsFile        // nil without one
+	outside        func() bool          // whether droid has children; nil for none
+	findBackground func(id int) (BackgroundCommand, error)
+	stdout         io.Reader
+	events         chan stream.Event
+	wake           atomic.Pointer[chan<- struct{}] // see Notify
+	out            *writer
 
-	turnstile chan struct{} // holds a token while a call keeps others waiting, see Call
-	looked    chan struct{} // closed when droid has told of MCP servers; the goroutine that reads closes it
-	closing   chan struct{} // closed when Close or Kill begins
-	parting   atomic.Bool   // the session is being closed: what hooks say then is not told
-	readDone  chan struct{} // closed when stdout has ended
-	dead      chan struct{} // closed when no response can come any more
-	exited    chan struct{} // closed when all goroutines of the client have ended
+	callGate       chan struct{} // holds a token while a call keeps others waiting, see Call
+	serversSeen    chan struct{} // closed when droid has told of MCP servers; the goroutine that reads closes it
+	closing        chan struct{} // closed when Close or Kill begins
+	sessionClosing atomic.Bool   // the session is being closed: what hooks say then is not told
+	readDone       chan struct{} // closed when stdout has ended
+	dead           chan struct{} // closed when no response can come any more
+	exited         chan struct{} // closed when all goroutines of the client have ended
 
-	hooked  atomic.Bool                         // see HasHooks
-	noLogin atomic.Bool                         // see LacksLogin
-	given   atomic.Pointer[projectconfig.Layer] // see Given
-	wants   atomic.Pointer[map[string]string]   // see WantedModels
-	without atomic.Pointer[projectconfig.Layer] // see Without
-	checks  atomic.Pointer[checks]              // nil where the process may run all
-	reads   atomic.Int64                        // read calls begun and ended: odd while in one
-	lastID  atomic.Int64
+	hooked        atomic.Bool                         // see HasHooks
+	noLogin       atomic.Bool                         // see LacksLogin
+	given         atomic.Pointer[projectconfig.Layer] // see Given
+	projectModels atomic.Pointer[map[string]string]   // see ProjectModels
+	without       atomic.Pointer[projectconfig.Layer] // see Without
+	checks        atomic.Pointer[processChecks]       // nil where the process may run all
+	reads         atomic.Int64                        // read calls begun and ended: odd while in one
+	lastID        atomic.Int64
 
 	skills skillList
 
@@ -89,22 +89,22 @@ type Client struct {
 
 // clientState is what mu guards.
 type clientState struct {
-	version   stream.Version
-	started   bool // droid has said a line
-	pending   map[string]*pendingCall
-	calls     int64           // sent so far
-	read      int64           // the number of the latest that droid has answered
-	opened    bool            // Initialize or Load was done
-	answered  bool            // and droid has answered the latest of them
-	sessions  map[string]bool // ids that the process has worked on
-	session   string          // the one it works on
-	took      string          // the request id of the latest user message that it took
-	busy      bool
-	idle      chan struct{} // closed while not busy
-	closing   bool
-	strange   map[string]int
-	killedFor string     // see ExitError
-	exit      *ExitError // once set, all calls return it
+	version       stream.Version
+	started       bool // droid has said a line
+	pending       map[string]*pendingCall
+	calls         int64           // sent so far
+	read          int64           // the number of the latest that droid has answered
+	opened        bool            // Initialize or Load was done
+	answered      bool            // and droid has answered the latest of them
+	sessions      map[string]bool // ids that the process has worked on
+	session       string          // the one it works on
+	lastAccepted  string          // the request id of the latest user message that it took
+	busy          bool
+	idle          chan struct{} // closed while not busy
+	closing       bool
+	unknownFields map[string]int
+	killedFor     string     // see ExitError
+	exit          *ExitError // once set, all calls return it
 }
 
 // NewClient returns a client of a droid that somebody else runs: stdout is what
@@ -122,36 +122,36 @@ func NewClientWithSettings(stdout io.Reader, stdin io.WriteCloser, settings func
 }
 
 // newClient returns a client whose goroutines run.
-func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b bounds) *Client {
+func newClient(stdout io.Reader, stdin io.WriteCloser, p *process, settings func(data []byte) error, log *zap.Logger, b timeouts) *Client {
 	log = cmp.Or(log, zap.NewNop())
 	idle := make(chan struct{})
 	close(idle)
 	c := &Client{
-		log:       log,
-		bounds:    b,
-		proc:      p,
-		stdout:    stdout,
-		env:       os.Environ(),
-		events:    make(chan stream.Event, eventBuffer),
-		out:       newWriter(stdin),
-		turnstile: make(chan struct{}, 1),
-		looked:    make(chan struct{}),
-		closing:   make(chan struct{}),
-		readDone:  make(chan struct{}),
-		dead:      make(chan struct{}),
-		exited:    make(chan struct{}),
+		log:         log,
+		bounds:      b,
+		proc:        p,
+		stdout:      stdout,
+		env:         os.Environ(),
+		events:      make(chan stream.Event, eventBuffer),
+		out:         newWriter(stdin),
+		callGate:    make(chan struct{}, 1),
+		serversSeen: make(chan struct{}),
+		closing:     make(chan struct{}),
+		readDone:    make(chan struct{}),
+		dead:        make(chan struct{}),
+		exited:      make(chan struct{}),
 		state: clientState{
-			pending:  map[string]*pendingCall{},
-			sessions: map[string]bool{},
-			strange:  map[string]int{},
-			idle:     idle,
+			pending:       map[string]*pendingCall{},
+			sessions:      map[string]bool{},
+			unknownFields: map[string]int{},
+			idle:          idle,
 		},
 	}
 	if p != nil {
-		c.env, c.own, c.started, c.outside, c.left = p.env, p.own, p.without, p.HasEscaped, p.kin
+		c.env, c.own, c.started, c.outside, c.findBackground = p.env, p.own, p.without, p.HasEscaped, p.findBackground
 		c.given.Store(p.project)
 		if p.checked {
-			c.checks.Store(&checks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
+			c.checks.Store(&processChecks{home: Home(p.env), own: p.settings == nil && givesSettings(p.env)})
 		}
 	}
 	if settings != nil {
@@ -210,8 +210,8 @@ func (c *Client) Exited() <-chan struct{} { return c.exited }
 // a client without a process.
 func (c *Client) HasChildren() bool { return c.outside != nil && c.outside() }
 
-// PlayChildren has a client without a process say that droid has children when outside does.
-func (c *Client) PlayChildren(outside func() bool) { c.outside = outside }
+// StubChildren has a client without a process say that droid has children when outside does.
+func (c *Client) StubChildren(outside func() bool) { c.outside = outside }
 
 // ExitError returns how droid ended, and nil before Exited is closed.
 func (c *Client) ExitError() *ExitError {
@@ -319,7 +319,7 @@ func (c *Client) fail(exit *ExitError) {
 	exit.Started, exit.Requested, exit.KilledFor = c.state.started, c.state.closing, c.state.killedFor
 	c.state.exit = exit
 	for id, p := range c.state.pending {
-		p.done <- outcome{err: exit}
+		p.done <- callOutcome{err: exit}
 		delete(c.state.pending, id)
 	}
 	c.setBusy(false)

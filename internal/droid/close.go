@@ -144,7 +144,7 @@ func (c *Client) closeSession(until time.Time) bool {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
-	c.parting.Store(true)
+	c.sessionClosing.Store(true)
 	if err := c.Call(ctx, methodClose, map[string]any{"sessionId": session}, nil); err != nil {
 		c.log.Debug("closing droid's session", zap.Error(err))
 		return false

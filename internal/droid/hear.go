@@ -39,12 +39,12 @@ func (c *Client) read(longest int) {
 	lines := jsonrpc.NewLines(countingReader{c}, longest, func(piece []byte) {
 		head = append(head, piece[:min(len(piece), lineHead-len(head))]...)
 	})
-	var l listener
+	var l lineReader
 	for {
 		data, err := lines.Next()
 		switch {
 		case err != nil:
-			c.say(&l)
+			c.flushText(&l)
 			tooLong, is := errors.AsType[*jsonrpc.TooLongError](err)
 			if !is {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
@@ -52,17 +52,17 @@ func (c *Client) read(longest int) {
 				}
 				return
 			}
-			c.lost(tooLong.Size, head)
+			c.handleLost(tooLong.Size, head)
 			head = nil
-		case len(data) > 0 && !l.goesOn(data):
-			c.say(&l)
+		case len(data) > 0 && !l.appendText(data):
+			c.flushText(&l)
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
 			data = nil
 			memory.ReleaseAfter(size) // the event has what it needs
 		}
 		if !lines.Buffered() {
-			c.say(&l)
+			c.flushText(&l)
 		}
 	}
 }
@@ -89,23 +89,23 @@ func (c *Client) malformed(err error, data []byte) {
 	c.log.Warn(text, fields...)
 }
 
-// listener is what the reader goroutine remembers from line to line: what it told
+// lineReader is what the reader goroutine remembers from line to line: what it told
 // the client last, and a text that may go on in the next line.
-type listener struct {
+type lineReader struct {
 	decoder stream.Decoder
 	started bool
 	version stream.Version
 	session string // its id
 
-	said  bool             // there is such a text:
-	delta stream.TextDelta // its first line
-	text  strings.Builder  // all of it, once there is a second line
+	hasText bool             // there is such a text:
+	delta   stream.TextDelta // its first line
+	text    strings.Builder  // all of it, once there is a second line
 }
 
-// goesOn takes a line that has more of the text. Lines that are read together come as one
+// appendText takes a line that has more of the text. Lines that are read together come as one
 // event, so that each of them costs nothing but its own decoding.
-func (l *listener) goesOn(data []byte) bool {
-	if !l.said {
+func (l *lineReader) appendText(data []byte) bool {
+	if !l.hasText {
 		return false
 	}
 	if l.text.Len() == 0 {
@@ -114,21 +114,21 @@ func (l *listener) goesOn(data []byte) bool {
 	return l.decoder.More(&l.text, data)
 }
 
-// say emits the text, if there is one.
-func (c *Client) say(l *listener) {
-	if !l.said {
+// flushText emits the text, if there is one.
+func (c *Client) flushText(l *lineReader) {
+	if !l.hasText {
 		return
 	}
 	if l.text.Len() > 0 {
 		l.delta.Text = l.text.String()
 		l.text.Reset()
 	}
-	l.said = false
+	l.hasText = false
 	c.emit(l.delta)
 }
 
 // handle processes one line. With owned the line's memory is not used for another one.
-func (c *Client) handle(l *listener, data []byte, owned bool) {
+func (c *Client) handle(l *lineReader, data []byte, owned bool) {
 	line, err := l.decoder.Decode(data, owned)
 	if err != nil {
 		c.malformed(err, data)
@@ -136,7 +136,7 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	}
 	if !l.started || line.Version != l.version {
 		l.started, l.version = true, line.Version
-		c.learnVersion(line.Version)
+		c.setVersion(line.Version)
 	}
 	if line.Response != nil {
 		c.respond(line.Response)
@@ -144,32 +144,32 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	}
 	if line.SessionID != "" && line.SessionID != l.session {
 		l.session = line.SessionID
-		c.sawSession(line.SessionID)
+		c.noteSession(line.SessionID)
 	}
 	for _, what := range line.UnknownFields {
-		c.strange(what)
+		c.noteUnknown(what)
 	}
 	switch e := line.Event.(type) {
 	case stream.TextDelta:
-		l.said, l.delta = true, e
+		l.hasText, l.delta = true, e
 		return
 	case stream.Unknown:
 		c.unknown(e, line)
 	case stream.WorkingStateChanged:
 		c.noteState(e.State)
 	case stream.MCPStatusChanged:
-		if !isClosed(c.looked) {
-			close(c.looked)
+		if !isClosed(c.serversSeen) {
+			close(c.serversSeen)
 		}
 		e.Opened = c.hasAnswered()
 		line.Event = e
 	case stream.HookStarted, stream.HookCompleted:
-		if c.parting.Load() {
+		if c.sessionClosing.Load() {
 			return
 		}
 	}
 	c.check(line.Event)
-	c.settings.heard(line.Event, line.Version)
+	c.settings.handle(line.Event, line.Version)
 	c.emit(line.Event)
 }
 
@@ -186,7 +186,7 @@ func (c *Client) hasAnswered() bool {
 	return c.state.answered
 }
 
-func (c *Client) learnVersion(v stream.Version) {
+func (c *Client) setVersion(v stream.Version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.version.IsZero() {
@@ -201,40 +201,40 @@ func (c *Client) learnVersion(v stream.Version) {
 	}
 }
 
-// strange counts what droid said and no table has, and logs it when it comes first.
-func (c *Client) strange(what string) {
-	if len(what) > maxStrangeName {
-		what = strings.ToValidUTF8(what[:maxStrangeName], "") + "…"
+// noteUnknown counts what droid said and no table has, and logs it when it comes first.
+func (c *Client) noteUnknown(what string) {
+	if len(what) > maxUnknownName {
+		what = strings.ToValidUTF8(what[:maxUnknownName], "") + "…"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.state.strange) >= maxStrange && c.state.strange[what] == 0 {
+	if len(c.state.unknownFields) >= maxUnknownFields && c.state.unknownFields[what] == 0 {
 		what = "more of that"
 	}
-	if c.state.strange[what]++; c.state.strange[what] == 1 {
+	if c.state.unknownFields[what]++; c.state.unknownFields[what] == 1 {
 		c.log.Info("droid said something that no table of droid-acp has", zap.String("what", what), zap.Stringer("protocol", c.state.version))
 	}
 }
 
 const (
-	// maxStrange bounds how many such things are told apart.
-	maxStrange = 50
-	// maxStrangeName is how much of the name of one is kept, in bytes.
-	maxStrangeName = 100
+	// maxUnknownFields bounds how many such things are told apart.
+	maxUnknownFields = 50
+	// maxUnknownName is how much of the name of one is kept, in bytes.
+	maxUnknownName = 100
 )
 
-// Strange is what this droid said and no table has, such as "field hurry of tool_result", each with how
+// UnknownFields is what this droid said and no table has, such as "field hurry of tool_result", each with how
 // often it came.
-func (c *Client) Strange() map[string]int {
+func (c *Client) UnknownFields() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.state.strange)
+	return maps.Clone(c.state.unknownFields)
 }
 
-// sawSession notes the session id of a notification, and tells when the process
+// noteSession notes the session id of a notification, and tells when the process
 // moved to a session that nobody asked for. Ids of earlier sessions may still
 // appear: agent_turn_completed of the old one comes last.
-func (c *Client) sawSession(id string) {
+func (c *Client) noteSession(id string) {
 	if !stream.ValidSessionID(id) {
 		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
 		return
@@ -296,10 +296,10 @@ func (c *Client) emit(e stream.Event) {
 	}
 }
 
-// lost deals with a line that is too long and was skipped. If the line's beginning
+// handleLost deals with a line that is too long and was skipped. If the line's beginning
 // says that it answers a call, the call fails. If it is a request, droid gets an
 // error. Any line but an answer becomes a Lost event.
-func (c *Client) lost(size int64, head []byte) {
+func (c *Client) handleLost(size int64, head []byte) {
 	c.noMessages.Add(1)
 	begin := stream.ReadLineHead(head)
 	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))

@@ -65,7 +65,7 @@ func (c *Client) allHooks(r Runtime) (hooksByEvent, error) {
 		return all, nil
 	}
 	if r.replacesHooks() {
-		return all, nil // withoutHooks puts in the user's own, and none of the project's
+		return all, nil // excludeHooks puts in the user's own, and none of the project's
 	}
 	users, err := userHooks(r.CWD, Home(c.env), slices.Sorted(maps.Keys(all)))
 	if err != nil {

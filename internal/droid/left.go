@@ -15,29 +15,31 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Left is a command that droid has left running in the background (Execute with fireAndForget), with its process
+// BackgroundCommand is a command that droid has left running in the background (Execute with fireAndForget), with its process
 // group. droid tells nothing of it when its call has ended: neither what it writes nor how it ends. It ends with droid,
 // but for one that is killed by somebody else (0.99 to 0.225).
-type Left interface {
+type BackgroundCommand interface {
 	// Runs reports whether something of it runs.
 	Runs() bool
 	// End asks it to end, and kills it after the time grace. It reports whether it is gone.
 	End(grace time.Duration) (gone bool)
 }
 
-// Left finds such a command by the id of its process among what droid has started. It is nil for one that has ended.
+// FindBackground finds such a command by the id of its process among what droid has started. It is nil for one that has ended.
 // An error says that it cannot be told: on Windows, and of a client without a process.
-func (c *Client) Left(id int) (Left, error) {
-	if c.left == nil {
+func (c *Client) FindBackground(id int) (BackgroundCommand, error) {
+	if c.findBackground == nil {
 		return nil, errors.ErrUnsupported
 	}
-	return c.left(id)
+	return c.findBackground(id)
 }
 
-// PlayLeft has a client without a process find commands in the background by left.
-func (c *Client) PlayLeft(left func(id int) (Left, error)) { c.left = left }
+// StubBackground has a client without a process find commands in the background by left.
+func (c *Client) StubBackground(left func(id int) (BackgroundCommand, error)) {
+	c.findBackground = left
+}
 
-func (p *process) kin(id int) (Left, error) {
+func (p *process) findBackground(id int) (BackgroundCommand, error) {
 	kin, err := p.DescendantGroup(id)
 	if kin == nil {
 		return nil, err

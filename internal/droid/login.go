@@ -15,8 +15,8 @@ const EnvKey = "FACTORY_API_KEY"
 // 0.99.0 and 0.225.2; nobody has logged in to see them.
 var loginFiles = []string{"auth.v2.file", "auth.v2.keyring", "auth.v2.loginkeychain", "auth.encrypted"}
 
-// KeptLogin is the name of a file in which droid keeps a login, "" if there is none.
-func KeptLogin(factory string) string {
+// StoredLogin is the name of a file in which droid keeps a login, "" if there is none.
+func StoredLogin(factory string) string {
 	entries, err := os.ReadDir(factory)
 	if err != nil {
 		return ""
@@ -32,10 +32,10 @@ func KeptLogin(factory string) string {
 	return ""
 }
 
-// LookForLogin looks whether droid has a login, see LacksLogin. It reads files.
-func (c *Client) LookForLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
+// CheckLogin looks whether droid has a login, see LacksLogin. It reads files.
+func (c *Client) CheckLogin() { c.noLogin.Store(!mayHaveLogin(c.env)) }
 
-// LacksLogin reports whether the last LookForLogin found that droid has no login.
+// LacksLogin reports whether the last CheckLogin found that droid has no login.
 func (c *Client) LacksLogin() bool { return c.noLogin.Load() }
 
 // mayHaveLogin reports whether a droid with this environment is logged in, as far as is known.
@@ -46,5 +46,5 @@ func mayHaveLogin(env []string) bool {
 	}
 	factory := filepath.Join(home, ".factory")
 	_, err := os.ReadDir(factory)
-	return err != nil || KeptLogin(factory) != ""
+	return err != nil || StoredLogin(factory) != ""
 }

@@ -12,23 +12,23 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// place is a directory as it was when a process was started there, with what a droid
+// dirState is a directory as it was when a process was started there, with what a droid
 // reads of it at its start.
-type place struct {
+type dirState struct {
 	path string      // where all symbolic links lead
 	info os.FileInfo // nil when there is none
 	read uint64      // changes with what is read
 }
 
-func placeOf(dir string) place {
+func readDirState(dir string) dirState {
 	path := files.RealPath(filepath.Clean(dir))
 	info, _ := os.Stat(path) // nil where there is none
-	return place{path, info, projectStamp(path, Home(os.Environ()))}
+	return dirState{path, info, projectStamp(path, Home(os.Environ()))}
 }
 
-// is reports whether p and q are the same directory, which was not replaced meanwhile,
+// same reports whether p and q are the same directory, which was not replaced meanwhile,
 // with the same project.
-func (p place) is(q place) bool {
+func (p dirState) same(q dirState) bool {
 	same := p.info == nil && q.info == nil || p.info != nil && q.info != nil && os.SameFile(p.info, q.info)
 	return same && p.path == q.path && p.read == q.read
 }

@@ -38,7 +38,7 @@ type Command struct {
 	// Alone starts the process in an empty directory in place of Dir, and runs no MCP server and no
 	// hook of anybody's until Client.SetRuntime says which. It reads nothing of a project before its
 	// session is opened; one before 0.215 then has no subagents of it. So starts a droid that is to
-	// leave something out, and one that is no session's. Start fails with a LeftOutError where that
+	// leave something out, and one that is no session's. Start fails with a ExcludeError where that
 	// cannot be had.
 	Alone bool
 	// TrustsAll is for a user who trusts every project: droid applies what appears while it runs, and
@@ -77,7 +77,7 @@ func Start(cmd Command, log *zap.Logger) (*Client, error) {
 	return start(cmd, log, defaultBounds)
 }
 
-func start(cmd Command, log *zap.Logger, b bounds) (*Client, error) {
+func start(cmd Command, log *zap.Logger, b timeouts) (*Client, error) {
 	log = cmp.Or(log, zap.NewNop())
 	p, err := startProcess(cmd, log)
 	if err != nil {
@@ -108,7 +108,7 @@ type process struct {
 func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 	c := subprocess.Command{Path: cmd.Path, Args: cmd.arguments(), Dir: cmd.Dir, Env: cmd.environment(), Tree: true}
 	p := &process{project: cmd.Project, without: cmd.Without, checked: cmd.Alone || cmd.Without != nil}
-	err := p.giveFiles(&c, cmd, log)
+	err := p.addFiles(&c, cmd, log)
 	if err == nil && !cmd.TrustsAll {
 		err = p.restrict(&c)
 	}
@@ -150,8 +150,8 @@ func (p *process) clean() {
 	}
 }
 
-// giveFiles makes the files that the process is to read and names them to it.
-func (p *process) giveFiles(c *subprocess.Command, cmd Command, log *zap.Logger) error {
+// addFiles makes the files that the process is to read and names them to it.
+func (p *process) addFiles(c *subprocess.Command, cmd Command, log *zap.Logger) error {
 	if cmd.SystemPrompt != "" {
 		f, err := files.NewPrivateFile("system-prompt", []byte(cmd.SystemPrompt))
 		if err != nil {
@@ -168,9 +168,9 @@ func (p *process) giveFiles(c *subprocess.Command, cmd Command, log *zap.Logger)
 			p.files = append(p.files, p.settings)
 			return nil
 		}
-		err = noSettings(c.Env)
+		err = checkSettingsFree(c.Env)
 	}
-	if cmd.Must() {
+	if cmd.RequiresSettings() {
 		return err
 	}
 	log.Info("droid is not guarded against what a project may bring", zap.Error(err))

@@ -67,9 +67,9 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (*stream.Se
 	}
 	info, err := c.open(ctx, methodInitialize, params, p.SessionID)
 	if k := c.checks.Load(); k != nil && err == nil {
-		if what := k.tooFree(p.Settings, info.Settings); what != "" {
+		if what := k.tooPermissive(p.Settings, info.Settings); what != "" {
 			c.KillFor(what)
-			return nil, &LeftOutError{Why: what + ". droid was ended."}
+			return nil, &ExcludeError{Why: what + ". droid was ended."}
 		}
 	}
 	return info, err
@@ -92,7 +92,7 @@ func (c *Client) Load(ctx context.Context, p LoadParams) (*stream.SessionInfo, e
 // open calls a method that opens a session. id is the session's, when the
 // caller knows it. A call whose outcome is not known counts as done.
 func (c *Client) open(ctx context.Context, method string, params any, id string) (*stream.SessionInfo, error) {
-	if c.settings.hides() {
+	if c.settings.hidesServers() {
 		c.AwaitVersion(ctx) // until droid listens nobody needs them in its file
 	}
 	undo, err := c.beginOpen(method, id)
@@ -144,12 +144,12 @@ func (c *Client) beginOpen(method, id string) (undo func(), err error) {
 	}, nil
 }
 
-// Took returns the request id of the latest user message that droid took, "" for none: known
+// LastAccepted returns the request id of the latest user message that droid took, "" for none: known
 // here before AddUserMessage returns.
-func (c *Client) Took() string {
+func (c *Client) LastAccepted() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state.took
+	return c.state.lastAccepted
 }
 
 // AddUserMessage sends a prompt. droid accepts it at once; the turn shows in
@@ -161,9 +161,9 @@ func (c *Client) AddUserMessage(ctx context.Context, m stream.UserMessage) error
 	return c.callID(ctx, m.RequestID, methodAddUserMessage, newUserMessage(m), nil)
 }
 
-// TakeBack asks droid to forget the message that was sent under a request id, where stream.WithdrawsMessages says that it
+// WithdrawMessage asks droid to forget the message that was sent under a request id, where stream.WithdrawsMessages says that it
 // does that. droid answers the same for one that it has begun with or never had, and says nothing more.
-func (c *Client) TakeBack(ctx context.Context, requestID string) error {
+func (c *Client) WithdrawMessage(ctx context.Context, requestID string) error {
 	return c.Call(ctx, methodResolveQueued, struct {
 		RequestID string `json:"requestId"`
 		Action    string `json:"action"`

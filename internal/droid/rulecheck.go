@@ -55,11 +55,11 @@ func (c *Client) CheckRules(ctx context.Context, cwd, command string) (k RuleChe
 // boundedText keeps the beginning of what is written to it.
 type boundedText struct{ bytes.Buffer }
 
-// mostText is how much, in bytes. An answer has some 1.2 kB, and 0.1 kB more for each rule.
-const mostText = 1 << 20
+// maxRuleAnswer is how much, in bytes. An answer has some 1.2 kB, and 0.1 kB more for each rule.
+const maxRuleAnswer = 1 << 20
 
 func (b *boundedText) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), mostText-b.Len())]) // it never fails
+	_, _ = b.Buffer.Write(p[:min(len(p), maxRuleAnswer-b.Len())]) // it never fails
 	return len(p), nil
 }
 

@@ -115,12 +115,12 @@ func (c *Client) SetRuntime(r Runtime) error {
 		return errors.New("droid: the process was not started to take MCP servers and hooks")
 	}
 	if r.Without != nil {
-		r.Without = new(c.Takes(*r.Without))
+		r.Without = new(c.Relevant(*r.Without))
 		if r.Without.AllGranted() { // what nobody has allowed is for other droids
 			r.Without = nil
 		}
 	}
-	c.wants.Store(nil)
+	c.projectModels.Store(nil)
 	hooks, noHooks := c.allHooks(r)
 	data, err := runtimeSettings(r.MCPServers, c.own, hooks, func(settings, servers map[string]any) error {
 		if namesModel(r.Project) {
@@ -128,12 +128,12 @@ func (c *Client) SetRuntime(r Runtime) error {
 			keepModel(settings, user, r.Project)
 			wants := maps.Clone(r.Project.Models)
 			maps.DeleteFunc(wants, func(key, value string) bool { return value == user.Models[key] })
-			c.wants.Store(&wants)
+			c.projectModels.Store(&wants)
 		}
 		if r.Without == nil && r.Project == nil {
 			return nil
 		}
-		return c.withoutLayer(settings, servers, r)
+		return c.exclude(settings, servers, r)
 	})
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (c *Client) SetRuntime(r Runtime) error {
 	}
 	c.hooked.Store(len(r.Hooks) > 0 && noHooks == nil)
 	if c.checks.Store(nil); r.Without != nil {
-		k := &checks{home: Home(c.env), hooks: []string{noTask.Command}}
+		k := &processChecks{home: Home(c.env), hooks: []string{noTask.Command}}
 		for _, h := range r.Hooks {
 			k.hooks = append(k.hooks, h.Command)
 		}
@@ -184,7 +184,7 @@ func (c *Client) AwaitStart(ctx context.Context) stream.Version {
 	ctx, cancel := context.WithTimeout(ctx, c.bounds.look)
 	defer cancel()
 	select {
-	case <-c.looked:
+	case <-c.serversSeen:
 	case <-c.readDone:
 	case <-ctx.Done():
 		c.log.Warn("droid has not said at its start which MCP servers it has; those of the session may be missing")

@@ -58,8 +58,8 @@ func (f *settingsFile) set(whole []byte, servers []stream.MCPServer) error {
 	return nil
 }
 
-// hides reports whether there are servers that are not always in the file.
-func (f *settingsFile) hides() bool {
+// hidesServers reports whether there are servers that are not always in the file.
+func (f *settingsFile) hidesServers() bool {
 	if f == nil {
 		return false
 	}
@@ -136,15 +136,15 @@ func (f *settingsFile) opened(v stream.Version) {
 		_ = f.put(true) // told in the log
 	default:
 		f.stop()
-		f.timer = time.AfterFunc(min(f.late, lateLeast+lateShare*time.Since(f.since)), f.settle)
+		f.timer = time.AfterFunc(min(f.late, minLate+lateFactor*time.Since(f.since)), f.finishOpening)
 	}
 }
 
 // How long after its answer droid is left the servers where no prompt comes: a droid that was slow to answer
 // is slow to read.
 const (
-	lateLeast = time.Second
-	lateShare = 4 // times what the answer took
+	minLate    = time.Second
+	lateFactor = 4 // times what the answer took
 )
 
 // stop ends the timer. The caller holds mu.
@@ -155,8 +155,8 @@ func (f *settingsFile) stop() {
 	}
 }
 
-// settle is called when droid has read all that it reads for a session.
-func (f *settingsFile) settle() {
+// finishOpening is called when droid has read all that it reads for a session.
+func (f *settingsFile) finishOpening() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.timer != nil {
@@ -179,15 +179,15 @@ func (f *settingsFile) close() {
 // toolTask is droid's tool that starts a subagent (0.99 to 0.225).
 const toolTask = "Task"
 
-// heard takes what droid says.
-func (f *settingsFile) heard(ev stream.Event, v stream.Version) {
+// handle takes what droid says.
+func (f *settingsFile) handle(ev stream.Event, v stream.Version) {
 	if f == nil {
 		return
 	}
 	switch e := ev.(type) {
 	case stream.WorkingStateChanged:
 		if e.State == stream.StateThinking {
-			f.settle()
+			f.finishOpening()
 		}
 		if e.State == stream.StateIdle {
 			f.subagents(func() { clear(f.tasks) })

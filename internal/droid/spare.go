@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Spare keeps one droid process that was started before it is needed, since a
+// Prewarmed keeps one droid process that was started before it is needed, since a
 // droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It serves the next session,
 // or ends when none comes or that one is elsewhere; it is only started again by Next and Renew.
 //
@@ -19,11 +19,11 @@ import (
 // subagents there, and a hook for the start of a session is the one that was there when
 // the process began. So the spare serves a session in that directory alone, while the
 // project is as it was.
-type Spare struct {
-	start func(dir string) (*Client, error)
-	again func() bool
-	log   *zap.Logger
-	over  chan struct{} // closed when discarded is set
+type Prewarmed struct {
+	start     func(dir string) (*Client, error)
+	wantsNext func() bool
+	log       *zap.Logger
+	stopped   chan struct{} // closed when discarded is set
 
 	mu        sync.Mutex
 	dir       string         // where the next one is started
@@ -31,27 +31,27 @@ type Spare struct {
 	starting  chan struct{}  // closed when the start that was begun last has ended; nil before there was one
 	work      sync.WaitGroup // all that runs beside; it grows while mu is locked and discarded is not set
 	client    *Client        // nil while none waits
-	home      place          // where client was started, as it was then
+	startedIn dirState       // where client was started, as it was then
 	taken     chan struct{}  // closed when client no longer waits
 }
 
-// SpareTime is how long the spare waits for a session: an editor that wants one
+// PrewarmTime is how long the spare waits for a session: an editor that wants one
 // opens it within seconds, and one that only asked what the agent is never does.
-const SpareTime = 5 * time.Minute
+const PrewarmTime = 5 * time.Minute
 
 // nextAfter is how long after a session was opened a droid is started for the next one. What
 // opens one session for one prompt is over by then, and starts none in vain.
 const nextAfter = 3 * time.Second
 
-// NewSpare makes a Spare whose process is started by start, first in dir. again says whether a
+// NewPrewarmed makes a Prewarmed whose process is started by start, first in dir. again says whether a
 // session that was opened has another one started for the next, nil for never.
-func NewSpare(dir string, start func(dir string) (*Client, error), again func() bool, log *zap.Logger) *Spare {
-	return &Spare{dir: dir, start: start, again: again, log: log, over: make(chan struct{})}
+func NewPrewarmed(dir string, start func(dir string) (*Client, error), again func() bool, log *zap.Logger) *Prewarmed {
+	return &Prewarmed{dir: dir, start: start, wantsNext: again, log: log, stopped: make(chan struct{})}
 }
 
 // Prepare starts the spare in the background, unless there is one. A failure is only
 // logged: the session that needs droid tries again and tells the user.
-func (s *Spare) Prepare() {
+func (s *Prewarmed) Prepare() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client == nil && !s.isStarting() {
@@ -61,19 +61,19 @@ func (s *Spare) Prepare() {
 
 // Next notes that a session was opened in dir, where the next one is the likeliest to be, and
 // starts a spare for it a little later, unless there is one.
-func (s *Spare) Next(dir string) {
+func (s *Prewarmed) Next(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.again == nil || s.discarded {
+	if s.wantsNext == nil || s.discarded {
 		return
 	}
 	s.work.Go(func() {
 		select {
-		case <-s.over:
+		case <-s.stopped:
 			return
 		case <-time.After(nextAfter):
 		}
-		if !s.again() {
+		if !s.wantsNext() {
 			return
 		}
 		s.mu.Lock()
@@ -86,11 +86,11 @@ func (s *Spare) Next(dir string) {
 }
 
 // isStarting reports whether a start is under way. The caller has locked s.
-func (s *Spare) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
+func (s *Prewarmed) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
 
 // begin starts a process beside the caller, who has locked s, once the one before is
 // gone.
-func (s *Spare) begin(before *Client) {
+func (s *Prewarmed) begin(before *Client) {
 	if s.discarded {
 		return
 	}
@@ -103,13 +103,13 @@ func (s *Spare) begin(before *Client) {
 	})
 }
 
-func (s *Spare) prepare(dir string) {
+func (s *Prewarmed) prepare(dir string) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	home := placeOf(dir)
+	home := readDirState(dir)
 	client, err := s.start(dir)
 	if err != nil {
 		s.log.Info("no droid could be started ahead of the next session", zap.Error(err))
@@ -119,7 +119,7 @@ func (s *Spare) prepare(dir string) {
 	discarded := s.discarded
 	if !discarded {
 		taken := make(chan struct{})
-		s.client, s.home, s.taken = client, home, taken
+		s.client, s.startedIn, s.taken = client, home, taken
 		s.work.Go(func() { s.expire(client, taken) })
 	}
 	s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *Spare) prepare(dir string) {
 
 // Renew replaces the spare by another process, if there is one that waits. It returns
 // when that is started.
-func (s *Spare) Renew() {
+func (s *Prewarmed) Renew() {
 	s.await()
 	s.mu.Lock()
 	if client := s.remove(); client != nil {
@@ -141,11 +141,11 @@ func (s *Spare) Renew() {
 }
 
 // expire ends the spare when no session takes it.
-func (s *Spare) expire(client *Client, taken <-chan struct{}) {
+func (s *Prewarmed) expire(client *Client, taken <-chan struct{}) {
 	select {
 	case <-taken:
 		return
-	case <-time.After(SpareTime):
+	case <-time.After(PrewarmTime):
 	}
 	s.mu.Lock()
 	waits := s.client == client
@@ -161,11 +161,11 @@ func (s *Spare) expire(client *Client, taken <-chan struct{}) {
 
 // Take hands over the spare for a session in dir. It is nil if there is none that still
 // runs, or if it has read something else than what is there now: then it ends.
-func (s *Spare) Take(dir string) *Client {
+func (s *Prewarmed) Take(dir string) *Client {
 	s.await()
-	asked := placeOf(dir)
+	asked := readDirState(dir)
 	s.mu.Lock()
-	client, fits := s.remove(), s.home.is(asked)
+	client, fits := s.remove(), s.startedIn.same(asked)
 	if client != nil && !fits {
 		s.work.Go(func() { end(client) })
 	}
@@ -185,11 +185,11 @@ func (s *Spare) Take(dir string) *Client {
 
 // Discard ends the spare, and returns when it is gone. Nothing is started any more, and
 // what was started and not taken has ended.
-func (s *Spare) Discard() {
+func (s *Prewarmed) Discard() {
 	s.mu.Lock()
 	if !s.discarded {
 		s.discarded = true
-		close(s.over)
+		close(s.stopped)
 	}
 	client := s.remove()
 	s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *Spare) Discard() {
 const startTime = 2 * time.Second
 
 // await returns when no start is under way, or after startTime.
-func (s *Spare) await() {
+func (s *Prewarmed) await() {
 	s.mu.Lock()
 	starting := s.starting
 	s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *Spare) await() {
 
 // remove takes out the process that waits, nil for none. The caller has locked s. Once
 // s is discarded there is none.
-func (s *Spare) remove() *Client {
+func (s *Prewarmed) remove() *Client {
 	client := s.client
 	if client != nil {
 		s.client = nil

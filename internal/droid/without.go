@@ -34,10 +34,10 @@ import (
 // Where nothing is left out, because a project brings nothing that anybody knows of or is trusted, those of the settings
 // that take nothing from the user or from what is trusted are set all the same, for what appears before droid reads it.
 
-// LeftOutError says that a process cannot be started without what the project brings.
-type LeftOutError struct{ Why string }
+// ExcludeError says that a process cannot be started without what the project brings.
+type ExcludeError struct{ Why string }
 
-func (e *LeftOutError) Error() string { return e.Why }
+func (e *ExcludeError) Error() string { return e.Why }
 
 // settings are those that the process is started with. Alone, it runs no MCP server of anybody
 // and no hook until it has others. The rest stays as it is when the session is opened: 0.99
@@ -49,7 +49,7 @@ func (c Command) settings(home string) ([]byte, error) {
 		switch {
 		case err == nil:
 			c.limit(settings, user)
-		case c.Must():
+		case c.RequiresSettings():
 			return nil, unreadable(err)
 		}
 	}
@@ -63,11 +63,11 @@ func (c Command) limit(settings map[string]any, user projectconfig.User) {
 	case c.Alone:
 		settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
 		if c.Without != nil {
-			askAsBefore(settings, user, *c.Without)
+			restoreQuestions(settings, user, *c.Without)
 		}
 		return
 	case c.Without != nil:
-		startAs(settings, user)
+		setStartMode(settings, user)
 	}
 	limitServers(settings, user, nil, c.trusted())
 }
@@ -83,14 +83,14 @@ func (c Command) trusted() projectconfig.Layer {
 	return *c.Project
 }
 
-// Must reports whether the process is not to start without its settings: in an ordinary
+// RequiresSettings reports whether the process is not to start without its settings: in an ordinary
 // directory, in which droid looks for nothing of a project, they are only a precaution.
-func (c Command) Must() bool {
+func (c Command) RequiresSettings() bool {
 	return c.Alone || c.Without != nil && (c.Without.Found || len(c.Without.Items) > 0)
 }
 
 func unreadable(err error) error {
-	return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
+	return &ExcludeError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
 }
 
 // policy lets those MCP servers start that have one of these texts in them.
@@ -125,15 +125,15 @@ func (c *Client) limitHooks(settings map[string]any, user projectconfig.User, tr
 		for event := range own { // the user's are among these, see allHooks
 			delete(users, event)
 		}
-		settings["hooks"] = everyEvent(users, own)
+		settings["hooks"] = hooksForEveryEvent(users, own)
 	case len(own) == 0 && !user.Hooks:
 		settings["hooks"] = map[string]any{"hooksDisabled": true}
 	}
 }
 
-// everyEvent are the user's hooks and those of the process for each event there is, so that
+// hooksForEveryEvent are the user's hooks and those of the process for each event there is, so that
 // no other runs: before 0.215 the hooks of a process replace all others of the event.
-func everyEvent(users, own hooksByEvent) hooksByEvent {
+func hooksForEveryEvent(users, own hooksByEvent) hooksByEvent {
 	all := make(hooksByEvent)
 	for _, event := range hookEvents {
 		all[event] = append(users[event], own[event]...)
@@ -144,9 +144,9 @@ func everyEvent(users, own hooksByEvent) hooksByEvent {
 	return all
 }
 
-// askAsBefore has droid ask as it would without the layer, and without what the user has allowed for good: such a command
+// restoreQuestions has droid ask as it would without the layer, and without what the user has allowed for good: such a command
 // ("make test") may run what the project brings.
-func askAsBefore(settings map[string]any, user projectconfig.User, without projectconfig.Layer) {
+func restoreQuestions(settings map[string]any, user projectconfig.User, without projectconfig.Layer) {
 	deny := slices.Clone(user.Allowed)
 	for _, i := range without.Of(projectconfig.Allowed) {
 		deny = append(deny, i.Does)
@@ -155,14 +155,16 @@ func askAsBefore(settings map[string]any, user projectconfig.User, without proje
 	if len(deny) > 0 {
 		settings["commandDenylist"] = slices.Compact(deny)
 	}
-	startAs(settings, user)
+	setStartMode(settings, user)
 }
 
-// startAs has sessions start in the user's mode.
-func startAs(settings map[string]any, user projectconfig.User) { startWith(settings, user.Autonomy) }
+// setStartMode has sessions start in the user's mode.
+func setStartMode(settings map[string]any, user projectconfig.User) {
+	setSessionDefaults(settings, user.Autonomy)
+}
 
-// startWith has sessions start with values.
-func startWith(settings map[string]any, values map[string]string) {
+// setSessionDefaults has sessions start with values.
+func setSessionDefaults(settings map[string]any, values map[string]string) {
 	defaults, _ := settings["sessionDefaultSettings"].(map[string]string)
 	if defaults == nil {
 		defaults = make(map[string]string)
@@ -191,7 +193,7 @@ func keepModel(settings map[string]any, user projectconfig.User, project *projec
 	if own["specModeModel"] == "" && project.Models["specModeModel"] != "" && user.Models["model"] != "" {
 		own["specModeModel"] = user.Models["model"]
 	}
-	startWith(settings, own)
+	setSessionDefaults(settings, own)
 }
 
 // hookEvents are the events for which droid runs hooks (0.99 to 0.225).
@@ -203,9 +205,9 @@ var hookEvents = []string{
 // has such a name.
 var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","command":"exit 0"}]}`)
 
-// withoutLayer completes the settings of a process so that the layer is left out. hooks
+// exclude completes the settings of a process so that the layer is left out. hooks
 // are those of the process, if it gets any.
-func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
+func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runtime) error {
 	user, err := projectconfig.ReadUser(Home(c.env))
 	if r.Without == nil || len(r.Without.Items) == 0 {
 		trusted := Command{Project: r.Project, Without: r.Without}.trusted()
@@ -214,7 +216,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 			limitServers(settings, user, r.MCPServers, trusted)
 			c.limitHooks(settings, user, trusted)
 			if r.Without != nil {
-				startAs(settings, user)
+				setStartMode(settings, user)
 			}
 		case r.Without != nil && r.Without.Found:
 			return unreadable(err)
@@ -225,7 +227,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 		return unreadable(err)
 	}
 	if !c.Version().Has(stream.ExcludesProjectFiles) {
-		return &LeftOutError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
+		return &ExcludeError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
 	}
 	for _, i := range r.Without.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
@@ -244,8 +246,8 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	default:
 		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, slices.Collect(maps.Values(user.Servers))), func(s string) bool { return s == "" })...)
 	}
-	askAsBefore(settings, user, *r.Without)
-	return c.withoutHooks(settings, user, r)
+	restoreQuestions(settings, user, *r.Without)
+	return c.excludeHooks(settings, user, r)
 }
 
 // replacesHooks reports whether droid is to run no hooks but the user's and those of the process.
@@ -258,29 +260,29 @@ func (r Runtime) replacesHooks() bool {
 var noTask = Hook{Event: "PreToolUse", Matcher: "^Task$",
 	Command: "echo 'droid-acp: no subagent can start while bunfig.toml of this project is not trusted. The user can type /trust yes.' >&2; exit 2"}
 
-// withoutHooks leaves the project's hooks out. The process's own, if settings has any,
+// excludeHooks leaves the project's hooks out. The process's own, if settings has any,
 // stay where the version can do that.
-func (c *Client) withoutHooks(settings map[string]any, user projectconfig.User, r Runtime) error {
+func (c *Client) excludeHooks(settings map[string]any, user projectconfig.User, r Runtime) error {
 	if !r.replacesHooks() {
 		return nil
 	}
 	if c.Version().Has(stream.AddsHooks) {
 		if user.Hooks {
-			return &LeftOutError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
+			return &ExcludeError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
 		}
 		settings["hooks"] = map[string]any{"hooksDisabled": true}
 		return nil
 	}
 	users, err := homeHooks(Home(c.env), hookEvents)
 	if err != nil {
-		return &LeftOutError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
+		return &ExcludeError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
 	}
 	own, _ := settings["hooks"].(hooksByEvent)
-	all := everyEvent(users, own)
+	all := hooksForEveryEvent(users, own)
 	if r.Without.Has(projectconfig.Preload) {
 		entry, err := noTask.entry()
 		if err != nil {
-			return &LeftOutError{Why: err.Error()}
+			return &ExcludeError{Why: err.Error()}
 		}
 		all[noTask.Event] = append(all[noTask.Event], entry)
 	}
@@ -292,7 +294,7 @@ func (c *Client) withoutHooks(settings map[string]any, user projectconfig.User, 
 // digits of a command or an argument, or a host.
 func marksOf(servers []stream.MCPServer, files ...[]json.RawMessage) (list []string) {
 	for _, s := range servers {
-		list = append(list, mark(s.Command, s.Args, s.URL))
+		list = append(list, longestMark(s.Command, s.Args, s.URL))
 	}
 	for _, raw := range slices.Concat(files...) {
 		var s struct {
@@ -301,7 +303,7 @@ func marksOf(servers []stream.MCPServer, files ...[]json.RawMessage) (list []str
 			URL     string   `json:"url"`
 		}
 		if json.Unmarshal(raw, &s) == nil { // else droid does not take it either
-			list = append(list, mark(s.Command, s.Args, s.URL))
+			list = append(list, longestMark(s.Command, s.Args, s.URL))
 		}
 	}
 	slices.Sort(list)
@@ -320,9 +322,9 @@ func isServer(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &s) == nil && slices.Contains([]string{"", "stdio", "http", "sse"}, s.Type) && (s.Command != "" || s.URL != "")
 }
 
-// mark is the longest text by which a server can be known: the less a text says, the more
+// longestMark is the longest text by which a server can be known: the less a text says, the more
 // servers have it.
-func mark(command string, args []string, address string) string {
+func longestMark(command string, args []string, address string) string {
 	if address != "" {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -362,13 +364,13 @@ func withoutPrograms(env []string) []string {
 	return env
 }
 
-// Takes is what of a layer this droid does anything with.
-func (c *Client) Takes(l projectconfig.Layer) projectconfig.Layer {
-	return l.Except(harmlessIn(c.Version())...)
+// Relevant is what of a layer this droid does anything with.
+func (c *Client) Relevant(l projectconfig.Layer) projectconfig.Layer {
+	return l.Except(ignoredKinds(c.Version())...)
 }
 
-// harmlessIn are the kinds of things that this version of droid does nothing with.
-func harmlessIn(v stream.Version) (kinds []projectconfig.Kind) {
+// ignoredKinds are the kinds of things that this version of droid does nothing with.
+func ignoredKinds(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
 		kinds = append(kinds, projectconfig.Unheard)
 	}
@@ -378,14 +380,14 @@ func harmlessIn(v stream.Version) (kinds []projectconfig.Kind) {
 	return kinds
 }
 
-// noSettings is why a process with this environment cannot be started to leave a layer out.
-func noSettings(env []string) error {
+// checkSettingsFree is why a process with this environment cannot be started to leave a layer out.
+func checkSettingsFree(env []string) error {
 	for _, v := range env {
 		if path, set := strings.CutPrefix(v, EnvSettings+"="); set {
-			return &LeftOutError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", EnvSettings, path)}
+			return &ExcludeError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", EnvSettings, path)}
 		}
 	}
-	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}
+	return &ExcludeError{Why: "no settings file can be made for droid; the log says why."}
 }
 
 // Given is what the project brought when the process got its settings, also what was left
@@ -397,23 +399,23 @@ func (c *Client) Given() projectconfig.Layer {
 	return projectconfig.Layer{}
 }
 
-// WantedModels are the models, and their efforts, that the project's files name and the user's do not, by the keys of settings.
-func (c *Client) WantedModels() map[string]string {
-	if wants := c.wants.Load(); wants != nil {
+// ProjectModels are the models, and their efforts, that the project's files name and the user's do not, by the keys of settings.
+func (c *Client) ProjectModels() map[string]string {
+	if wants := c.projectModels.Load(); wants != nil {
 		return *wants
 	}
 	return nil
 }
 
-// MissesTexts reports whether the process does not know of a command or a skill as it is now: it has read
+// HasStaleTexts reports whether the process does not know of a command or a skill as it is now: it has read
 // them at its start, and watches no files. One before 0.215 has no commands, and goes on.
-func (c *Client) MissesTexts(now projectconfig.Layer) bool {
+func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 	given := c.given.Load()
 	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
 }
 
-// StartedWithout is what the process was started without, see Command.
-func (c *Client) StartedWithout() *projectconfig.Layer { return c.started }
+// StartedExcluding is what the process was started without, see Command.
+func (c *Client) StartedExcluding() *projectconfig.Layer { return c.started }
 
 // Without is what of a project the process was told to leave out, nil for nothing. A process
 // that is guarded leaves out nothing that is known.

@@ -111,7 +111,7 @@ func programWords(path, release string, program droid.Program) string {
 func lookAtStart(p *inspection, ctx context.Context) Check {
 	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Alone: true}
 	client, err := droid.Start(command, p.Log)
-	if _, ok := errors.AsType[*droid.LeftOutError](err); ok { // the directory is empty, so there is little that could run
+	if _, ok := errors.AsType[*droid.ExcludeError](err); ok { // the directory is empty, so there is little that could run
 		command.Alone = false
 		client, err = droid.Start(command, p.Log)
 	}

@@ -32,7 +32,7 @@ func lookAtHome(p *inspection, _ context.Context) Check {
 	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return faulty([]fault{{p.factory, "be used", err}}, nil)
 	}
-	kept := droid.KeptLogin(p.factory)
+	kept := droid.StoredLogin(p.factory)
 	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *inspection) { p.login = kept }}
 }
 

@@ -50,7 +50,7 @@ func UpdateIt(program string) string {
 func missing(err *droid.NotFoundError) *Trouble {
 	cause := Sentence(err)
 	install := InstallWords()
-	for _, place := range err.Looked {
+	for _, place := range err.Searched {
 		switch place.Name {
 		case "--droid":
 			return &Trouble{NotFound, cause, "Correct the path behind --droid, or leave the flag out so that droid is looked for. " + install}
