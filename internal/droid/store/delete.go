@@ -85,7 +85,7 @@ func (s *Store) conversations(id string) (from []directory, err error) {
 	for _, d := range dirs {
 		info, err := os.Lstat(d.file(id + transcript))
 		switch {
-		case err != nil && !missing(err):
+		case err != nil && !isMissing(err):
 			return nil, err
 		case err != nil || info.IsDir():
 			continue
@@ -120,8 +120,8 @@ func (s *Store) inside(d directory) (string, error) {
 	return place, nil
 }
 
-// missing says that a file is not there, also because its directory is gone or
+// isMissing says that a file is not there, also because its directory is gone or
 // cannot be searched, in which case droid does not find it either.
-func missing(err error) bool {
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

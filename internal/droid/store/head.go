@@ -30,8 +30,8 @@ const (
 	maxHead = 64 << 10
 )
 
-// start is the first line of a session.
-type start struct {
+// firstRecord is the first line of a session.
+type firstRecord struct {
 	Type  string `json:"type"`
 	Title string `json:"title"`
 	// SessionTitle is what 0.99 shows; its title stays the first prompt.
@@ -52,22 +52,22 @@ type start struct {
 }
 
 // parseStart parses the first line of a session.
-func parseStart(line []byte) (start, error) {
-	var s start
+func parseStart(line []byte) (firstRecord, error) {
+	var s firstRecord
 	if err := json.Unmarshal(line, &s); err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return start{}, fmt.Errorf("%w: %w", errForeign, err)
+			return firstRecord{}, fmt.Errorf("%w: %w", errForeign, err)
 		}
-		return start{}, fmt.Errorf("%w: %w", errDamaged, err)
+		return firstRecord{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if s.Type != "session_start" {
-		return start{}, fmt.Errorf("%w: it begins with %.40q", errForeign, s.Type)
+		return firstRecord{}, fmt.Errorf("%w: it begins with %.40q", errForeign, s.Type)
 	}
 	return s, nil
 }
 
 // cwd is where droid continues the session.
-func (s start) cwd() string {
+func (s firstRecord) cwd() string {
 	cwd := cmp.Or(s.LastCWD, s.CWD)
 	if !filepath.IsAbs(cwd) {
 		return ""
@@ -77,7 +77,7 @@ func (s start) cwd() string {
 
 // head is what the beginning of a file tells.
 type head struct {
-	start
+	firstRecord
 	spoken bool   // there is more than injected text, or the head ends before one can tell
 	prompt string // what the user first said; "" when unknown
 
@@ -101,7 +101,7 @@ type reader struct{ buf []byte }
 // read reads the beginning of the session at path. It stops after the first
 // line, with a head that is not complete, if want does not accept it; nil
 // accepts all.
-func (r *reader) read(path string, want func(start) bool) (head, error) {
+func (r *reader) read(path string, want func(firstRecord) bool) (head, error) {
 	h, err := r.once(path, want)
 	if errors.Is(err, errDamaged) {
 		// droid writes titles in place: what is damaged may only be half written.
@@ -110,7 +110,7 @@ func (r *reader) read(path string, want func(start) bool) (head, error) {
 	return h, err
 }
 
-func (r *reader) once(path string, want func(start) bool) (head, error) {
+func (r *reader) once(path string, want func(firstRecord) bool) (head, error) {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return head{}, fmt.Errorf("%w: %w", errUnreadable, err)
@@ -120,7 +120,7 @@ func (r *reader) once(path string, want func(start) bool) (head, error) {
 }
 
 // from reads a session from its beginning.
-func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
+func (r *reader) from(f io.Reader, want func(firstRecord) bool) (head, error) {
 	if r.buf == nil {
 		r.buf = make([]byte, maxHead)
 	}
@@ -141,7 +141,7 @@ func (r *reader) from(f io.Reader, want func(start) bool) (head, error) {
 	if err != nil {
 		return head{}, err
 	}
-	h := head{start: s}
+	h := head{firstRecord: s}
 	if want != nil && !want(s) {
 		return h, nil
 	}

@@ -55,13 +55,13 @@ func (s *Store) readLinks() (*linkSet, error) {
 	}
 	data, err := tail(s.linksPath(), linksRead)
 	if err != nil && !errors.Is(err, files.ErrNotRegular) {
-		return nil, goesOnUnknown(err)
+		return nil, errUnknownThread(err)
 	}
 	return parseLinks(data), nil
 }
 
-// goesOnUnknown is why nobody can tell in which session a thread goes on; err names a file.
-func goesOnUnknown(err error) error {
+// errUnknownThread is why nobody can tell in which session a thread goes on; err names a file.
+func errUnknownThread(err error) error {
 	return fmt.Errorf("it cannot be read in which session this conversation goes on: %w; see that you may read that, and that the disk works", err)
 }
 

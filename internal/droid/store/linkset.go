@@ -204,7 +204,7 @@ func (s *linkSet) Keep(exists func(id string) bool, max int) []byte {
 	var kept []linkLine
 	for _, list := range []map[string]linkLine{s.last, s.options} {
 		for from, l := range list {
-			if s.away(from, exists, away) <= maxLinks {
+			if s.distance(from, exists, away) <= maxLinks {
 				kept = append(kept, l)
 			}
 		}
@@ -212,9 +212,9 @@ func (s *linkSet) Keep(exists func(id string) bool, max int) []byte {
 	return encodeLinks(kept, max)
 }
 
-// away is over how many links the path from a session first leads to one that exists, at most
+// distance is over how many links the path from a session first leads to one that exists, at most
 // more than maxLinks. known has what was found before.
-func (s *linkSet) away(id string, exists func(id string) bool, known map[string]int) int {
+func (s *linkSet) distance(id string, exists func(id string) bool, known map[string]int) int {
 	n, ok := known[id]
 	if ok {
 		return n
@@ -223,7 +223,7 @@ func (s *linkSet) away(id string, exists func(id string) bool, known map[string]
 	if exists(id) {
 		n = 0
 	} else if l, ok := s.Next(id); ok {
-		n = min(s.away(l.To, exists, known)+1, n)
+		n = min(s.distance(l.To, exists, known)+1, n)
 	}
 	known[id] = n
 	return n

@@ -133,29 +133,29 @@ func (l *lister) promising(files []candidate) []candidate {
 		})
 	}
 	for i, k := range l.read(ask) {
-		if k.err != nil || l.filter.accepts(k.head.start, ask[i].dir) {
+		if k.err != nil || l.filter.accepts(k.head.firstRecord, ask[i].dir) {
 			keep[ask[i].dir.name] = true
 		}
 	}
 	return slices.DeleteFunc(files, func(c candidate) bool { return !keep[c.dir.name] && !l.several[c.id] })
 }
 
-// look is what reading a file gave.
-type look struct {
+// headResult is what reading a file gave.
+type headResult struct {
 	head   head
 	wanted bool // by the filter; the head is complete
 	err    error
 }
 
 // read reads the beginnings of files, in their order.
-func (l *lister) read(files []candidate) []look {
-	looks := make([]look, len(files))
+func (l *lister) read(files []candidate) []headResult {
+	looks := make([]headResult, len(files))
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for i := range l.readers {
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < int64(len(files)); n = next.Add(1) - 1 {
-				looks[n] = l.look(&l.readers[i], files[n])
+				looks[n] = l.readHead(&l.readers[i], files[n])
 			}
 		})
 	}
@@ -163,14 +163,14 @@ func (l *lister) read(files []candidate) []look {
 	return looks
 }
 
-// look reads the beginning of one file. A panic costs this file alone.
-func (l *lister) look(r *reader, c candidate) (k look) {
+// readHead reads the beginning of one file. A panic costs this file alone.
+func (l *lister) readHead(r *reader, c candidate) (k headResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			k = look{err: fmt.Errorf("droid-acp failed: %v", p)}
+			k = headResult{err: fmt.Errorf("droid-acp failed: %v", p)}
 		}
 	}()
-	k.head, k.err = r.read(c.path(), func(s start) bool {
+	k.head, k.err = r.read(c.path(), func(s firstRecord) bool {
 		k.wanted = l.onPage(c) && l.filter.accepts(s, c.dir)
 		return k.wanted || s.Parent != "" // it may have been compacted from that
 	})
@@ -182,7 +182,7 @@ func (l *lister) onPage(c candidate) bool { return l.after.before(c.updated, c.i
 
 // accept makes the session of a file; the second result says whether it is
 // listed. Files come in the order of sessions.
-func (l *lister) accept(c candidate, k look) (Session, bool) {
+func (l *lister) accept(c candidate, k headResult) (Session, bool) {
 	if l.seen[c.id] {
 		return Session{}, false
 	}
@@ -193,7 +193,7 @@ func (l *lister) accept(c candidate, k look) (Session, bool) {
 	if l.several[c.id] {
 		l.seen[c.id] = true
 	}
-	place := l.threads.place(c, k.head)
+	place := l.threads.lookup(c, k.head)
 	if !k.wanted || place.covered || k.head.internal(len(place.before) > 0) {
 		return Session{}, false
 	}
@@ -224,7 +224,7 @@ func newFilter(cwd string) filter {
 	return filter{cwd, files.RealPath(cwd), new(sync.Map)}
 }
 
-func (f filter) accepts(s start, dir directory) bool {
+func (f filter) accepts(s firstRecord, dir directory) bool {
 	if f.cwd == "" {
 		return true
 	}

@@ -163,11 +163,11 @@ func (l *Lock) Begin(id string) (before func()) {
 	return before
 }
 
-// Failed notes that this session could not be locked: it is to be tried again.
-func (l *Lock) Failed(id string) { l.failed = l.failed || l.id == id && l.release == nil }
+// MarkFailed notes that this session could not be locked: it is to be tried again.
+func (l *Lock) MarkFailed(id string) { l.failed = l.failed || l.id == id && l.release == nil }
 
-// Looked notes whether another process had the session open as it was looked for.
-func (l *Lock) Looked(id string, others bool) {
+// SetOthers notes whether another process had the session open as it was looked for.
+func (l *Lock) SetOthers(id string, others bool) {
 	if l.id == id {
 		l.looked, l.others = true, l.others || others
 	}
@@ -177,9 +177,9 @@ func (l *Lock) Looked(id string, others bool) {
 // looked for.
 func (l *Lock) Others() (others, known bool) { return l.others, l.looked || l.id == "" }
 
-// Held notes that the session is locked until release is called, and when that was noted for others
+// SetHeld notes that the session is locked until release is called, and when that was noted for others
 // (Store.Marked). It returns release if the session is no longer to be locked.
-func (l *Lock) Held(id string, release func(), marked time.Time) (needless func()) {
+func (l *Lock) SetHeld(id string, release func(), marked time.Time) (needless func()) {
 	if l.id != id || l.release != nil {
 		return release
 	}

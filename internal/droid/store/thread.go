@@ -26,7 +26,7 @@ func (s *Store) Thread(id string) ([]string, error) {
 	}
 	files, _, err := s.candidates(context.Background(), new(skips))
 	if err != nil {
-		return nil, goesOnUnknown(err)
+		return nil, errUnknownThread(err)
 	}
 	links, err := s.readLinks()
 	if err != nil {
@@ -115,10 +115,10 @@ func newFamily(set *linkSet, files []candidate) *family {
 const maxThread = 1000
 
 // thread is Thread.
-func (f *family) thread(id string) []string { return f.begun(id, f.after(id)) }
+func (f *family) thread(id string) []string { return f.withPredecessors(id, f.withSuccessors(id)) }
 
-// begun is what came before the session, and then after, which it begins.
-func (f *family) begun(id string, after []string) []string {
+// withPredecessors is what came before the session, and then after, which it begins.
+func (f *family) withPredecessors(id string, after []string) []string {
 	seen := map[string]bool{}
 	for _, one := range after {
 		seen[one] = true
@@ -137,9 +137,9 @@ func (f *family) begun(id string, after []string) []string {
 	return append(before, after...)
 }
 
-// after is the session and those in which its thread went on, without those at the
+// withSuccessors is the session and those in which its thread went on, without those at the
 // end that are not in the store, unless none is.
-func (f *family) after(id string) []string {
+func (f *family) withSuccessors(id string) []string {
 	path, place := []string{id}, map[string]int{id: 0}
 	for at := id; len(path) < maxThread; {
 		to := f.next(at)
@@ -173,31 +173,31 @@ func (f *family) newest(ids []string) (n int) {
 	return n
 }
 
-// goesRound is what family.ahead has for a path that goes round, or leads to one that does.
-const goesRound = -1
+// cyclic is what family.ahead has for a path that goes round, or leads to one that does.
+const cyclic = -1
 
-// goesOn reports whether a thread goes on after this session, which is in the store: whether
+// continues reports whether a thread goes on after this session, which is in the store: whether
 // after has more than it.
-func (f *family) goesOn(id string) bool {
+func (f *family) continues(id string) bool {
 	n := f.stepsAhead(id)
-	if n == goesRound {
-		return len(f.after(id)) > 1
+	if n == cyclic {
+		return len(f.withSuccessors(id)) > 1
 	}
 	return 0 < n && n < maxThread
 }
 
 // stepsAhead is how many steps after this session the next one of its thread comes that is
-// in the store, 0 when none does, or goesRound. Each session is looked at once, whoever asks.
+// in the store, 0 when none does, or cyclic. Each session is looked at once, whoever asks.
 func (f *family) stepsAhead(id string) int {
 	n, known := f.ahead[id]
 	if known {
 		return n
 	}
-	f.ahead[id] = goesRound // for who comes back here meanwhile
+	f.ahead[id] = cyclic // for who comes back here meanwhile
 	if to := f.next(id); to != "" {
 		_, there := f.files[to]
 		switch n = f.stepsAhead(to); {
-		case n == goesRound:
+		case n == cyclic:
 		case there:
 			n = 1
 		case n > 0:
@@ -242,7 +242,7 @@ func (f *family) before(id string) (string, bool) {
 func (f *family) head(c candidate) head {
 	h, known := f.heads[c.path()]
 	if !known {
-		h, _ = f.read.read(c.path(), func(s start) bool { return s.Parent != "" }) // what cannot be read has no parent
+		h, _ = f.read.read(c.path(), func(s firstRecord) bool { return s.Parent != "" }) // what cannot be read has no parent
 		f.heads[c.path()] = h
 	}
 	return h
@@ -295,23 +295,23 @@ type threads struct {
 	used map[string]bool // ids under which a thread was listed
 }
 
-// place is what a session is in the list.
-type place struct {
+// listing is what a session is in the list.
+type listing struct {
 	covered bool     // a later session of its thread stands for it
 	id      string   // by which the thread is listed
 	before  []string // the sessions in which the thread was before, in their order
 }
 
-// place looks up a session, of which h is the beginning.
-func (t *threads) place(c candidate, h head) place {
+// lookup looks up a session, of which h is the beginning.
+func (t *threads) lookup(c candidate, h head) listing {
 	if _, known := t.heads[c.path()]; !known {
 		t.heads[c.path()] = h
 	}
-	if t.goesOn(c.id) {
-		return place{covered: true}
+	if t.continues(c.id) {
+		return listing{covered: true}
 	}
-	ids := t.begun(c.id, []string{c.id})
-	p := place{id: c.id, before: ids[:len(ids)-1]}
+	ids := t.withPredecessors(c.id, []string{c.id})
+	p := listing{id: c.id, before: ids[:len(ids)-1]}
 	if !t.used[ids[0]] { // else another one has it already
 		p.id = ids[0]
 	}

@@ -43,8 +43,8 @@ func (t *Threads) SetFollowUp(id, value string) error {
 	return t.link(Link{From: id, To: id, Kind: LinkOptions, FollowUp: value})
 }
 
-// Stays notes that the thread does not go on in the session that droid made of this one.
-func (t *Threads) Stays(from string) {
+// MarkStays notes that the thread does not go on in the session that droid made of this one.
+func (t *Threads) MarkStays(from string) {
 	_ = t.link(Link{From: from, To: from, Kind: LinkStays}) // it is logged
 }
 
@@ -69,10 +69,10 @@ func (t *Threads) Results(ctx context.Context, id string, calls []string) map[st
 
 // Subagent is what the file of a subagent's session says from a place on, and the place behind that; nothing where it
 // cannot be read now. It reads the store.
-func (t *Threads) Subagent(ctx context.Context, id string, from Place) (lines []stream.ChildLine, to Place) {
+func (t *Threads) Subagent(ctx context.Context, id string, from Offset) (lines []stream.ChildLine, to Offset) {
 	type read struct {
 		lines []stream.ChildLine
-		to    Place
+		to    Offset
 	}
 	found, err := files.CallBounded(ctx, t.calls, "Store.Subagent", "subagent "+id, func(string) (r read, err error) {
 		r.lines, r.to, err = t.store().Subagent(id, from)

@@ -36,7 +36,7 @@ func (s *Store) trash(sessions []stored) error {
 	}
 	for _, one := range sessions {
 		if err := m.session(one, filepath.Join(s.root, one.id)); err != nil {
-			return m.back(err)
+			return m.undo(err)
 		}
 	}
 	if len(m.done) == 0 { // another process has moved it
@@ -71,22 +71,22 @@ func (s *Store) tryTrash(sessions []stored) error {
 	defer os.RemoveAll(m.bin)
 	for _, one := range sessions {
 		for _, d := range one.dirs {
-			if err := m.try(d.path); err != nil {
+			if err := m.tryDir(d.path); err != nil {
 				return err
 			}
 		}
 		if _, err := os.Lstat(filepath.Join(s.root, one.id)); err != nil {
 			continue // it has no attachments
 		}
-		if err := m.try(s.root); err != nil {
+		if err := m.tryDir(s.root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// try moves a new file from a directory into the bin.
-func (m *move) try(dir string) error {
+// tryDir moves a new file from a directory into the bin.
+func (m *move) tryDir(dir string) error {
 	f, err := os.CreateTemp(dir, ".droid-acp-*.tmp")
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (m *move) session(s stored, attachments string) error {
 		if err := os.MkdirAll(filepath.Join(m.bin, d.name), 0o700); err != nil {
 			return err
 		}
-		moved, err := m.take(d.file(s.id+transcript), d.name)
+		moved, err := m.moveIn(d.file(s.id+transcript), d.name)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (m *move) session(s stored, attachments string) error {
 		}
 		mine = true
 		for _, end := range companions {
-			if _, err := m.take(d.file(s.id+end), d.name); err != nil {
+			if _, err := m.moveIn(d.file(s.id+end), d.name); err != nil {
 				return err
 			}
 		}
@@ -123,13 +123,13 @@ func (m *move) session(s stored, attachments string) error {
 	if !mine {
 		return nil
 	}
-	_, err := m.take(attachments, "")
+	_, err := m.moveIn(attachments, "")
 	return err
 }
 
-// take moves a file, or a directory with all it holds, into a directory of the bin's. It
+// moveIn moves a file, or a directory with all it holds, into a directory of the bin's. It
 // returns false for what is not there.
-func (m *move) take(from, dir string) (bool, error) {
+func (m *move) moveIn(from, dir string) (bool, error) {
 	to := filepath.Join(m.bin, dir, filepath.Base(from))
 	err := m.rename(from, to)
 	if _, gone := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && errors.Is(gone, fs.ErrNotExist) {
@@ -142,9 +142,9 @@ func (m *move) take(from, dir string) (bool, error) {
 	return true, nil
 }
 
-// back returns the error for which everything goes back to the store. It replaces nothing
+// undo returns the error for which everything goes back to the store. It replaces nothing
 // that a droid has written there since.
-func (m *move) back(cause error) error {
+func (m *move) undo(cause error) error {
 	for _, r := range slices.Backward(m.done) {
 		_, err := os.Lstat(r.from)
 		switch {
