@@ -39,7 +39,7 @@ func (p dirState) same(q dirState) bool {
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
 	stampFile(h, filepath.Join(cwd, projectconfig.Bunfig))
-	for _, f := range append(config.OfProject(cwd, home, config.Names...), config.OfUser(home, config.Names...)...) {
+	for _, f := range append(config.ProjectFiles(cwd, home, config.Names...), config.UserFiles(home, config.Names...)...) {
 		stampFile(h, f.Path)
 	}
 	_ = binary.Write(h, binary.LittleEndian, projectconfig.TextStamp(cwd, home)) // it never fails

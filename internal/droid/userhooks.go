@@ -27,7 +27,7 @@ func userHooks(cwd, home string, events []string) (hooksByEvent, error) {
 	if _, err := filepath.EvalSymlinks(cwd); err != nil {
 		return nil, err
 	}
-	return firstHooks(append(config.OfProject(cwd, home, hookFiles...), config.OfUser(home, hookFiles...)...), events)
+	return firstHooks(append(config.ProjectFiles(cwd, home, hookFiles...), config.UserFiles(home, hookFiles...)...), events)
 }
 
 // hookFiles are those of a directory in the order in which droid 0.99 takes them.
@@ -38,7 +38,7 @@ func homeHooks(home string, events []string) (hooksByEvent, error) {
 	if !filepath.IsAbs(home) {
 		return nil, fmt.Errorf("the user's directory %q is not known", home)
 	}
-	return firstHooks(config.OfUser(home, hookFiles...), events)
+	return firstHooks(config.UserFiles(home, hookFiles...), events)
 }
 
 // firstHooks returns for each event the first list that one of the files has.

@@ -59,18 +59,18 @@ func inDirs(dirs, names []string) (found []File) {
 	return found
 }
 
-// OfUser returns the files with these names of the user whose directory is home.
-func OfUser(home string, names ...string) []File { return inDirs([]string{home}, names) }
+// UserFiles returns the files with these names of the user whose directory is home.
+func UserFiles(home string, names ...string) []File { return inDirs([]string{home}, names) }
 
-// OfProject returns the files with these names that droid reads for a session in cwd, the nearest directory first, and in
+// ProjectFiles returns the files with these names that droid reads for a session in cwd, the nearest directory first, and in
 // one directory in the order of names. What stands in home is the user's and no project's.
-func OfProject(cwd, home string, names ...string) []File {
+func ProjectFiles(cwd, home string, names ...string) []File {
 	home = files.RealPath(home)
 	return inDirs(slices.DeleteFunc(ProjectDirs(files.RealPath(cwd)), func(dir string) bool { return dir == home }), names)
 }
 
-// OfOrganization returns the paths at which an organization may have settings for the user (0.215, 0.225).
-func OfOrganization(home string) []string {
+// OrganizationFiles returns the paths at which an organization may have settings for the user (0.215, 0.225).
+func OrganizationFiles(home string) []string {
 	return []string{
 		filepath.Join(home, ".factory", "cache", "org-managed-settings.json"),
 		filepath.Join(home, ".factory", "org-managed-settings.cache.json"),

@@ -65,7 +65,7 @@ func CommonGitDir(root string) string {
 	}
 	back, err := files.Read(filepath.Join(dir, "gitdir"), MaxFile)
 	if err != nil {
-		if resolved(dir, workTree(filepath.Join(dir, "config"))) == resolved(root, ".") {
+		if resolved(dir, coreWorkTree(filepath.Join(dir, "config"))) == resolved(root, ".") {
 			return dir
 		}
 		return own
@@ -78,9 +78,9 @@ func CommonGitDir(root string) string {
 	return own
 }
 
-// workTree is the core.worktree of a submodule's configuration, in the form in which git
+// coreWorkTree is the core.worktree of a submodule's configuration, in the form in which git
 // itself writes it there; "" for none.
-func workTree(config string) string {
+func coreWorkTree(config string) string {
 	data, err := files.Read(config, MaxFile)
 	if err != nil {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// mostNested is how deep objects and lists of a project's file may stand in one another.
-const mostNested = 32
+// maxNesting is how deep objects and lists of a project's file may stand in one another.
+const maxNesting = 32
 
 // prototypes are names by which a reader in JavaScript changes what all objects have. droid's
 // takes "__proto__" so (0.99 to 0.225).
@@ -74,7 +74,7 @@ func (s strictReader) value(depth int) (any, error) {
 	switch {
 	case !ok:
 		return token, nil
-	case depth >= mostNested:
+	case depth >= maxNesting:
 		return nil, s.fault("this is nested too deep")
 	case open == '[':
 		list := []any{}
@@ -118,7 +118,7 @@ func WithoutComments(data []byte) []byte {
 		case out[i] == '"':
 			i = rawjson.SkipString(out, i)
 		case out[i] == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
-			end, ok := behindComment(out, i)
+			end, ok := commentEnd(out, i)
 			if !ok {
 				return out
 			}
@@ -134,8 +134,8 @@ func WithoutComments(data []byte) []byte {
 	return out
 }
 
-// behindComment returns where the comment that begins at i has ended, and whether it has.
-func behindComment(data []byte, i int) (end int, ok bool) {
+// commentEnd returns where the comment that begins at i has ended, and whether it has.
+func commentEnd(data []byte, i int) (end int, ok bool) {
 	line := data[i+1] == '/'
 	for i += 2; i < len(data); i++ {
 		switch {

@@ -28,7 +28,7 @@ type User struct {
 // it is not known what the user wants, could not be looked at.
 func ReadUser(home string) (User, error) {
 	u := User{Servers: map[string]json.RawMessage{}, Models: map[string]string{}, Autonomy: startMode(nil)}
-	for _, f := range config.OfUser(home, config.MCP, config.Settings, config.LocalSettings) { // key by key the last wins
+	for _, f := range config.UserFiles(home, config.MCP, config.Settings, config.LocalSettings) { // key by key the last wins
 		var values map[string]any
 		into := any(&values)
 		if f.Name == config.MCP {
@@ -58,10 +58,10 @@ func ReadUser(home string) (User, error) {
 		_, err := os.Stat(path)
 		return !config.IsAbsent(err)
 	}
-	u.Managed = slices.ContainsFunc(config.OfOrganization(home), mayBe)
+	u.Managed = slices.ContainsFunc(config.OrganizationFiles(home), mayBe)
 	u.Others = u.Others || u.Managed || mayBe(filepath.Join(home, ".factory", "plugins", "installed_plugins.json"))
 	r := reader{layer: Layer{Models: map[string]string{}}}
-	for _, f := range config.OfUser(home, config.Names...) {
+	for _, f := range config.UserFiles(home, config.Names...) {
 		readers[f.Name](&r, f.Path)
 	}
 	u.Hooks, u.Unread = r.layer.Has(Hook, Unread), r.layer.Has(Unread)

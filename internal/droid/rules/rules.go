@@ -75,10 +75,10 @@ func Read(cwd, home, runtime string) (rules []Rule, unread error) {
 		}
 		rules = append(rules, found...)
 	}
-	for _, f := range config.OfUser(home, config.LocalSettings, config.Settings, config.MCP) {
+	for _, f := range config.UserFiles(home, config.LocalSettings, config.Settings, config.MCP) {
 		read(f, User)
 	}
-	for _, f := range config.OfProject(cwd, home, config.LocalSettings, config.Settings) {
+	for _, f := range config.ProjectFiles(cwd, home, config.LocalSettings, config.Settings) {
 		read(f, map[string]Owner{config.Settings: Project, config.LocalSettings: Local}[f.Name])
 	}
 	if runtime != "" {
