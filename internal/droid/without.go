@@ -372,7 +372,7 @@ func (c *Client) Relevant(l projectconfig.Layer) projectconfig.Layer {
 // ignoredKinds are the kinds of things that this version of droid does nothing with.
 func ignoredKinds(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
-		kinds = append(kinds, projectconfig.Unheard)
+		kinds = append(kinds, projectconfig.UnknownKey)
 	}
 	if v.Has(stream.PreloadsNothing) {
 		kinds = append(kinds, projectconfig.Preload)

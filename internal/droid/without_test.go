@@ -269,7 +269,7 @@ func TestUnheardKeys(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, bun.Except(ignoredKinds(v)...).Items, left, version)
 	}
-	unheard := projectconfig.Layer{Found: true, Items: []projectconfig.Item{{Kind: projectconfig.Unheard, Name: "new", Does: "1"}}}
+	unheard := projectconfig.Layer{Found: true, Items: []projectconfig.Item{{Kind: projectconfig.UnknownKey, Name: "new", Does: "1"}}}
 	for version, left := range map[string]bool{"1.220.0": false, "1.15.0": false, "1.221.0": true, "1.219.0": true} {
 		c, err := startIn(t, t.TempDir(), unheard, version)
 		require.NoError(t, err)

@@ -24,8 +24,8 @@ type gitSetting struct {
 func (s gitSetting) section() string { section, _, _ := strings.Cut(s.key, "."); return section }
 func (s gitSetting) name() string    { return s.key[strings.LastIndexByte(s.key, '.')+1:] }
 
-// mostIncludes is how deep files of a configuration may include each other, as in git.
-const mostIncludes = 10
+// maxIncludes is how deep files of a configuration may include each other, as in git.
+const maxIncludes = 10
 
 // errGitInclude says that a configuration includes a file that is not looked for.
 var errGitInclude = errors.New("it includes a file whose place only git knows")
@@ -34,7 +34,7 @@ var errGitInclude = errors.New("it includes a file whose place only git knows")
 // git least of all. A missing file has no settings. With an error the settings are those found before it, and file is
 // where it is. home is what git takes "~" for.
 func readGitConfig(path, home string, depth int) (all []gitSetting, file string, err error) {
-	if depth > mostIncludes {
+	if depth > maxIncludes {
 		return nil, path, errors.New("its files include each other too deeply")
 	}
 	data, err := files.Read(path, config.MaxFile)

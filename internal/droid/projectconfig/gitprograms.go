@@ -56,11 +56,11 @@ var harmlessPrograms = sync.OnceValue(func() map[string]*regexp.Regexp {
 // gitHooks are those that the same commands start. The second two belong to a fetch.
 var gitHooks = []string{"post-index-change", "pre-auto-gc", "reference-transaction"}
 
-// mostRepositories is how many repositories within one are looked at.
-const mostRepositories = 1000
+// maxRepositories is how many repositories within one are looked at.
+const maxRepositories = 1000
 
-// mostIndex is how large an index may be that is read.
-const mostIndex = 256 << 20
+// maxIndexSize is how large an index may be that is read.
+const maxIndexSize = 256 << 20
 
 // gitReader looks at the repositories in which droid's git works in a directory.
 type gitReader struct {
@@ -105,7 +105,7 @@ func (g *gitReader) workTree(dir string) {
 			return
 		}
 		if target, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: "); ok {
-			g.repository(below(dir, target), dir)
+			g.repository(joinPath(dir, target), dir)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func (g *gitReader) bare(dir string) {
 	}
 }
 
-// below is a path, which may be relative to dir. It is not cleaned, see gitPath.
-func below(dir, path string) string {
+// joinPath is a path, which may be relative to dir. It is not cleaned, see gitPath.
+func joinPath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -132,17 +132,17 @@ func below(dir, path string) string {
 // repository reads a repository with the working tree dir, and those within it.
 func (g *gitReader) repository(repository, dir string) {
 	id := [2]string{files.RealPath(repository), files.RealPath(dir)}
-	if g.seen[id] || len(g.seen) > mostRepositories {
+	if g.seen[id] || len(g.seen) > maxRepositories {
 		return
 	}
 	g.seen[id] = true
-	if len(g.seen) > mostRepositories {
+	if len(g.seen) > maxRepositories {
 		g.unread(Unread, repository, errTooManyRepositories)
 		return
 	}
 	common := repository
 	if data, err := files.Read(repository+"/commondir", config.MaxFile); err == nil {
-		common = below(repository, strings.TrimRight(string(data), "\r\n"))
+		common = joinPath(repository, strings.TrimRight(string(data), "\r\n"))
 	} else if !config.IsAbsent(err) {
 		g.unread(Unread, repository+"/commondir", err)
 	}
@@ -166,22 +166,22 @@ func (g *gitReader) repository(repository, dir string) {
 		case "core.hookspath":
 			hooks = append(hooks, g.hooksPath(s, dir)...)
 		case "core.worktree":
-			trees = append(trees, below(repository, s.value))
+			trees = append(trees, joinPath(repository, s.value))
 		}
 	}
 	for _, s := range g.own() {
 		if s.key == "core.hookspath" && !strings.HasPrefix(s.value, "~") && !filepath.IsAbs(s.value) {
-			hooks = append(hooks, below(dir, s.value)) // it is the repository's, whoever says so
+			hooks = append(hooks, joinPath(dir, s.value)) // it is the repository's, whoever says so
 		}
 	}
 	slices.Sort(hooks)
 	for _, hooks := range slices.Compact(hooks) {
 		g.hooks(hooks, fetches)
 	}
-	g.within(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
+	g.nested(repository, trees, slices.ContainsFunc(settings, func(s gitSetting) bool { return s.key == "extensions.objectformat" && s.value == "sha256" }))
 }
 
-// errTooManyRepositories reports more than mostRepositories of them.
+// errTooManyRepositories reports more than maxRepositories of them.
 var errTooManyRepositories = errors.New("it is one of too many repositories")
 
 // runs reports whether a setting of a repository has git start something that its user did not set themselves.
@@ -229,8 +229,8 @@ func (g *gitReader) hooks(dir string, fetches bool) {
 // gitLink is the mode of a repository within another one, as an index has it.
 const gitLink = 0o160000
 
-// within reads the repositories that stand in the index: git status looks into each.
-func (g *gitReader) within(repository string, trees []string, sha256 bool) {
+// nested reads the repositories that stand in the index: git status looks into each.
+func (g *gitReader) nested(repository string, trees []string, sha256 bool) {
 	indexes := []string{repository + "/index"}
 	entries, _ := os.ReadDir(repository) // without it git finds nothing either
 	for _, e := range entries {
@@ -239,7 +239,7 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 		}
 	}
 	for _, index := range indexes {
-		data, err := files.Read(index, mostIndex)
+		data, err := files.Read(index, maxIndexSize)
 		if config.IsAbsent(err) {
 			continue
 		}
@@ -252,7 +252,7 @@ func (g *gitReader) within(repository string, trees []string, sha256 bool) {
 		}
 		for _, link := range links {
 			for _, tree := range trees {
-				g.workTree(below(tree, link))
+				g.workTree(joinPath(tree, link))
 			}
 		}
 	}

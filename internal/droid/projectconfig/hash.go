@@ -18,21 +18,21 @@ import (
 // read in one look at a project.
 const maxRead = 64 << 20
 
-// errTooMuch reports that a look has reached maxRead or mostEntries.
+// errTooMuch reports that a look has reached maxRead or maxEntries.
 var errTooMuch = errors.New("the files of the project are too large to look at")
 
 // contents reads a file: its first two bytes, and what tells its text apart. An error says
 // that it could not be read whole.
 func (r *reader) contents(path string) (first []byte, whole string, err error) {
-	sum, begin := sha256.New(), make(beginning, 0, 2)
+	sum, begin := sha256.New(), make(prefixWriter, 0, 2)
 	err = r.hash(io.MultiWriter(sum, &begin), path)
 	return begin, fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
-// beginning keeps the first bytes that are written to it, as far as it has room.
-type beginning []byte
+// prefixWriter keeps the first bytes that are written to it, as far as it has room.
+type prefixWriter []byte
 
-func (b *beginning) Write(p []byte) (int, error) {
+func (b *prefixWriter) Write(p []byte) (int, error) {
 	*b = append(*b, p[:min(len(p), cap(*b)-len(*b))]...)
 	return len(p), nil
 }
@@ -65,7 +65,7 @@ func (r *reader) tree(path string) (whole string, err error) {
 }
 
 func (r *reader) entry(sum hash.Hash, path string) error {
-	if r.entries++; r.entries > mostEntries {
+	if r.entries++; r.entries > maxEntries {
 		return errTooMuch
 	}
 	info, err := os.Stat(path)

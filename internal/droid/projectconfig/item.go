@@ -17,17 +17,17 @@ type Kind string
 
 // The kinds. What is said of droid was seen on 0.99.0, 0.215.0 and 0.225.2.
 const (
-	MCPServer Kind = "MCP server" // droid starts it with the process
-	Hook      Kind = "hook"       // droid runs it at an event, such as the start of a session
-	Plugin    Kind = "plugin"     // may bring MCP servers, hooks and commands (0.215, 0.225)
-	Program   Kind = "command"    // a command that is a program, which droid runs when it is typed (0.215, 0.225)
-	Allowed   Kind = "allowed"    // shell commands that the model may run without a question
-	Autonomy  Kind = "mode"       // a session starts in a mode that asks less
-	Strange   Kind = "strange"    // a file in .factory of which nobody knows what droid does with it
-	Preload   Kind = "preload"    // has a droid that is started in the session's directory run a program before anything else (0.99)
-	Unheard   Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)
-	Setting   Kind = "setting"    // decides what is asked or where text goes
-	Unread    Kind = "unread"     // a file that could not be looked at
+	MCPServer   Kind = "MCP server" // droid starts it with the process
+	Hook        Kind = "hook"       // droid runs it at an event, such as the start of a session
+	Plugin      Kind = "plugin"     // may bring MCP servers, hooks and commands (0.215, 0.225)
+	Program     Kind = "command"    // a command that is a program, which droid runs when it is typed (0.215, 0.225)
+	Allowed     Kind = "allowed"    // shell commands that the model may run without a question
+	Autonomy    Kind = "mode"       // a session starts in a mode that asks less
+	UnknownFile Kind = "strange"    // a file in .factory of which nobody knows what droid does with it
+	Preload     Kind = "preload"    // has a droid that is started in the session's directory run a program before anything else (0.99)
+	UnknownKey  Kind = "unheard"    // a key that no droid has whose keys are known (vocabulary.go)
+	Setting     Kind = "setting"    // decides what is asked or where text goes
+	Unread      Kind = "unread"     // a file that could not be looked at
 	// GitProgram is a program of a repository that git starts as droid, or a command about which droid does not ask, looks
 	// at the repository. The user's own commands need the same setting, so it is not overruled.
 	GitProgram Kind = "git program"
@@ -39,11 +39,11 @@ var outcomes = map[Kind]struct {
 	closed bool // nothing overrules it: no session opens
 	opaque bool // it may bring MCP servers and hooks of which nothing is known
 }{
-	Plugin:  {opaque: true},
-	Strange: {opaque: true},
-	Unheard: {opaque: true},
-	Setting: {closed: true},
-	Unread:  {closed: true},
+	Plugin:      {opaque: true},
+	UnknownFile: {opaque: true},
+	UnknownKey:  {opaque: true},
+	Setting:     {closed: true},
+	Unread:      {closed: true},
 
 	GitProgram: {closed: true},
 }
@@ -91,7 +91,7 @@ type Layer struct {
 }
 
 // ByVersion are the kinds of things with which some droids do nothing.
-var ByVersion = []Kind{Unheard, Preload}
+var ByVersion = []Kind{UnknownKey, Preload}
 
 // AllGranted reports whether there are items, and somebody has allowed all of them.
 func (l Layer) AllGranted() bool {

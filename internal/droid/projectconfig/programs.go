@@ -11,15 +11,15 @@ import (
 	"droid-acp/internal/droid/config"
 )
 
-// mostEntries is how many files of one directory are looked at, with all below it where droid
+// maxEntries is how many files of one directory are looked at, with all below it where droid
 // looks there, too.
-const mostEntries = 1000
+const maxEntries = 1000
 
 // programs finds the commands that are programs. droid follows
 // directories however deep they are, and links to directories (0.99 to 0.225).
 func (r *reader) programs(root string) {
 	r.link(root)
-	left := mostEntries
+	left := maxEntries
 	seen := make(map[string]bool) // directories, where their links lead
 	for dirs := []string{root}; len(dirs) > 0; dirs = dirs[1:] {
 		real, err := filepath.EvalSymlinks(dirs[0])
@@ -82,7 +82,7 @@ func (l Layer) Typed(prompt string) (program Item, ok bool) {
 	}
 	for _, program = range l.Of(Program) {
 		name := filepath.Base(program.Name)
-		if program.Does != program.File || loosely(strings.TrimSuffix(name, filepath.Ext(name))) == loosely(word) {
+		if program.Does != program.File || normalizedName(strings.TrimSuffix(name, filepath.Ext(name))) == normalizedName(word) {
 			return program, true // of one that could not be looked at, nobody knows the name
 		}
 	}
@@ -95,9 +95,9 @@ func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
 }
 
-// loosely is a name without all in which droid's way of making one may differ: it has small
+// normalizedName is a name without all in which droid's way of making one may differ: it has small
 // letters and digits, and puts a hyphen for everything else.
-func loosely(name string) string {
+func normalizedName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r

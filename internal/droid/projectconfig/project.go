@@ -44,7 +44,7 @@ func (r *reader) preload(path string) {
 type reader struct {
 	layer   Layer
 	read    int64 // bytes, see maxRead
-	entries int   // of unknown directories, see mostEntries
+	entries int   // of unknown directories, see maxEntries
 }
 
 func (r *reader) add(i Item) { r.layer.Items = append(r.layer.Items, i) }
@@ -64,7 +64,7 @@ func (r *reader) folder(dir string) {
 		r.link(folder)
 		r.programs(filepath.Join(folder, "commands"))
 		if name == ".factory" {
-			r.factory(folder)
+			r.factoryFolder(folder)
 		}
 	}
 }
@@ -104,8 +104,8 @@ func isHarmless(name string) bool {
 	return slices.Contains(harmlessNames, name) || slices.Contains(ownNames, name) || slices.Contains(harmlessEndings, filepath.Ext(name)) || strings.HasPrefix(name, "README")
 }
 
-// factory reads a directory .factory.
-func (r *reader) factory(folder string) {
+// factoryFolder reads a directory .factory.
+func (r *reader) factoryFolder(folder string) {
 	for _, name := range config.Names {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		r.link(path)
@@ -113,13 +113,13 @@ func (r *reader) factory(folder string) {
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil && !config.IsAbsent(err) {
-		r.unread(Strange, folder, err)
+		r.unread(UnknownFile, folder, err)
 	}
 	for n, e := range entries {
 		path := filepath.Join(folder, e.Name())
 		switch {
-		case n == mostEntries:
-			r.unread(Strange, folder, errTooMany)
+		case n == maxEntries:
+			r.unread(UnknownFile, folder, errTooMany)
 			return
 		case slices.Contains(config.Names, e.Name()):
 		case isHarmless(e.Name()):
@@ -127,12 +127,12 @@ func (r *reader) factory(folder string) {
 		case e.Name() == "plugins":
 			r.unclear(Plugin, path, "is read for plugins")
 		default:
-			r.unclear(Strange, path, "is unknown")
+			r.unclear(UnknownFile, path, "is unknown")
 		}
 	}
 }
 
-// errTooMany reports a directory with more than mostEntries entries.
+// errTooMany reports a directory with more than maxEntries entries.
 var errTooMany = errors.New("it has too many files to look at")
 
 // link adds a symbolic link that leads out of the project. What it leads to is read as droid
@@ -147,7 +147,7 @@ func (r *reader) link(path string) {
 		return // it leads nowhere, and whoever reads it says so
 	}
 	if below, err := filepath.Rel(r.layer.Root, target); err != nil || !filepath.IsLocal(below) {
-		r.blind(Strange, path, "is a link out of the project, to "+target, path+target)
+		r.blind(UnknownFile, path, "is a link out of the project, to "+target, path+target)
 	}
 }
 

@@ -23,7 +23,7 @@ func (r *reader) servers(path string) {
 			r.key(Setting, path, key, values[key])
 			continue
 		case key != "mcpServers":
-			r.key(Unheard, path, key, values[key])
+			r.key(UnknownKey, path, key, values[key])
 			continue
 		case !isObject && values[key] != nil:
 			r.blind(MCPServer, path, "has servers in a form of which nothing is known", text(values[key]))
@@ -88,7 +88,7 @@ func (r *reader) settings(path string) {
 		case slices.Contains(vocabulary, key):
 			r.key(Setting, path, key, value)
 		default:
-			r.key(Unheard, path, key, value)
+			r.key(UnknownKey, path, key, value)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (r *reader) legacyModels(path string) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		kind := Unheard
+		kind := UnknownKey
 		if key == "custom_models" {
 			kind = Setting
 		}
@@ -133,8 +133,8 @@ func (r *reader) key(kind Kind, path, key string, value any) {
 // and beside it.
 var autonomyKeys = []string{"autonomyLevel", "autonomyMode", "interactionMode"}
 
-// cautious are the values with which droid asks before it runs or writes anything.
-var cautious = map[string][]string{
+// cautiousValues are the values with which droid asks before it runs or writes anything.
+var cautiousValues = map[string][]string{
 	"autonomyLevel":   {"off"},
 	"autonomyMode":    {"normal", "spec"},
 	"interactionMode": {"auto", "spec"},
@@ -145,7 +145,7 @@ func (r *reader) autonomy(path string, values map[string]any) {
 	of := sessionValues(values, autonomyKeys)
 	for _, key := range autonomyKeys {
 		value := of[key]
-		if name, _ := value.(string); value != nil && !slices.Contains(cautious[key], name) {
+		if name, _ := value.(string); value != nil && !slices.Contains(cautiousValues[key], name) {
 			r.key(Autonomy, path, key, value)
 		}
 	}

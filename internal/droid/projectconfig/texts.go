@@ -16,7 +16,7 @@ var textFolders = []string{"commands", "skills"}
 // TextStamp is a number that changes when a command or a skill comes, goes or is
 // written, of the user's or of a project's whose session is in cwd. It reads no text.
 func TextStamp(cwd, home string) uint64 {
-	h, left := fnv.New64a(), mostEntries
+	h, left := fnv.New64a(), maxEntries
 	for _, dir := range append(config.ProjectDirs(cwd), home) {
 		for _, folder := range folders {
 			for _, name := range textFolders {
