@@ -7,9 +7,9 @@ import (
 
 // Verdict is what the rules say of a command.
 type Verdict struct {
-	Meets  []Rule // that decide, those of the strongest kind alone
-	Unread bool   // the command has a part that only a shell understands
-	Open   string // the part that no rule lets through, where others are let through
+	Matches []Rule // that decide, those of the strongest kind alone
+	Unread  bool   // the command has a part that only a shell understands
+	Open    string // the part that no rule lets through, where others are let through
 }
 
 // Reading is what rules say of a command, as this program reads them: as droid cuts both down to a key. It knows none
@@ -27,9 +27,9 @@ func Reading(all []Rule, command string) (v Verdict) {
 	}
 	for _, kind := range []Kind{Blocked, Denied} {
 		for _, part := range parts {
-			v.Meets = append(v.Meets, meets(kind, Key(part))...)
+			v.Matches = append(v.Matches, meets(kind, Key(part))...)
 		}
-		if len(v.Meets) > 0 {
+		if len(v.Matches) > 0 {
 			return v
 		}
 	}
@@ -41,19 +41,19 @@ func Reading(all []Rule, command string) (v Verdict) {
 		if len(found) == 0 && v.Open == "" {
 			v.Open = part
 		}
-		v.Meets = append(v.Meets, found...)
+		v.Matches = append(v.Matches, found...)
 	}
 	return v
 }
 
-// Lets reports whether the rules let the command run without a question.
-func (v Verdict) Lets() bool {
-	return len(v.Meets) > 0 && v.Meets[0].Kind == Allowed && v.Open == "" && !v.Unread
+// Allows reports whether the rules let the command run without a question.
+func (v Verdict) Allows() bool {
+	return len(v.Matches) > 0 && v.Matches[0].Kind == Allowed && v.Open == "" && !v.Unread
 }
 
-// keyWords is how many words droid keeps of the commands of a program, where that is not one (0.225.2). It keeps no
+// keptWords is how many words droid keeps of the commands of a program, where that is not one (0.225.2). It keeps no
 // key of rm: an entry for it lets nothing run.
-var keyWords = map[string]int{"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "gh": 3, "rm": 0}
+var keptWords = map[string]int{"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "bun": 2, "gh": 3, "rm": 0}
 
 // Key is what droid keeps of a command, and of an entry of its lists: the name of the program, of some with what it is
 // to do. So an entry "touch a" lets each "touch" run. It is "" where that is not known.
@@ -65,7 +65,7 @@ func Key(command string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	n, known := keyWords[words[0]]
+	n, known := keptWords[words[0]]
 	if !known {
 		n = 1
 	}

@@ -15,8 +15,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// ErrNotTheirs says that a rule is none of those that are taken back here.
-var ErrNotTheirs = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
+// ErrNotRemovable says that a rule is none of those that are taken back here.
+var ErrNotRemovable = errors.New("only what you have allowed yourself, in a file of yours, is taken back here")
 
 // errChanged says that somebody else has written the file.
 var errChanged = errors.New("it was written by somebody else at the same time")
@@ -37,10 +37,10 @@ func (r Rule) TakenBack() bool {
 // the file before, can write it again: look again.
 func TakeBack(locks files.Locks, r Rule) error {
 	if !r.TakenBack() {
-		return ErrNotTheirs
+		return ErrNotRemovable
 	}
 	path := files.RealPath(r.File) // a link to it stays one
-	lock, err := take(locks, filepath.Join(filepath.Dir(r.File), lockName))
+	lock, err := lockFile(locks, filepath.Join(filepath.Dir(r.File), lockName))
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func TakeBack(locks files.Locks, r Rule) error {
 	return err
 }
 
-// take locks the user's files against other agents. Where nobody can lock files there is no lock.
-func take(locks files.Locks, path string) (release func(), err error) {
+// lockFile locks the user's files against other agents. Where nobody can lock files there is no lock.
+func lockFile(locks files.Locks, path string) (release func(), err error) {
 	file, err := locks.TakeWait(path, lockTime)
 	if err == nil || file != nil && errors.As(err, new(*files.NoLocksError)) {
 		return func() { files.Unlock(file, path) }, nil
@@ -99,7 +99,7 @@ func (r Rule) without(data []byte) ([]byte, error) {
 		if err := json.Unmarshal(plain, &was); err != nil {
 			return nil, fmt.Errorf("it is no JSON that can be changed: %w", err)
 		}
-		begin, end := r.place(plain)
+		begin, end := r.locate(plain)
 		if begin < 0 {
 			return data, nil
 		}
@@ -132,9 +132,9 @@ func (r Rule) removed(value any) any {
 	return value
 }
 
-// place is where the rule stands in JSON without comments: an element of a list, or a member of an object. begin is
+// locate is where the rule stands in JSON without comments: an element of a list, or a member of an object. begin is
 // negative where it does not.
-func (r Rule) place(plain []byte) (begin, end int) {
+func (r Rule) locate(plain []byte) (begin, end int) {
 	at := rawjson.SkipSpace(plain, 0)
 	for i, key := range r.keys {
 		name, value := member(plain, at, key)
