@@ -28,8 +28,8 @@ const (
 	// maxMessage is the most bytes of a request and of an answer. A request holds the
 	// whole text of a file that droid creates.
 	maxMessage = 16 << 20
-	// patience is how long a program may take to send its request, and to take the answer.
-	patience = 2 * time.Second
+	// ioTimeout is how long a program may take to send its request, and to take the answer.
+	ioTimeout = 2 * time.Second
 	// maxConnections is how many programs are served at once. Others wait until one
 	// of these has its answer.
 	maxConnections = 64

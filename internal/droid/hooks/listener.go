@@ -27,7 +27,7 @@ type Listener struct {
 	command string
 	handle  Handler
 	log     *zap.Logger
-	limit   time.Duration // for a program to send its request, and to take the answer
+	ioLimit time.Duration // for a program to send its request, and to take the answer
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -47,11 +47,11 @@ func Listen(h Handler, log *zap.Logger) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return serve(socket, remove, program, patience, h, log), nil
+	return serve(socket, remove, program, ioTimeout, h, log), nil
 }
 
 func serve(socket *net.UnixListener, remove func(), program string, limit time.Duration, h Handler, log *zap.Logger) *Listener {
-	l := &Listener{socket: socket, remove: remove, handle: h, log: log, limit: limit, slots: make(chan struct{}, maxConnections)}
+	l := &Listener{socket: socket, remove: remove, handle: h, log: log, ioLimit: limit, slots: make(chan struct{}, maxConnections)}
 	l.command = commandLine(program, socket.Addr().String())
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.work.Go(func() {
@@ -131,7 +131,7 @@ func (l *Listener) serveOne(conn *net.UnixConn) {
 		l.log.Error("an answer to a hook cannot be sent", zap.String("tool", r.Tool), zap.Error(err))
 		data = []byte("{}")
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(l.limit)) // where it fails, so does the write
+	_ = conn.SetWriteDeadline(time.Now().Add(l.ioLimit)) // where it fails, so does the write
 	if _, err = conn.Write(data); err != nil {
 		l.log.Info("a hook did not take its answer", zap.String("tool", r.Tool), zap.Error(err))
 	}
@@ -139,7 +139,7 @@ func (l *Listener) serveOne(conn *net.UnixConn) {
 
 // receive reads the request, for as long as the limit and the Listener allow.
 func (l *Listener) receive(conn *net.UnixConn) (Request, error) {
-	if err := conn.SetReadDeadline(time.Now().Add(l.limit)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(l.ioLimit)); err != nil {
 		return Request{}, err
 	}
 	stop := context.AfterFunc(l.ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })

@@ -16,10 +16,10 @@ import (
 // were no hook. It returns after 15 s at the latest. Then it may leave a goroutine that
 // still reads stdin or writes stdout, so the process is to end.
 func Run(args []string, stdin io.Reader, stdout io.Writer) {
-	runWithin(runLimit, args, stdin, stdout)
+	runTimeout(runLimit, args, stdin, stdout)
 }
 
-func runWithin(limit time.Duration, args []string, stdin io.Reader, stdout io.Writer) {
+func runTimeout(limit time.Duration, args []string, stdin io.Reader, stdout io.Writer) {
 	if len(args) != 1 {
 		return
 	}
