@@ -22,8 +22,8 @@ func safe(value json.RawMessage) json.RawMessage {
 	return visible.JSONStrings(value)
 }
 
-// answer is droid's answer to a request of ours.
-type answer struct {
+// loginAnswer is droid's answer to a request of ours.
+type loginAnswer struct {
 	result json.RawMessage
 	err    error
 }
@@ -32,22 +32,22 @@ type answer struct {
 var errNoOutcome = errors.New("droid answered with neither a result nor an error")
 
 // newAnswer makes an answer safe to show.
-func newAnswer(result json.RawMessage, err error) answer {
+func newAnswer(result json.RawMessage, err error) loginAnswer {
 	var refused *Error
 	if !errors.As(err, &refused) {
-		return answer{safe(result), err}
+		return loginAnswer{safe(result), err}
 	}
 	if _, ours := refused.Data.(map[string]string); ours { // the room's error for a response that is none; droid's data is raw
-		return answer{nil, errNoOutcome}
+		return loginAnswer{nil, errNoOutcome}
 	}
 	raw, _ := refused.Data.(json.RawMessage)
 	var data any
 	_ = json.Unmarshal(safe(raw), &data) // there may be none
-	return answer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: data}}
+	return loginAnswer{nil, &Error{Code: refused.Code, Message: visible.Text(refused.Message), Data: data}}
 }
 
-// leadsNowhere reports whether a request asks to open what is no address on the web.
-func leadsNowhere(c *jsonrpc.Call) bool {
+// hasInvalidURL reports whether a request asks to open what is no address on the web.
+func hasInvalidURL(c *jsonrpc.Call) bool {
 	var asked struct{ Mode, URL string }
 	return c.Method == "elicitation/create" && json.Unmarshal(c.Params, &asked) == nil && asked.Mode == "url" && !IsLink(asked.URL)
 }

@@ -22,10 +22,10 @@ import (
 // 0.99.0 and 0.225.2), the second on macOS (not seen).
 var openers = [...]string{"xdg-open", "open"}
 
-// hearing is how it is heard what droid opens in a browser, since droid says nowhere else
+// linkWatcher is how it is heard what droid opens in a browser, since droid says nowhere else
 // where to log in. Scripts in a directory of ours, which comes first in droid's PATH,
 // write the address into a pipe and then become the program of their name.
-type hearing struct {
+type linkWatcher struct {
 	env     []string    // for droid
 	links   chan string // nil when nothing is heard
 	dir     *files.TempDir
@@ -34,18 +34,18 @@ type hearing struct {
 	reading *sync.WaitGroup
 }
 
-// hearLinks begins to hear. Where that is not possible, droid opens the browser unheard.
-func hearLinks(env []string, log *zap.Logger) hearing {
-	h, err := newHearing(env)
+// watchLinks begins to hear. Where that is not possible, droid opens the browser unheard.
+func watchLinks(env []string, log *zap.Logger) linkWatcher {
+	h, err := newLinkWatcher(env)
 	if err != nil {
 		log.Warn("where droid wants to log in cannot be shown; it opens the browser itself", zap.Error(err))
 		h.close()
-		return hearing{env: env}
+		return linkWatcher{env: env}
 	}
 	return h
 }
 
-func newHearing(env []string) (h hearing, err error) {
+func newLinkWatcher(env []string) (h linkWatcher, err error) {
 	if h.dir, _, err = files.MakeTempDir("login", uuid.NewString()); err != nil {
 		return h, err
 	}
@@ -95,7 +95,7 @@ exec %s "$@"
 }
 
 // read passes on the addresses until the pipe is closed.
-func (h hearing) read() {
+func (h linkWatcher) read() {
 	defer close(h.links)
 	lines := bufio.NewScanner(h.pipe)
 	for lines.Scan() {
@@ -108,7 +108,7 @@ func (h hearing) read() {
 
 // close ends the hearing and takes its files away: them first, since a script that opened
 // a pipe which nobody reads would wait for ever, and the browser with it.
-func (h hearing) close() {
+func (h linkWatcher) close() {
 	if h.dir != nil {
 		_ = h.dir.Remove() // in the directory for temporary files; nothing depends on it
 	}

@@ -54,7 +54,7 @@ const envAutoUpdate = "FACTORY_DROID_AUTO_UPDATE_ENABLED"
 // Start starts droid. It ends with our process, however that ends: its input does, at
 // which it ends (0.99.0 and 0.225.2), and on Unix a guard kills it.
 func (c Command) Start(log *zap.Logger) (*Process, error) {
-	hearing := hearLinks(subprocess.WithDefaultEnv(c.Env, envAutoUpdate, "false"), log)
+	hearing := watchLinks(subprocess.WithDefaultEnv(c.Env, envAutoUpdate, "false"), log)
 	process, err := c.start(hearing)
 	if err != nil {
 		hearing.close()
@@ -74,7 +74,7 @@ const drainTime = 500 * time.Millisecond
 
 // start starts the process. A browser that it opens is none of its
 // family: on Unix droid starts that in a session of its own.
-func (c Command) start(h hearing) (*Process, error) {
+func (c Command) start(h linkWatcher) (*Process, error) {
 	dir, err := files.MakeEmptyDir() // in a project's directory it would run what that brings
 	if err != nil {
 		return nil, err
@@ -99,13 +99,13 @@ func (c Command) start(h hearing) (*Process, error) {
 			drained.Stop()
 			_ = p.Stdout.Close()
 			_ = dir.Remove() // the next one that is made removes what is left
-			return &DiedError{State: exit.Text, Stderr: shown(exit.Stderr)}
+			return &DiedError{State: exit.Text, Stderr: safeLines(exit.Stderr)}
 		},
 	}, nil
 }
 
-// shown are the last lines that droid wrote to stderr, fit to be shown.
-func shown(lines []string) (safe []string) {
+// safeLines are the last lines that droid wrote to stderr, fit to be shown.
+func safeLines(lines []string) (safe []string) {
 	for _, line := range lines[max(0, len(lines)-10):] {
 		if line = strings.TrimSpace(visible.Line(strings.ToValidUTF8(line[:min(len(line), 1<<10)], ""))); line != "" {
 			safe = append(safe, line)

@@ -14,16 +14,16 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// maxHeard is how many messages of droid's are passed on in one login. Not a single one was
+// maxMessages is how many messages of droid's are passed on in one login. Not a single one was
 // ever seen.
-const maxHeard = 64
+const maxMessages = 64
 
-// run is one login: one droid, and who waits for it.
-type run struct {
-	method string
-	l      Listener
-	log    *zap.Logger
-	said   atomic.Int32 // how many messages of droid's there were
+// attempt is one login: one droid, and who waits for it.
+type attempt struct {
+	method   string
+	l        Listener
+	log      *zap.Logger
+	messages atomic.Int32 // how many messages of droid's there were
 
 	proc *Process
 	conn *jsonrpc.Conn
@@ -44,8 +44,8 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 		return nil, err
 	}
 	defer proc.Kill() // it is gone by then, unless this panicked
-	r := &run{method: method, l: l, log: log, proc: proc}
-	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.heard, jsonrpc.Options{MaxLine: maxLine, ReadToEnd: true, Rejected: func(*jsonrpc.Error) {
+	r := &attempt{method: method, l: l, log: log, proc: proc}
+	r.conn = jsonrpc.New(proc.Stdout, proc.Stdin, r.handle, jsonrpc.Options{MaxLine: maxLine, ReadToEnd: true, Rejected: func(*jsonrpc.Error) {
 		log.Debug("droid wrote a line that is no message, while it logs in")
 	}}, log)
 	defer r.conn.Abort()
@@ -57,7 +57,7 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 	closeInput := func() { _ = proc.Stdin.Close() }
 	defer context.AfterFunc(ctx, closeInput)() // a write that hangs ends, and droid does
 
-	login := make(chan answer, 1) // droid's to authenticate, which may come when droid is told to end
+	login := make(chan loginAnswer, 1) // droid's to authenticate, which may come when droid is told to end
 	result, err := r.converse(ctx, login)
 	closeInput()
 	r.end(ran)
@@ -76,8 +76,8 @@ func Do(ctx context.Context, start Start, method string, l Listener, log *zap.Lo
 }
 
 // converse asks droid what it can do, and then to log in.
-func (r *run) converse(ctx context.Context, login chan answer) (json.RawMessage, error) {
-	capabilities, err := r.call(ctx, make(chan answer, 1), "initialize", initializeParams(r.l.Capabilities), StartTime, ErrStartTime)
+func (r *attempt) converse(ctx context.Context, login chan loginAnswer) (json.RawMessage, error) {
+	capabilities, err := r.call(ctx, make(chan loginAnswer, 1), "initialize", initializeParams(r.l.Capabilities), StartTime, ErrStartTime)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func offered(answer json.RawMessage) (ids []string) {
 
 // call sends a request and returns its answer, which comes by the channel, or ErrGone when
 // droid is gone. late is the error when that takes longer than limit.
-func (r *run) call(ctx context.Context, answered chan answer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
+func (r *attempt) call(ctx context.Context, answered chan loginAnswer, method string, params any, limit time.Duration, late error) (json.RawMessage, error) {
 	r.conn.Ask(method, params, func(result json.RawMessage, err error) { answered <- newAnswer(result, err) })
 	tooLate := time.After(limit)
 	links := r.proc.Links
@@ -135,16 +135,16 @@ func (r *run) call(ctx context.Context, answered chan answer, method string, par
 	}
 }
 
-// heard passes on what droid says of itself.
-func (r *run) heard(c *jsonrpc.Call) {
+// handle passes on what droid says of itself.
+func (r *attempt) handle(c *jsonrpc.Call) {
 	c.Method, c.Params = visible.Line(c.Method), safe(c.Params)
 	switch {
-	case r.said.Add(1) > maxHeard:
+	case r.messages.Add(1) > maxMessages:
 		r.log.Warn("droid says too much while it logs in; this is dropped")
 		refuse(c, "too much was asked")
 	case c.Response == nil:
 		r.l.Tell(c.Method, c.Params)
-	case leadsNowhere(c):
+	case hasInvalidURL(c):
 		refuse(c, "that is no address on the web")
 	default:
 		c.Async()
@@ -170,7 +170,7 @@ const (
 
 // end ends droid, whose input has ended, politely. It returns when its output has ended, or
 // when it was killed.
-func (r *run) end(ran <-chan struct{}) {
+func (r *attempt) end(ran <-chan struct{}) {
 	for _, step := range []struct {
 		wait time.Duration
 		then func()

@@ -27,18 +27,18 @@ func Remedy(method string, err error) string {
 	return "Check the network, then log in again and confirm the code in the browser. " + other
 }
 
-// maxWords is how much of a message Words tells, in bytes.
-const maxWords = 4 << 10
+// maxPlainText is how much of a message PlainText tells, in bytes.
+const maxPlainText = 4 << 10
 
-// unsaid are fields that are for programs.
-var unsaid = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
+// machineFields are fields that are for programs.
+var machineFields = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
 
-// plainly are fields whose names add nothing to what they say.
-var plainly = []string{"text", "message", "title", "description", "label", "url"}
+// plainFields are fields whose names add nothing to what they say.
+var plainFields = []string{"text", "message", "title", "description", "label", "url"}
 
-// Words are what the params of a message of droid's say to a person: their texts, a line
+// PlainText are what the params of a message of droid's say to a person: their texts, a line
 // each, in order, with the names of unknown fields. It is "" when they say nothing.
-func Words(params json.RawMessage) string {
+func PlainText(params json.RawMessage) string {
 	var lines []string
 	if json.Valid(params) {
 		in := json.NewDecoder(bytes.NewReader(params))
@@ -46,8 +46,8 @@ func Words(params json.RawMessage) string {
 		collect(in, "", &lines)
 	}
 	text := strings.Join(lines, "\n")
-	if len(text) > maxWords {
-		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
+	if len(text) > maxPlainText {
+		text = strings.ToValidUTF8(text[:maxPlainText], "") + "…"
 	}
 	return text
 }
@@ -69,14 +69,14 @@ func collect(in *json.Decoder, name string, lines *[]string) {
 		}
 		_, _ = in.Token()
 	default:
-		say(name, fmt.Sprint(token), lines)
+		addLine(name, fmt.Sprint(token), lines)
 	}
 }
 
-func say(name, text string, lines *[]string) {
+func addLine(name, text string, lines *[]string) {
 	switch {
-	case strings.TrimSpace(text) == "" || slices.Contains(unsaid, name):
-	case name == "" || slices.Contains(plainly, name):
+	case strings.TrimSpace(text) == "" || slices.Contains(machineFields, name):
+	case name == "" || slices.Contains(plainFields, name):
 		*lines = append(*lines, text)
 	default:
 		*lines = append(*lines, name+": "+text)
