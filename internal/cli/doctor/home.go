@@ -51,7 +51,7 @@ func faulty(faults []fault, facts map[string]any) Check {
 		if errors.Is(f.err, syscall.ENOTDIR) {
 			said = f.path + " is no directory."
 		}
-		remedy := diagnosis.Unusable(f.path, f.err)
+		remedy := diagnosis.FileRemedy(f.path, f.err)
 		switch {
 		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
 			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."

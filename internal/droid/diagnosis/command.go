@@ -26,7 +26,7 @@ func program() string {
 			return "droid-acp"
 		}
 	}
-	return word(self)
+	return quoteWord(self)
 }
 
 // Command is a command of this program as it can be typed, in the quotes that mark commands
@@ -34,13 +34,13 @@ func program() string {
 func Command(words ...string) string {
 	line := Program()
 	for _, w := range words {
-		line += " " + word(w)
+		line += " " + quoteWord(w)
 	}
 	return "`" + line + "`"
 }
 
-// word is a text as one word of the shell: a POSIX shell, or cmd.exe.
-func word(text string) string {
+// quoteWord is a text as one word of the shell: a POSIX shell, or cmd.exe.
+func quoteWord(text string) string {
 	switch {
 	case runtime.GOOS != "windows":
 		return paths.ShellQuote(text)

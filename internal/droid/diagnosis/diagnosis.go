@@ -85,31 +85,31 @@ func (k Kind) Group() Group {
 	return OtherFailure
 }
 
-// Trouble is something that is wrong.
-type Trouble struct {
+// Problem is something that is wrong.
+type Problem struct {
 	Kind   Kind
 	Cause  string // what is wrong, in whole sentences
 	Remedy string // what to do, in whole sentences; "" where there is nothing
 }
 
 // Error is cause and remedy.
-func (t *Trouble) Error() string {
+func (t *Problem) Error() string {
 	if t.Remedy == "" {
 		return t.Cause
 	}
 	return t.Cause + " " + t.Remedy
 }
 
-// MoreWords end an error in an editor where the doctor finds out more.
-func MoreWords() string { return Command("doctor") + " in a terminal tells more." }
+// DoctorHint end an error in an editor where the doctor finds out more.
+func DoctorHint() string { return Command("doctor") + " in a terminal tells more." }
 
-// Login says that droid is not logged in.
-func Login() *Trouble {
-	return &Trouble{NotLoggedIn, "droid is not logged in.", LogIn() + " A custom model in ~/.factory/settings.json needs no login."}
+// LoginRequired says that droid is not logged in.
+func LoginRequired() *Problem {
+	return &Problem{NotLoggedIn, "droid is not logged in.", LoginRemedy() + " A custom model in ~/.factory/settings.json needs no login."}
 }
 
-// LogIn says how to log in: the one method that works beside every editor.
-func LogIn() string { return "Run " + Command("login") + " in a terminal." }
+// LoginRemedy says how to log in: the one method that works beside every editor.
+func LoginRemedy() string { return "Run " + Command("login") + " in a terminal." }
 
 // LoginMethods lists all methods. inEditor is whether the user's editor is known to offer a login.
 func LoginMethods(inEditor bool) string {
@@ -117,7 +117,7 @@ func LoginMethods(inEditor bool) string {
 	if inEditor {
 		editors = "- Or use the login that your editor offers for this agent.\n"
 	}
-	return "To log in to Factory:\n\n- " + LogIn() + "\n" + editors + "- Or set FACTORY_API_KEY where the editor starts this agent, and start the agent again.\n\nA custom model in ~/.factory/settings.json needs no login."
+	return "To log in to Factory:\n\n- " + LoginRemedy() + "\n" + editors + "- Or set FACTORY_API_KEY where the editor starts this agent, and start the agent again.\n\nA custom model in ~/.factory/settings.json needs no login."
 }
 
 // TooLargeRemedy says what to do when the model's server took a request for too large (413). droid compacts the
@@ -131,8 +131,8 @@ const TooLongRemedy = "The conversation may have grown too long for the model: t
 // CustomModelRemedy says what to do when the provider of a custom model rejects each request.
 const CustomModelRemedy = "If this persists, check `provider`, `baseUrl` and `model` of this model under customModels in ~/.factory/settings.json."
 
-// Model says what to do when a turn failed for this reason, "" for an unknown one.
-func Model(reason string) string { return modelRemedies[Kind(reason)] }
+// ModelRemedy says what to do when a turn failed for this reason, "" for an unknown one.
+func ModelRemedy(reason string) string { return modelRemedies[Kind(reason)] }
 
 const notInForm = "The model did not answer in the form of the JSON schema, though droid asks it up to three times. " +
 	"Say in the prompt what the answer must have, make the schema simpler, or choose another model."

@@ -13,9 +13,9 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// Unusable says what to do where a file or a directory of the user's cannot be read or
+// FileRemedy says what to do where a file or a directory of the user's cannot be read or
 // written, "" where that is not known.
-func Unusable(path string, err error) string {
+func FileRemedy(path string, err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "Make room on the disk, or have your quota raised."
@@ -35,7 +35,7 @@ func Unusable(path string, err error) string {
 	if strings.Contains(path, "/.") {
 		deep = "-R "
 	}
-	return "Make it yours again: `sudo chown " + deep + `"$(id -u)" ` + word(path) + " && chmod " + deep + "u+rwX " + word(path) + "`."
+	return "Make it yours again: `sudo chown " + deep + `"$(id -u)" ` + quoteWord(path) + " && chmod " + deep + "u+rwX " + quoteWord(path) + "`."
 }
 
 // refusal is how droid tells of a file, for example "EACCES: permission denied, open
@@ -52,7 +52,7 @@ var codes = map[string]error{
 // file's fault.
 func Refusal(said string) string {
 	said = strings.TrimSuffix(said, ".")
-	if remedy := fileRemedy(said); remedy != "" {
+	if remedy := remedyInText(said); remedy != "" {
 		return said + ". " + remedy
 	}
 	return said
@@ -61,17 +61,17 @@ func Refusal(said string) string {
 // Ended is how droid ended, with what to do where it was a file's fault.
 func Ended(err *droid.ExitError) string {
 	text := Sentence(err)
-	if remedy := fileRemedy(text); remedy != "" {
+	if remedy := remedyInText(text); remedy != "" {
 		text += " " + remedy
 	}
 	return text
 }
 
-// fileRemedy says what to do about the file of which droid tells, "" where it tells of none.
-func fileRemedy(said string) string {
+// remedyInText says what to do about the file of which droid tells, "" where it tells of none.
+func remedyInText(said string) string {
 	m := refusal().FindStringSubmatch(said)
 	if m == nil {
 		return ""
 	}
-	return Unusable(filepath.Clean(m[2]), codes[m[1]])
+	return FileRemedy(filepath.Clean(m[2]), codes[m[1]])
 }
