@@ -25,7 +25,7 @@ func Start(err error) *Problem {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &notFound):
-		return notFound(notFound)
+		return explainNotFound(notFound)
 	case errors.As(err, &exit):
 		return Exit(exit)
 	case errors.As(err, &file) && file.Op == "fork/exec":
@@ -46,8 +46,8 @@ func UpdateRemedy(program string) string {
 	return "Update droid, by `" + quoteWord(program) + " update` or as you installed it."
 }
 
-// notFound explains that there is no droid program.
-func notFound(err *droid.NotFoundError) *Problem {
+// explainNotFound explains that there is no droid program.
+func explainNotFound(err *droid.NotFoundError) *Problem {
 	cause := Sentence(err)
 	install := installHint()
 	for _, place := range err.Searched {
