@@ -15,17 +15,17 @@ import (
 // EnvDroid is the environment variable that names the droid program.
 const EnvDroid = "DROID_ACP_DROID"
 
-// SearchedPath is somewhere that Find looked.
+// SearchedPath is a path at which Find looked for droid.
 type SearchedPath struct {
 	Name string // "--droid", "$DROID_ACP_DROID", "by its name" or "the usual place"
-	Path string // what was looked for
+	Path string // the path or name that was looked for
 	Err  error
 }
 
-// NotFoundError says that there is no droid program, and where Find looked.
+// NotFoundError means that there is no droid program. It lists where Find looked.
 type NotFoundError struct{ Searched []SearchedPath }
 
-// Error lists the places.
+// Error lists the searched paths.
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
 	b.WriteString("droid not found")
@@ -39,7 +39,7 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// describe say what was found there.
+// describe says what was found there.
 func (p SearchedPath) describe() string {
 	switch {
 	case errors.Is(p.Err, subprocess.ErrNotFound):
@@ -49,15 +49,13 @@ func (p SearchedPath) describe() string {
 	}
 	why := p.Err
 	if file, ok := errors.AsType[*fs.PathError](why); ok {
-		why = file.Err // the path stands before it
+		why = file.Err // the path precedes it in the text
 	}
 	return fmt.Sprintf("%s (%s): %v", p.Path, p.Name, why)
 }
 
-// Find returns the path of the droid program: explicit (the flag --droid), else
-// $DROID_ACP_DROID, else droid in PATH, else ~/.local/bin/droid. A program that
-// explicit or the variable names must exist; no other is then taken instead.
-// The error is a *NotFoundError.
+// Find returns the path of the droid program: explicit (the flag --droid), otherwise $DROID_ACP_DROID, droid in PATH, or
+// ~/.local/bin/droid. A program named by explicit or the variable must exist; no other one replaces it. The error is a *NotFoundError.
 func Find(explicit string) (string, error) {
 	for _, named := range []SearchedPath{{Name: "--droid", Path: explicit}, {Name: "$" + EnvDroid, Path: os.Getenv(EnvDroid)}} {
 		if named.Path == "" {
@@ -91,8 +89,7 @@ func Find(explicit string) (string, error) {
 	return "", &NotFoundError{Searched: append(looked, SearchedPath{Name: "the usual place", Path: local, Err: err})}
 }
 
-// lookPath finds an executable and makes its path absolute, because droid runs
-// in the directory of the session.
+// lookPath finds an executable and returns its absolute path, because droid runs in the directory of the session.
 func lookPath(name string) (string, error) {
 	path, err := subprocess.LookPath(name)
 	if e, ok := errors.AsType[*subprocess.LookPathError](err); ok {

@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/sys/memory"
 )
 
-// countingReader counts read calls, so that drainStdout can tell a reader that
-// waits for droid from one that waits for the reader of Events.
+// countingReader counts read calls, so that drainStdout can distinguish a reader that waits for droid from one that waits for the reader of
+// Events.
 type countingReader struct{ c *Client }
 
 func (r countingReader) Read(p []byte) (int, error) {
@@ -27,15 +27,15 @@ func (r countingReader) Read(p []byte) (int, error) {
 	return r.c.stdout.Read(p)
 }
 
-// lineHead is how many bytes are kept of a line that is too long.
+// lineHead is how many bytes of a too long line are kept.
 const lineHead = 4 << 10
 
-// read is the reader goroutine: it decodes droid's stdout, in lines of at most
-// longest bytes (droid's have several MB, quirk 27), hands responses to their calls and events to Events.
+// read is the reader goroutine: it decodes droid's stdout, in lines of at most longest bytes (droid's have several MB, quirk 27), and
+// passes responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer c.failFirst()
-	var head []byte // the beginning of a line that is too long
+	var head []byte // the beginning of a too long line
 	lines := jsonrpc.NewLines(countingReader{c}, longest, func(piece []byte) {
 		head = append(head, piece[:min(len(piece), lineHead-len(head))]...)
 	})
@@ -59,7 +59,7 @@ func (c *Client) read(longest int) {
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
 			data = nil
-			memory.ReleaseAfter(size) // the event has what it needs
+			memory.ReleaseAfter(size) // the event does not alias the line
 		}
 		if !lines.Buffered() {
 			c.flushText(&l)
@@ -67,12 +67,10 @@ func (c *Client) read(longest int) {
 	}
 }
 
-// maxNoise is how many lines that are no messages are told one by one; the log of
-// droid's end has their number.
+// maxNoise is how many invalid lines are logged one by one; the log entry of droid's exit has their number.
 const maxNoise = 20
 
-// malformed counts a line that is no message. The log tells where it is broken,
-// not what it says.
+// malformed counts an invalid line. The log says where it is invalid, not what it contains.
 func (c *Client) malformed(err error, data []byte) {
 	n := c.noMessages.Add(1)
 	if n > maxNoise {
@@ -89,21 +87,21 @@ func (c *Client) malformed(err error, data []byte) {
 	c.log.Warn(text, fields...)
 }
 
-// lineReader is what the reader goroutine remembers from line to line: what it told
-// the client last, and a text that may go on in the next line.
+// lineReader is the reader goroutine's state between lines: what it last reported to the client, and a text that the next line may
+// continue.
 type lineReader struct {
 	decoder stream.Decoder
 	started bool
 	version stream.Version
 	session string // its id
 
-	hasText bool             // there is such a text:
+	hasText bool             // there is a pending text:
 	delta   stream.TextDelta // its first line
-	text    strings.Builder  // all of it, once there is a second line
+	text    strings.Builder  // the whole text, once there is a second line
 }
 
-// appendText takes a line that has more of the text. Lines that are read together come as one
-// event, so that each of them costs nothing but its own decoding.
+// appendText handles a line that continues the text. Lines that are read together become one event, so that each of them costs only its own
+// decoding.
 func (l *lineReader) appendText(data []byte) bool {
 	if !l.hasText {
 		return false
@@ -114,7 +112,7 @@ func (l *lineReader) appendText(data []byte) bool {
 	return l.decoder.More(&l.text, data)
 }
 
-// flushText emits the text, if there is one.
+// flushText emits the pending text, if there is one.
 func (c *Client) flushText(l *lineReader) {
 	if !l.hasText {
 		return
@@ -127,7 +125,7 @@ func (c *Client) flushText(l *lineReader) {
 	c.emit(l.delta)
 }
 
-// handle processes one line. With owned the line's memory is not used for another one.
+// handle processes one line. owned says that the line's memory is not reused.
 func (c *Client) handle(l *lineReader, data []byte, owned bool) {
 	line, err := l.decoder.Decode(data, owned)
 	if err != nil {
@@ -179,7 +177,7 @@ func (c *Client) noteState(state string) {
 	c.setBusy(state != stream.StateIdle)
 }
 
-// hasAnswered reports whether droid has answered the latest call that opens a session.
+// hasAnswered reports whether droid has answered the latest call that opened a session.
 func (c *Client) hasAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +199,7 @@ func (c *Client) setVersion(v stream.Version) {
 	}
 }
 
-// noteUnknown counts what droid said and no table has, and logs it when it comes first.
+// noteUnknown counts something in droid's output that is in no table, and logs its first occurrence.
 func (c *Client) noteUnknown(what string) {
 	if len(what) > maxUnknownName {
 		what = strings.ToValidUTF8(what[:maxUnknownName], "") + "…"
@@ -212,31 +210,29 @@ func (c *Client) noteUnknown(what string) {
 		what = "more of that"
 	}
 	if c.state.unknownFields[what]++; c.state.unknownFields[what] == 1 {
-		c.log.Info("droid said something that no table of droid-acp has", zap.String("what", what), zap.Stringer("protocol", c.state.version))
+		c.log.Info("droid sent something that is in no table of droid-acp", zap.String("what", what), zap.Stringer("protocol", c.state.version))
 	}
 }
 
 const (
-	// maxUnknownFields bounds how many such things are told apart.
+	// maxUnknownFields is how many different names are counted.
 	maxUnknownFields = 50
-	// maxUnknownName is how much of the name of one is kept, in bytes.
+	// maxUnknownName is how many bytes of a name are kept.
 	maxUnknownName = 100
 )
 
-// UnknownFields is what this droid said and no table has, such as "field hurry of tool_result", each with how
-// often it came.
+// UnknownFields returns what this droid sent that is in no table, such as "field hurry of tool_result", with the number of occurrences.
 func (c *Client) UnknownFields() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.state.unknownFields)
 }
 
-// noteSession notes the session id of a notification, and tells when the process
-// moved to a session that nobody asked for. Ids of earlier sessions may still
-// appear: agent_turn_completed of the old one comes last.
+// noteSession records the session ID of a notification, and reports when the process has moved to a session without a call. IDs of earlier
+// sessions may still appear: agent_turn_completed of the old one comes last.
 func (c *Client) noteSession(id string) {
 	if !stream.ValidSessionID(id) {
-		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
+		c.log.Warn("droid sent an invalid session ID", zap.String("session", id[:min(len(id), 80)]))
 		return
 	}
 	c.mu.Lock()
@@ -252,10 +248,9 @@ func (c *Client) noteSession(id string) {
 	}
 }
 
-// unknown logs an event without a type, and refuses it when it is a request:
-// droid waits for an answer to each.
+// unknown logs an event without a type, and refuses it if it is a request: droid waits for an answer to each.
 func (c *Client) unknown(e stream.Unknown, line stream.Line) {
-	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
+	c.log.Debug("droid sent an unknown message", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
 	if line.RequestID == nil {
 		return
 	}
@@ -264,12 +259,11 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 		code, text = jsonrpc.CodeInvalidParams, "Invalid params"
 	}
 	if data, err := encodeError(line.RequestID, code, text); err == nil {
-		c.out.Put(data) // fails when droid is gone, and then nobody waits
+		c.out.Put(data) // it fails only when droid has exited, and then nothing waits
 	}
 }
 
-// emit delivers an event. It waits for the reader of Events, but not for ever
-// once the client is closing.
+// emit delivers an event. It waits for the reader of Events, but not indefinitely once the client is closing.
 func (c *Client) emit(e stream.Event) {
 	defer c.notify()
 	select {
@@ -296,15 +290,14 @@ func (c *Client) emit(e stream.Event) {
 	}
 }
 
-// handleLost deals with a line that is too long and was skipped. If the line's beginning
-// says that it answers a call, the call fails. If it is a request, droid gets an
-// error. Any line but an answer becomes a Lost event.
+// handleLost handles a skipped line that is too long. If its beginning shows that it answers a call, the call fails. If it is a request,
+// droid gets an error. Any line but an answer becomes a Lost event.
 func (c *Client) handleLost(size int64, head []byte) {
 	c.noMessages.Add(1)
 	begin := stream.ReadLineHead(head)
-	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))
+	c.log.Warn("skipped a line of droid that is too long", zap.Int64("bytes", size), zap.String("type", begin.Kind))
 	var id string
-	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
+	_ = json.Unmarshal(begin.ID, &id) // without a valid ID nothing waits for an answer
 	switch {
 	case id != "" && begin.Response:
 		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: jsonrpc.CodeInternalError,
@@ -312,7 +305,7 @@ func (c *Client) handleLost(size int64, head []byte) {
 		return
 	case id != "":
 		if data, err := encodeError(begin.ID, jsonrpc.CodeInvalidParams, "The request is too long"); err == nil {
-			c.out.Put(data) // fails when droid is gone, and then nobody waits
+			c.out.Put(data) // it fails only when droid has exited, and then nothing waits
 		}
 	}
 	c.emit(stream.Lost{Type: begin.Kind, Size: size})

@@ -12,12 +12,11 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// dirState is a directory as it was when a process was started there, with what a droid
-// reads of it at its start.
+// dirState is the state of a directory when a process was started there, with a stamp of the files that droid reads at its start.
 type dirState struct {
-	path string      // where all symbolic links lead
-	info os.FileInfo // nil when there is none
-	read uint64      // changes with what is read
+	path string      // with symbolic links resolved
+	info os.FileInfo // nil if it does not exist
+	read uint64      // changes with the files that droid reads
 }
 
 func readDirState(dir string) dirState {
@@ -26,16 +25,14 @@ func readDirState(dir string) dirState {
 	return dirState{path, info, projectStamp(path, Home(os.Environ()))}
 }
 
-// same reports whether p and q are the same directory, which was not replaced meanwhile,
-// with the same project.
+// same reports whether p and q are the same directory, not replaced in between, with the same project.
 func (p dirState) same(q dirState) bool {
 	same := p.info == nil && q.info == nil || p.info != nil && q.info != nil && os.SameFile(p.info, q.info)
 	return same && p.path == q.path && p.read == q.read
 }
 
-// projectStamp is a number that changes when a file comes, goes or is written that a
-// droid reads when it starts in cwd: those of the project and the user's own. It does
-// not read their text. The user's .factory has more files, which droid writes all the time.
+// projectStamp returns a number that changes when a file that droid reads at its start in cwd is created, removed or written: those of the
+// project and the user's own. It does not read them. The user's .factory has further files, which droid writes all the time.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
 	stampFile(h, filepath.Join(cwd, projectconfig.Bunfig))
