@@ -14,8 +14,7 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Start explains why there is no droid process. An error that is a *Problem is returned
-// as it is.
+// Start explains why there is no droid process. A *Problem is returned unchanged.
 func Start(err error) *Problem {
 	var known *Problem
 	var notFound *droid.NotFoundError
@@ -36,12 +35,12 @@ func Start(err error) *Problem {
 	return &Problem{StartFailed, "droid could not be started: " + Sentence(err), TryRemedy("droid")}
 }
 
-// TryRemedy says how to see whether a droid works.
+// TryRemedy says how to check whether a droid works.
 func TryRemedy(program string) string {
 	return "Look whether `" + quoteWord(program) + " --version` works in a terminal."
 }
 
-// UpdateRemedy is the remedy for a droid that is too old. program is where it lies.
+// UpdateRemedy is the remedy for a droid that is too old. program is its path.
 func UpdateRemedy(program string) string {
 	return "Update droid, by `" + quoteWord(program) + " update` or as you installed it."
 }
@@ -62,8 +61,7 @@ func explainNotFound(err *droid.NotFoundError) *Problem {
 		" to its path and start the agent again: an editor that was started from the desktop may not have the PATH of your terminal."}
 }
 
-// installHint say how droid is installed on this system: by npm if that is there, else by Factory's own installer
-// (docs.factory.ai).
+// installHint says how to install droid on this system: with npm if available, otherwise with Factory's installer (docs.factory.ai).
 func installHint() string {
 	command := "curl -fsSL https://app.factory.ai/cli | sh"
 	if _, err := subprocess.LookPath("npm"); err == nil {
@@ -74,8 +72,7 @@ func installHint() string {
 	return "Install Factory's droid with `" + command + "`."
 }
 
-// wrongProgram explains why the system does not run a program that is there, nil if its file does
-// not tell.
+// wrongProgram explains why the system does not run an existing program, nil if its file does not show why.
 func wrongProgram(err *fs.PathError) *Problem {
 	program, inspectErr := droid.Inspect(err.Path)
 	if inspectErr != nil && !errors.Is(inspectErr, fs.ErrPermission) {
@@ -98,8 +95,7 @@ func wrongProgram(err *fs.PathError) *Problem {
 	return nil
 }
 
-// WrongSystem explains that a program is for another system than this one; nil when it
-// is not.
+// WrongSystem explains that a program is for another system, nil if it is not.
 func WrongSystem(p droid.Program) *Problem {
 	if p.RunsOn(runtime.GOOS, runtime.GOARCH) {
 		return nil
@@ -108,10 +104,10 @@ func WrongSystem(p droid.Program) *Problem {
 		"Install the droid for this system. " + installHint()}
 }
 
-// noCommand is the exit code of a script whose program is not in PATH (POSIX).
+// noCommand is the exit code of a script whose program is not in the PATH (POSIX).
 const noCommand = 127
 
-// Exit explains that droid ended before it could be used.
+// Exit explains that droid exited before it could be used.
 func Exit(err *droid.ExitError) *Problem {
 	crash, file := crashOf(err), remedyInText(err.Error())
 	switch {
@@ -127,10 +123,10 @@ func Exit(err *droid.ExitError) *Problem {
 	return &Problem{Exited, Sentence(err), TryRemedy(cmp.Or(err.Path, "droid"))}
 }
 
-// bunCrash is a line in which Bun, which droid is, says why it crashed, whereupon it ends itself: by SIGILL on amd64.
+// bunCrash matches a line in which Bun, droid's runtime, reports its crash, after which it ends itself: by SIGILL on amd64.
 var bunCrash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:panic(?:\([^)]*\))?|oh no): (.+?)\.?$`) })
 
-// crashOf is the reason that droid gave for a crash, "" for none.
+// crashOf returns the reason that droid gave for a crash, "" if none.
 func crashOf(err *droid.ExitError) string {
 	if said := bunCrash().FindStringSubmatch(strings.Join(err.Stderr, "\n")); said != nil {
 		return said[1]
@@ -138,21 +134,19 @@ func crashOf(err *droid.ExitError) string {
 	return ""
 }
 
-// IsStart reports whether an error says why there is no droid process, and not what one
-// did.
+// IsStart reports whether an error says why there is no droid process, as opposed to what a process did.
 func IsStart(err error) bool {
 	file, ok := errors.AsType[*fs.PathError](err)
 	return errors.As(err, new(*Problem)) || errors.As(err, new(*droid.NotFoundError)) || ok && file.Op == "fork/exec"
 }
 
-// NoHome says that the home directory is not known: droid would end without saying why
-// (0.99 to 0.225).
+// NoHome explains that the home directory is unknown: droid would exit without saying why (0.99 to 0.225).
 func NoHome(err error) *Problem {
 	return &Problem{StartFailed, "droid could not be started: " + strings.TrimSuffix(err.Error(), ".") + ", and droid needs it.",
 		"Set HOME to your home directory and start the agent again."}
 }
 
-// Sentence is the text of an error with a full stop.
+// Sentence returns the text of an error with a full stop.
 func Sentence(err error) string {
 	text := err.Error()
 	if !strings.HasSuffix(text, ".") {
