@@ -2,7 +2,7 @@ package login
 
 import "go.uber.org/zap"
 
-// linkWatcher is how it is heard what droid opens in a browser. It is not heard here.
+// linkWatcher does nothing on this system.
 type linkWatcher struct {
 	env     []string
 	links   chan string

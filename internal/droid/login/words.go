@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Remedy is what a user can do after a login by the method has ended with err, "" when
-// there is nothing to do.
+// Remedy says what a user can do after a login by the method has ended with err, "" if nothing.
 func Remedy(method string, err error) string {
 	const other = "Or run `droid` in a terminal and log in there with /login."
 	switch {
@@ -27,17 +26,17 @@ func Remedy(method string, err error) string {
 	return "Check the network, then log in again and confirm the code in the browser. " + other
 }
 
-// maxPlainText is how much of a message PlainText tells, in bytes.
+// maxPlainText is the maximum size of the result of PlainText, in bytes.
 const maxPlainText = 4 << 10
 
-// machineFields are fields that are for programs.
+// machineFields are fields that are not meant for people.
 var machineFields = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
 
-// plainFields are fields whose names add nothing to what they say.
+// plainFields are fields whose names are omitted because their text is enough.
 var plainFields = []string{"text", "message", "title", "description", "label", "url"}
 
-// PlainText are what the params of a message of droid's say to a person: their texts, a line
-// each, in order, with the names of unknown fields. It is "" when they say nothing.
+// PlainText returns the params of a message of droid for people: their texts, one per line, in order, with the names of unknown fields. It
+// is "" if they contain no text.
 func PlainText(params json.RawMessage) string {
 	var lines []string
 	if json.Valid(params) {
@@ -54,7 +53,7 @@ func PlainText(params json.RawMessage) string {
 
 // collect adds the texts of the next value, which has this name.
 func collect(in *json.Decoder, name string, lines *[]string) {
-	token, _ := in.Token() // it is valid, as was seen
+	token, _ := in.Token() // it was validated
 	switch token {
 	case nil:
 	case json.Delim('{'):
