@@ -12,16 +12,15 @@ import (
 type Offset struct {
 	path     string
 	at       int64
-	skipLine bool // what follows is the rest of a line that is too long
+	skipLine bool // the rest of a too long line follows
 }
 
-// maxLines is how many bytes of such a file are read at once. A line that is longer is left out.
+// maxLines is how many bytes of such a file are read at once. A longer line is skipped.
 const maxLines = 1 << 20
 
-// Subagent returns what the file of a subagent's session says from a place on, and the place behind that. Of a line that is
-// not whole yet nothing is returned, so that the next call has it. A file is a subagent's if it is a regular one, no
-// symbolic link, and begins with that session and one that called it. The error is that of reading the store, or a
-// *NotFoundError, also while droid has not begun the file.
+// Subagent returns the lines of a subagent's session file from an offset on, and the offset behind them. An incomplete line is left for the
+// next call. The file must be a regular file, no symbolic link, and begin with that session and its caller. The error is that of reading
+// the store, or a *NotFoundError, also if droid has not created the file yet.
 func (s *Store) Subagent(id string, from Offset) (lines []stream.ChildLine, to Offset, err error) {
 	if from.path != "" {
 		return readOn(id, from)

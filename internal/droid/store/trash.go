@@ -10,25 +10,23 @@ import (
 	"time"
 )
 
-// trashName is the directory beside the store that deleted sessions go to.
+// trashName is the directory, in the parent of the store, for deleted sessions.
 const trashName = "droid-acp-trash"
 
-// move is the way of sessions into one directory of the trash.
+// move moves sessions into one directory of the trash.
 type move struct {
 	rename func(from, to string) error
 	bin    string
 	done   []renamed
 }
 
-// renamed is a file or directory that has another name now.
+// renamed is a file or directory that was renamed.
 type renamed struct{ from, to string }
 
-// trash renames the files of sessions, of which there is at least one, one after the other.
-// A conversation goes before what belongs to it. So at any moment a session is in the store
-// with all that it has, or its conversation is in the trash; what a run that was killed left of
-// it in the store lies where it has to be when the conversation is moved back. When a file
-// cannot be moved, the others go back. If two processes delete one session at once, the one
-// that moves the conversation moves the rest.
+// trash moves the files of sessions, of which there is at least one, one after the other. A conversation is moved before the files that
+// belong to it. So at any moment a session is completely in the store, or its conversation is in the trash; files that a killed process
+// left in the store are where they must be when the conversation is moved back. If a file cannot be moved, the others are moved back. If
+// two processes delete one session at once, the one that moves the conversation moves the rest.
 func (s *Store) trash(sessions []stored) error {
 	m, err := s.newMove(sessions)
 	if err != nil {
@@ -45,9 +43,9 @@ func (s *Store) trash(sessions []stored) error {
 	return nil
 }
 
-// newMove makes the directory that sessions move to.
+// newMove creates the directory that sessions are moved to.
 func (s *Store) newMove(sessions []stored) (*move, error) {
-	root, err := filepath.EvalSymlinks(s.root) // nothing is renamed to another file system
+	root, err := filepath.EvalSymlinks(s.root) // a rename must stay on one file system
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +60,7 @@ func (s *Store) newMove(sessions []stored) (*move, error) {
 	return &move{rename: s.rename, bin: bin}, nil
 }
 
-// tryTrash does what trash does with a file of its own from each directory that holds something of the sessions.
+// tryTrash does what trash does with a temporary file in each directory that contains a part of the sessions.
 func (s *Store) tryTrash(sessions []stored) error {
 	m, err := s.newMove(sessions)
 	if err != nil {
@@ -127,8 +125,7 @@ func (m *move) session(s stored, attachments string) error {
 	return err
 }
 
-// moveIn moves a file, or a directory with all it holds, into a directory of the bin's. It
-// returns false for what is not there.
+// moveIn moves a file, or a directory with its content, into a directory of the bin. It returns false if it does not exist.
 func (m *move) moveIn(from, dir string) (bool, error) {
 	to := filepath.Join(m.bin, dir, filepath.Base(from))
 	err := m.rename(from, to)
@@ -142,8 +139,7 @@ func (m *move) moveIn(from, dir string) (bool, error) {
 	return true, nil
 }
 
-// undo returns the error for which everything goes back to the store. It replaces nothing
-// that a droid has written there since.
+// undo moves everything back to the store and returns cause, or a further error. It replaces nothing that a droid has written there since.
 func (m *move) undo(cause error) error {
 	for _, r := range slices.Backward(m.done) {
 		_, err := os.Lstat(r.from)
