@@ -62,13 +62,13 @@ func (h home) protocol(t testing.TB) stream.Version {
 
 // has reports what the program goes by: a droid between two releases with facts of their own
 // may do more.
-func (h home) has(t testing.TB, f stream.Fact) bool {
+func (h home) has(t testing.TB, f stream.Feature) bool {
 	t.Helper()
 	return h.protocol(t).Has(f)
 }
 
 // does reports what was recorded of the home's droid, whatever the program makes of it.
-func (h home) does(t testing.TB, f stream.Fact) bool {
+func (h home) does(t testing.TB, f stream.Feature) bool {
 	t.Helper()
 	r, err := droids.Load(knownDroids, h.version)
 	require.NoError(t, err, "make record VERSION=%s", h.version)

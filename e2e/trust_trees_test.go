@@ -649,7 +649,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 			prompts = append(prompts, "look at git")
 		}
 	}
-	found := projectconfig.Project(cwd, h.dir).Except(projectconfig.Unheard) // of these droids all keys are known
+	found := projectconfig.Project(cwd, h.dir).Except(projectconfig.UnknownKey) // of these droids all keys are known
 	if h.version != oldestDroid {
 		found = found.Except(projectconfig.Preload)
 	}
@@ -694,7 +694,7 @@ func claimed(found projectconfig.Layer, root string, parts []part, name string) 
 		fallthrough
 	case "mode":
 		says = func(i projectconfig.Item) bool {
-			return slices.Contains([]projectconfig.Kind{projectconfig.Autonomy, projectconfig.Allowed, projectconfig.Unread, projectconfig.Strange}, i.Kind) ||
+			return slices.Contains([]projectconfig.Kind{projectconfig.Autonomy, projectconfig.Allowed, projectconfig.Unread, projectconfig.UnknownFile}, i.Kind) ||
 				i.Kind == projectconfig.Setting && (strings.HasPrefix(i.Name, "sessionDefaultSettings") || strings.HasPrefix(i.Name, "command"))
 		}
 	}

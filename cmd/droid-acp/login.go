@@ -145,7 +145,7 @@ func (t *terminal) ask(_ context.Context, method string, params json.RawMessage)
 }
 
 func (t *terminal) say(params json.RawMessage) {
-	if words := login.Words(params); words != "" {
+	if words := login.PlainText(params); words != "" {
 		t.print("\ndroid says:\n  " + strings.ReplaceAll(words, "\n", "\n  "))
 	}
 }

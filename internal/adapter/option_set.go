@@ -240,7 +240,7 @@ func (s *Session) checkDefaults() {
 		return
 	}
 	notices, again := s.options.Untaken(s.agent.cfg.Defaults, !s.proc.Has(stream.TakesAutonomyMode))
-	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().WantedModels())...)...)
+	s.out.AddNotices(append(notices, s.options.Wanted(s.proc.Client().ProjectModels())...)...)
 	if again == "" {
 		return
 	}

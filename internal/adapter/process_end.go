@@ -84,7 +84,7 @@ func (s *Session) droidGone() {
 		s.async(func(context.Context) { endLeft(left) })
 	}
 	s.proc.Died(err)
-	s.prompts.ProcessExited(client.Took(), acperr.Died{Exit: err})
+	s.prompts.ProcessExited(client.LastAccepted(), acperr.Died{Exit: err})
 	defer func() { s.prompts.OutputRead(acperr.Died{Exit: err}) }() // also after a panic: prompts wait for it
 	s.endWork()
 }

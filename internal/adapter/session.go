@@ -74,7 +74,7 @@ func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
 		options: a.newOptionState(),
-		show:    render.New(render.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LogIn()}),
+		show:    render.New(render.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())

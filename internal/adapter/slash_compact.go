@@ -75,7 +75,7 @@ func compactFailed(r *commandRun, err error) {
 		return
 	case strings.Contains(err.Error(), "No access token"):
 		err = errors.New("this droid needs a Factory login to compact, also with a model of your own (" + plainly(err).Error() + ")." +
-			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LogIn())
+			r.s.proc.Lacks(stream.CompactsWithoutLogin) + " " + diagnosis.LoginRemedy())
 	}
 	r.s.update(r.s.show.EndCompactionWith(render.CompactionFailed, render.CompactionFacts{Error: plainly(err).Error()})...)
 	r.fail("The conversation was not compacted", err)

@@ -49,7 +49,7 @@ func statusCommand(r *commandRun, _ string) {
 		if untried := version.Untried(); untried != "" {
 			protocol += "; it " + untried
 		}
-		protocol += strangeText(s.proc.Client().Strange())
+		protocol += strangeText(s.proc.Client().UnknownFields())
 	}
 	waits := ""
 	if all := s.waits(time.Now()); len(all) > 0 {

@@ -20,7 +20,7 @@ func trustCommand(r *commandRun, args string) {
 	shown := r.shown()
 	var takes func(projectconfig.Layer) projectconfig.Layer
 	if client := r.s.proc.Client(); client != nil {
-		takes = client.Takes
+		takes = client.Relevant
 	}
 	err := r.unlocked(func(ctx context.Context) (err error) {
 		answer, err = files.CallBounded(ctx, r.s.agent.calls, "Trust", cwd, func(cwd string) (trust.Answer, error) { return keeper.Answer(cwd, word, shown, takes) })

@@ -141,9 +141,9 @@ func (s *Session) lookAtProject(ctx context.Context) (client *droid.Client, proj
 		case now == nil, ctx.Err() != nil:
 			return now, project, facts, err
 		case now == client:
-			facts = project.Facts(client.Given(), client.Without() == nil, client.Takes)
+			facts = project.Facts(client.Given(), client.Without() == nil, client.Relevant)
 			facts.CanAsk = project.Asks && s.show.CanAskTrust() && project.Fits()
-			facts.MissesTexts = client.MissesTexts(project.Layer)
+			facts.MissesTexts = client.HasStaleTexts(project.Layer)
 			facts.Rests = (facts.MissesTexts || facts.Stale()) && s.droidRests() // else it makes no difference, and droidRests may be slow
 			return client, project, facts, err
 		}

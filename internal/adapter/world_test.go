@@ -307,7 +307,7 @@ func (w *world) startDroid(win *window, v fakedroid.Version) *droid.Client {
 		p.settings = string(data)
 		return nil
 	}, zap.NewNop())
-	p.client.PlayChildren(func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.children > 0 })
+	p.client.StubChildren(func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.children > 0 })
 	p.kill = func() { _ = out.Close(); _ = in.CloseWithError(io.ErrClosedPipe) }
 	w.mu.Lock()
 	w.droids = append(w.droids, p)

@@ -17,8 +17,8 @@ import (
 	"droid-acp/internal/sys/memory"
 )
 
-// countingReader counts read calls, so that drainStdout can tell a reader that
-// waits for droid from one that waits for the reader of Events.
+// countingReader counts read calls, so that drainStdout can distinguish a reader that waits for droid from one that waits for the reader of
+// Events.
 type countingReader struct{ c *Client }
 
 func (r countingReader) Read(p []byte) (int, error) {
@@ -27,24 +27,24 @@ func (r countingReader) Read(p []byte) (int, error) {
 	return r.c.stdout.Read(p)
 }
 
-// lineHead is how many bytes are kept of a line that is too long.
+// lineHead is how many bytes of a too long line are kept.
 const lineHead = 4 << 10
 
-// read is the reader goroutine: it decodes droid's stdout, in lines of at most
-// longest bytes (droid's have several MB, quirk 27), hands responses to their calls and events to Events.
+// read is the reader goroutine: it decodes droid's stdout, in lines of at most longest bytes (droid's have several MB, quirk 27), and
+// passes responses to their calls and events to Events.
 func (c *Client) read(longest int) {
 	defer close(c.readDone)
 	defer c.failFirst()
-	var head []byte // the beginning of a line that is too long
+	var head []byte // the beginning of a too long line
 	lines := jsonrpc.NewLines(countingReader{c}, longest, func(piece []byte) {
 		head = append(head, piece[:min(len(piece), lineHead-len(head))]...)
 	})
-	var l listener
+	var l lineReader
 	for {
 		data, err := lines.Next()
 		switch {
 		case err != nil:
-			c.say(&l)
+			c.flushText(&l)
 			tooLong, is := errors.AsType[*jsonrpc.TooLongError](err)
 			if !is {
 				if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
@@ -52,27 +52,25 @@ func (c *Client) read(longest int) {
 				}
 				return
 			}
-			c.lost(tooLong.Size, head)
+			c.handleLost(tooLong.Size, head)
 			head = nil
-		case len(data) > 0 && !l.goesOn(data):
-			c.say(&l)
+		case len(data) > 0 && !l.appendText(data):
+			c.flushText(&l)
 			c.handle(&l, data, lines.Owned())
 			size := len(data)
 			data = nil
-			memory.ReleaseAfter(size) // the event has what it needs
+			memory.ReleaseAfter(size) // the event does not alias the line
 		}
 		if !lines.Buffered() {
-			c.say(&l)
+			c.flushText(&l)
 		}
 	}
 }
 
-// maxNoise is how many lines that are no messages are told one by one; the log of
-// droid's end has their number.
+// maxNoise is how many invalid lines are logged one by one; the log entry of droid's exit has their number.
 const maxNoise = 20
 
-// malformed counts a line that is no message. The log tells where it is broken,
-// not what it says.
+// malformed counts an invalid line. The log says where it is invalid, not what it contains.
 func (c *Client) malformed(err error, data []byte) {
 	n := c.noMessages.Add(1)
 	if n > maxNoise {
@@ -89,23 +87,23 @@ func (c *Client) malformed(err error, data []byte) {
 	c.log.Warn(text, fields...)
 }
 
-// listener is what the reader goroutine remembers from line to line: what it told
-// the client last, and a text that may go on in the next line.
-type listener struct {
+// lineReader is the reader goroutine's state between lines: what it last reported to the client, and a text that the next line may
+// continue.
+type lineReader struct {
 	decoder stream.Decoder
 	started bool
 	version stream.Version
 	session string // its id
 
-	said  bool             // there is such a text:
-	delta stream.TextDelta // its first line
-	text  strings.Builder  // all of it, once there is a second line
+	hasText bool             // there is a pending text:
+	delta   stream.TextDelta // its first line
+	text    strings.Builder  // the whole text, once there is a second line
 }
 
-// goesOn takes a line that has more of the text. Lines that are read together come as one
-// event, so that each of them costs nothing but its own decoding.
-func (l *listener) goesOn(data []byte) bool {
-	if !l.said {
+// appendText handles a line that continues the text. Lines that are read together become one event, so that each of them costs only its own
+// decoding.
+func (l *lineReader) appendText(data []byte) bool {
+	if !l.hasText {
 		return false
 	}
 	if l.text.Len() == 0 {
@@ -114,21 +112,21 @@ func (l *listener) goesOn(data []byte) bool {
 	return l.decoder.More(&l.text, data)
 }
 
-// say emits the text, if there is one.
-func (c *Client) say(l *listener) {
-	if !l.said {
+// flushText emits the pending text, if there is one.
+func (c *Client) flushText(l *lineReader) {
+	if !l.hasText {
 		return
 	}
 	if l.text.Len() > 0 {
 		l.delta.Text = l.text.String()
 		l.text.Reset()
 	}
-	l.said = false
+	l.hasText = false
 	c.emit(l.delta)
 }
 
-// handle processes one line. With owned the line's memory is not used for another one.
-func (c *Client) handle(l *listener, data []byte, owned bool) {
+// handle processes one line. owned says that the line's memory is not reused.
+func (c *Client) handle(l *lineReader, data []byte, owned bool) {
 	line, err := l.decoder.Decode(data, owned)
 	if err != nil {
 		c.malformed(err, data)
@@ -136,7 +134,7 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	}
 	if !l.started || line.Version != l.version {
 		l.started, l.version = true, line.Version
-		c.learnVersion(line.Version)
+		c.setVersion(line.Version)
 	}
 	if line.Response != nil {
 		c.respond(line.Response)
@@ -144,32 +142,32 @@ func (c *Client) handle(l *listener, data []byte, owned bool) {
 	}
 	if line.SessionID != "" && line.SessionID != l.session {
 		l.session = line.SessionID
-		c.sawSession(line.SessionID)
+		c.noteSession(line.SessionID)
 	}
-	for _, what := range line.Strange {
-		c.strange(what)
+	for _, what := range line.UnknownFields {
+		c.noteUnknown(what)
 	}
 	switch e := line.Event.(type) {
 	case stream.TextDelta:
-		l.said, l.delta = true, e
+		l.hasText, l.delta = true, e
 		return
 	case stream.Unknown:
 		c.unknown(e, line)
 	case stream.WorkingStateChanged:
 		c.noteState(e.State)
 	case stream.MCPStatusChanged:
-		if !isClosed(c.looked) {
-			close(c.looked)
+		if !isClosed(c.serversSeen) {
+			close(c.serversSeen)
 		}
 		e.Opened = c.hasAnswered()
 		line.Event = e
 	case stream.HookStarted, stream.HookCompleted:
-		if c.parting.Load() {
+		if c.sessionClosing.Load() {
 			return
 		}
 	}
 	c.check(line.Event)
-	c.settings.heard(line.Event, line.Version)
+	c.settings.handle(line.Event, line.Version)
 	c.emit(line.Event)
 }
 
@@ -179,14 +177,14 @@ func (c *Client) noteState(state string) {
 	c.setBusy(state != stream.StateIdle)
 }
 
-// hasAnswered reports whether droid has answered the latest call that opens a session.
+// hasAnswered reports whether droid has answered the latest call that opened a session.
 func (c *Client) hasAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.answered
 }
 
-func (c *Client) learnVersion(v stream.Version) {
+func (c *Client) setVersion(v stream.Version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.version.IsZero() {
@@ -201,42 +199,40 @@ func (c *Client) learnVersion(v stream.Version) {
 	}
 }
 
-// strange counts what droid said and no table has, and logs it when it comes first.
-func (c *Client) strange(what string) {
-	if len(what) > maxStrangeName {
-		what = strings.ToValidUTF8(what[:maxStrangeName], "") + "…"
+// noteUnknown counts something in droid's output that is in no table, and logs its first occurrence.
+func (c *Client) noteUnknown(what string) {
+	if len(what) > maxUnknownName {
+		what = strings.ToValidUTF8(what[:maxUnknownName], "") + "…"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.state.strange) >= maxStrange && c.state.strange[what] == 0 {
+	if len(c.state.unknownFields) >= maxUnknownFields && c.state.unknownFields[what] == 0 {
 		what = "more of that"
 	}
-	if c.state.strange[what]++; c.state.strange[what] == 1 {
-		c.log.Info("droid said something that no table of droid-acp has", zap.String("what", what), zap.Stringer("protocol", c.state.version))
+	if c.state.unknownFields[what]++; c.state.unknownFields[what] == 1 {
+		c.log.Info("droid sent something that is in no table of droid-acp", zap.String("what", what), zap.Stringer("protocol", c.state.version))
 	}
 }
 
 const (
-	// maxStrange bounds how many such things are told apart.
-	maxStrange = 50
-	// maxStrangeName is how much of the name of one is kept, in bytes.
-	maxStrangeName = 100
+	// maxUnknownFields is how many different names are counted.
+	maxUnknownFields = 50
+	// maxUnknownName is how many bytes of a name are kept.
+	maxUnknownName = 100
 )
 
-// Strange is what this droid said and no table has, such as "field hurry of tool_result", each with how
-// often it came.
-func (c *Client) Strange() map[string]int {
+// UnknownFields returns what this droid sent that is in no table, such as "field hurry of tool_result", with the number of occurrences.
+func (c *Client) UnknownFields() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.state.strange)
+	return maps.Clone(c.state.unknownFields)
 }
 
-// sawSession notes the session id of a notification, and tells when the process
-// moved to a session that nobody asked for. Ids of earlier sessions may still
-// appear: agent_turn_completed of the old one comes last.
-func (c *Client) sawSession(id string) {
+// noteSession records the session ID of a notification, and reports when the process has moved to a session without a call. IDs of earlier
+// sessions may still appear: agent_turn_completed of the old one comes last.
+func (c *Client) noteSession(id string) {
 	if !stream.ValidSessionID(id) {
-		c.log.Warn("droid says something of a session whose id is none", zap.String("session", id[:min(len(id), 80)]))
+		c.log.Warn("droid sent an invalid session ID", zap.String("session", id[:min(len(id), 80)]))
 		return
 	}
 	c.mu.Lock()
@@ -252,10 +248,9 @@ func (c *Client) sawSession(id string) {
 	}
 }
 
-// unknown logs an event without a type, and refuses it when it is a request:
-// droid waits for an answer to each.
+// unknown logs an event without a type, and refuses it if it is a request: droid waits for an answer to each.
 func (c *Client) unknown(e stream.Unknown, line stream.Line) {
-	c.log.Debug("droid sent something unknown", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
+	c.log.Debug("droid sent an unknown message", zap.String("type", e.Type), zap.Error(e.Err), zap.Int("bytes", len(e.Raw)))
 	if line.RequestID == nil {
 		return
 	}
@@ -264,12 +259,11 @@ func (c *Client) unknown(e stream.Unknown, line stream.Line) {
 		code, text = jsonrpc.CodeInvalidParams, "Invalid params"
 	}
 	if data, err := encodeError(line.RequestID, code, text); err == nil {
-		c.out.Put(data) // fails when droid is gone, and then nobody waits
+		c.out.Put(data) // it fails only when droid has exited, and then nothing waits
 	}
 }
 
-// emit delivers an event. It waits for the reader of Events, but not for ever
-// once the client is closing.
+// emit delivers an event. It waits for the reader of Events, but not indefinitely once the client is closing.
 func (c *Client) emit(e stream.Event) {
 	defer c.notify()
 	select {
@@ -296,15 +290,14 @@ func (c *Client) emit(e stream.Event) {
 	}
 }
 
-// lost deals with a line that is too long and was skipped. If the line's beginning
-// says that it answers a call, the call fails. If it is a request, droid gets an
-// error. Any line but an answer becomes a Lost event.
-func (c *Client) lost(size int64, head []byte) {
+// handleLost handles a skipped line that is too long. If its beginning shows that it answers a call, the call fails. If it is a request,
+// droid gets an error. Any line but an answer becomes a Lost event.
+func (c *Client) handleLost(size int64, head []byte) {
 	c.noMessages.Add(1)
-	begin := stream.ReadBeginning(head)
-	c.log.Warn("droid wrote a line that is too long; it is lost", zap.Int64("bytes", size), zap.String("type", begin.Kind))
+	begin := stream.ReadLineHead(head)
+	c.log.Warn("skipped a line of droid that is too long", zap.Int64("bytes", size), zap.String("type", begin.Kind))
 	var id string
-	_ = json.Unmarshal(begin.ID, &id) // where there is no id, or it is no string, nobody waits for an answer
+	_ = json.Unmarshal(begin.ID, &id) // without a valid ID nothing waits for an answer
 	switch {
 	case id != "" && begin.Response:
 		c.respond(&stream.Response{ID: id, Err: &stream.RPCError{Code: jsonrpc.CodeInternalError,
@@ -312,7 +305,7 @@ func (c *Client) lost(size int64, head []byte) {
 		return
 	case id != "":
 		if data, err := encodeError(begin.ID, jsonrpc.CodeInvalidParams, "The request is too long"); err == nil {
-			c.out.Put(data) // fails when droid is gone, and then nobody waits
+			c.out.Put(data) // it fails only when droid has exited, and then nothing waits
 		}
 	}
 	c.emit(stream.Lost{Type: begin.Kind, Size: size})

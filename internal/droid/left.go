@@ -15,29 +15,30 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Left is a command that droid has left running in the background (Execute with fireAndForget), with its process
-// group. droid tells nothing of it when its call has ended: neither what it writes nor how it ends. It ends with droid,
-// but for one that is killed by somebody else (0.99 to 0.225).
-type Left interface {
-	// Runs reports whether something of it runs.
+// BackgroundCommand is a command that droid has left running in the background (Execute with fireAndForget), with its process group. After
+// the call has ended, droid reports neither its output nor its end. It ends with droid, unless something else kills droid (0.99 to 0.225).
+type BackgroundCommand interface {
+	// Runs reports whether any process of it is running.
 	Runs() bool
-	// End asks it to end, and kills it after the time grace. It reports whether it is gone.
+	// End terminates it, and kills it after grace. It reports whether it has ended.
 	End(grace time.Duration) (gone bool)
 }
 
-// Left finds such a command by the id of its process among what droid has started. It is nil for one that has ended.
-// An error says that it cannot be told: on Windows, and of a client without a process.
-func (c *Client) Left(id int) (Left, error) {
-	if c.left == nil {
+// FindBackground finds such a command among droid's descendants by its process ID. It returns nil if the command has ended. The error means
+// that it cannot be determined: on Windows, and for a client without a process.
+func (c *Client) FindBackground(id int) (BackgroundCommand, error) {
+	if c.findBackground == nil {
 		return nil, errors.ErrUnsupported
 	}
-	return c.left(id)
+	return c.findBackground(id)
 }
 
-// PlayLeft has a client without a process find commands in the background by left.
-func (c *Client) PlayLeft(left func(id int) (Left, error)) { c.left = left }
+// StubBackground replaces FindBackground for a client without a process.
+func (c *Client) StubBackground(left func(id int) (BackgroundCommand, error)) {
+	c.findBackground = left
+}
 
-func (p *process) kin(id int) (Left, error) {
+func (p *process) findBackground(id int) (BackgroundCommand, error) {
 	kin, err := p.DescendantGroup(id)
 	if kin == nil {
 		return nil, err
@@ -45,9 +46,9 @@ func (p *process) kin(id int) (Left, error) {
 	return kin, err
 }
 
-// MayStillRun reports whether a command that a droid which is gone has left in the background may still run: droid does not end it
-// where droid itself is killed, and 0.99 does not where its agent is. The process is known by its id and the time of its start, which
-// the name of the file with its output has (0.99 to 0.225). Where the system cannot tell, it may.
+// MayStillRun reports whether a background command of a droid that has exited may still be running: droid does not end it if droid itself
+// is killed, and 0.99 does not if its agent is. The process is identified by its ID and start time, which is that of its output file, whose
+// name has the ID (0.99 to 0.225). It returns true if the system cannot tell.
 func MayStillRun(id int, output string) bool {
 	name := outputName().FindStringSubmatch(filepath.Base(output))
 	if name == nil {
@@ -61,11 +62,11 @@ func MayStillRun(id int, output string) bool {
 	return runs || err != nil
 }
 
-// outputName is how droid calls the file with the output of such a command (0.99 to 0.225).
+// outputName matches the name that droid gives such a command's output file (0.99 to 0.225).
 var outputName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^droid-bg-(\d+)\.out$`) })
 
-// OpenOutput opens the file with the output of such a command for reading: a regular file of this user's in the
-// directory for temporary files, which droid has named. Another file is an error, and is not read.
+// OpenOutput opens the output file of such a command, as named by droid, for reading. It must be a regular file of this user in the
+// directory for temporary files; any other file is an error, and is not read.
 func OpenOutput(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	if !outputName().MatchString(name) || !slices.Contains([]string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Clean(dir)) {

@@ -12,34 +12,32 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// place is a directory as it was when a process was started there, with what a droid
-// reads of it at its start.
-type place struct {
-	path string      // where all symbolic links lead
-	info os.FileInfo // nil when there is none
-	read uint64      // changes with what is read
+// DirState is the state of a directory, with a stamp of the files that a droid reads when it starts there.
+type DirState struct {
+	path string      // with symbolic links resolved
+	info os.FileInfo // nil if it does not exist
+	read uint64      // changes with the files that droid reads
 }
 
-func placeOf(dir string) place {
+// ReadDirState returns the current state. It reads the metadata of files.
+func ReadDirState(dir string) DirState {
 	path := files.RealPath(filepath.Clean(dir))
 	info, _ := os.Stat(path) // nil where there is none
-	return place{path, info, projectStamp(path, Home(os.Environ()))}
+	return DirState{path, info, projectStamp(path, Home(os.Environ()))}
 }
 
-// is reports whether p and q are the same directory, which was not replaced meanwhile,
-// with the same project.
-func (p place) is(q place) bool {
+// Same reports whether p and q are the same directory, not replaced in between, with the same project.
+func (p DirState) Same(q DirState) bool {
 	same := p.info == nil && q.info == nil || p.info != nil && q.info != nil && os.SameFile(p.info, q.info)
 	return same && p.path == q.path && p.read == q.read
 }
 
-// projectStamp is a number that changes when a file comes, goes or is written that a
-// droid reads when it starts in cwd: those of the project and the user's own. It does
-// not read their text. The user's .factory has more files, which droid writes all the time.
+// projectStamp returns a number that changes when a file that droid reads at its start in cwd is created, removed or written: those of the
+// project and the user's own. It does not read them. The user's .factory has further files, which droid writes all the time.
 func projectStamp(cwd, home string) uint64 {
 	h := fnv.New64a()
 	stampFile(h, filepath.Join(cwd, projectconfig.Bunfig))
-	for _, f := range append(config.OfProject(cwd, home, config.Names...), config.OfUser(home, config.Names...)...) {
+	for _, f := range append(config.ProjectFiles(cwd, home, config.Names...), config.UserFiles(home, config.Names...)...) {
 		stampFile(h, f.Path)
 	}
 	_ = binary.Write(h, binary.LittleEndian, projectconfig.TextStamp(cwd, home)) // it never fails

@@ -22,7 +22,7 @@ import (
 )
 
 // shortBounds make Close impatient.
-var shortBounds = bounds{
+var shortBounds = timeouts{
 	interrupt: 200 * time.Millisecond,
 	eof:       200 * time.Millisecond,
 	term:      200 * time.Millisecond,
@@ -44,7 +44,7 @@ func testContext(t *testing.T) context.Context {
 }
 
 // startFake starts a fake droid whose end is awaited.
-func startFake(t *testing.T, b bounds, mode string, env ...string) *Client {
+func startFake(t *testing.T, b timeouts, mode string, env ...string) *Client {
 	t.Helper()
 	cmd := fakeCommand(mode, env...)
 	cmd.Dir = t.TempDir()

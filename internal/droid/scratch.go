@@ -18,8 +18,8 @@ func linkSettings(home string) (dir *files.TempDir, err error) {
 	if dir, _, err = files.MakeTempDir("scratch", uuid.NewString()); err != nil {
 		return nil, err
 	}
-	paths := config.OfOrganization(home)
-	for _, f := range config.OfUser(home, config.Settings, config.LocalSettings, config.OldModels) {
+	paths := config.OrganizationFiles(home)
+	for _, f := range config.UserFiles(home, config.Settings, config.LocalSettings, config.OldModels) {
 		paths = append(paths, f.Path)
 	}
 	for _, path := range paths {
@@ -34,12 +34,3 @@ func linkSettings(home string) (dir *files.TempDir, err error) {
 	}
 	return dir, os.MkdirAll(filepath.Join(dir.Path, ".factory"), 0o700)
 }
-
-// DirState is what a droid reads of a directory when it starts there, and of the user's settings.
-type DirState struct{ place }
-
-// StateOf returns the DirState of now. It reads files.
-func StateOf(dir string) DirState { return DirState{placeOf(dir)} }
-
-// Same reports whether nothing has changed between s and t.
-func (s DirState) Same(t DirState) bool { return s.is(t.place) }

@@ -10,48 +10,45 @@ import (
 	"go.uber.org/zap"
 )
 
-// Spare keeps one droid process that was started before it is needed, since a
-// droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It serves the next session,
-// or ends when none comes or that one is elsewhere; it is only started again by Next and Renew.
+// Prewarmed keeps one droid process that was started in advance, since a droid takes 0.3 s (0.225) to 1 s (0.99) until it answers. It
+// serves the next session, or is ended if none is opened or that one is in another directory; only Next and Renew start another one.
 //
-// A process has read the project of the directory that it was started in: its MCP
-// servers run, in a session elsewhere too (0.99 to 0.225), 0.99 offers its
-// subagents there, and a hook for the start of a session is the one that was there when
-// the process began. So the spare serves a session in that directory alone, while the
-// project is as it was.
-type Spare struct {
-	start func(dir string) (*Client, error)
-	again func() bool
-	log   *zap.Logger
-	over  chan struct{} // closed when discarded is set
+// A process has read the project of the directory that it was started in: its MCP servers run, also in a session elsewhere (0.99 to 0.225),
+// 0.99 offers its subagents there, and a session-start hook is the one that existed when the process started. So a prewarmed process serves
+// only a session in that directory, and only while the project is unchanged.
+type Prewarmed struct {
+	start     func(dir string) (*Client, error)
+	wantsNext func() bool
+	log       *zap.Logger
+	stopped   chan struct{} // closed when discarded is set
 
 	mu        sync.Mutex
 	dir       string         // where the next one is started
-	discarded bool           // nothing is started any more
-	starting  chan struct{}  // closed when the start that was begun last has ended; nil before there was one
-	work      sync.WaitGroup // all that runs beside; it grows while mu is locked and discarded is not set
-	client    *Client        // nil while none waits
-	home      place          // where client was started, as it was then
+	discarded bool           // no more starts
+	starting  chan struct{}  // closed when the latest start has ended; nil before the first
+	work      sync.WaitGroup // all background work; it grows only while mu is locked and discarded is false
+	client    *Client        // nil if none waits
+	startedIn DirState       // the state of the directory when client was started
 	taken     chan struct{}  // closed when client no longer waits
 }
 
-// SpareTime is how long the spare waits for a session: an editor that wants one
-// opens it within seconds, and one that only asked what the agent is never does.
-const SpareTime = 5 * time.Minute
+// PrewarmTime is how long a prewarmed process waits for a session: an editor that wants one opens it within seconds, and one that only
+// asked for the agent's properties never does.
+const PrewarmTime = 5 * time.Minute
 
-// nextAfter is how long after a session was opened a droid is started for the next one. What
-// opens one session for one prompt is over by then, and starts none in vain.
+// nextAfter is how long after a session was opened a droid is started for the next one. A client that opens one session for one prompt has
+// ended by then, and causes no needless start.
 const nextAfter = 3 * time.Second
 
-// NewSpare makes a Spare whose process is started by start, first in dir. again says whether a
-// session that was opened has another one started for the next, nil for never.
-func NewSpare(dir string, start func(dir string) (*Client, error), again func() bool, log *zap.Logger) *Spare {
-	return &Spare{dir: dir, start: start, again: again, log: log, over: make(chan struct{})}
+// NewPrewarmed makes a Prewarmed whose processes are started by start, first in dir. again reports whether to start another one after a
+// session was opened; nil means never.
+func NewPrewarmed(dir string, start func(dir string) (*Client, error), again func() bool, log *zap.Logger) *Prewarmed {
+	return &Prewarmed{dir: dir, start: start, wantsNext: again, log: log, stopped: make(chan struct{})}
 }
 
-// Prepare starts the spare in the background, unless there is one. A failure is only
-// logged: the session that needs droid tries again and tells the user.
-func (s *Spare) Prepare() {
+// Prepare starts a process in the background, unless there is one. A failure is only logged: the session that needs droid tries again and
+// reports it to the user.
+func (s *Prewarmed) Prepare() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.client == nil && !s.isStarting() {
@@ -59,21 +56,21 @@ func (s *Spare) Prepare() {
 	}
 }
 
-// Next notes that a session was opened in dir, where the next one is the likeliest to be, and
-// starts a spare for it a little later, unless there is one.
-func (s *Spare) Next(dir string) {
+// Next records that a session was opened in dir, where the next one is most likely, and starts a process for it a little later, unless
+// there is one.
+func (s *Prewarmed) Next(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.again == nil || s.discarded {
+	if s.wantsNext == nil || s.discarded {
 		return
 	}
 	s.work.Go(func() {
 		select {
-		case <-s.over:
+		case <-s.stopped:
 			return
 		case <-time.After(nextAfter):
 		}
-		if !s.again() {
+		if !s.wantsNext() {
 			return
 		}
 		s.mu.Lock()
@@ -85,12 +82,11 @@ func (s *Spare) Next(dir string) {
 	})
 }
 
-// isStarting reports whether a start is under way. The caller has locked s.
-func (s *Spare) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
+// isStarting reports whether a start is in progress. The caller has locked s.
+func (s *Prewarmed) isStarting() bool { return s.starting != nil && !isClosed(s.starting) }
 
-// begin starts a process beside the caller, who has locked s, once the one before is
-// gone.
-func (s *Spare) begin(before *Client) {
+// begin starts a process in the background, once before has ended. The caller has locked s.
+func (s *Prewarmed) begin(before *Client) {
 	if s.discarded {
 		return
 	}
@@ -103,23 +99,23 @@ func (s *Spare) begin(before *Client) {
 	})
 }
 
-func (s *Spare) prepare(dir string) {
+func (s *Prewarmed) prepare(dir string) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	home := placeOf(dir)
+	home := ReadDirState(dir)
 	client, err := s.start(dir)
 	if err != nil {
-		s.log.Info("no droid could be started ahead of the next session", zap.Error(err))
+		s.log.Info("cannot start a droid in advance", zap.Error(err))
 		return
 	}
 	s.mu.Lock()
 	discarded := s.discarded
 	if !discarded {
 		taken := make(chan struct{})
-		s.client, s.home, s.taken = client, home, taken
+		s.client, s.startedIn, s.taken = client, home, taken
 		s.work.Go(func() { s.expire(client, taken) })
 	}
 	s.mu.Unlock()
@@ -128,9 +124,8 @@ func (s *Spare) prepare(dir string) {
 	}
 }
 
-// Renew replaces the spare by another process, if there is one that waits. It returns
-// when that is started.
-func (s *Spare) Renew() {
+// Renew replaces the waiting process, if there is one, by another, and returns when that is started.
+func (s *Prewarmed) Renew() {
 	s.await()
 	s.mu.Lock()
 	if client := s.remove(); client != nil {
@@ -140,12 +135,12 @@ func (s *Spare) Renew() {
 	s.await()
 }
 
-// expire ends the spare when no session takes it.
-func (s *Spare) expire(client *Client, taken <-chan struct{}) {
+// expire ends the process if no session takes it.
+func (s *Prewarmed) expire(client *Client, taken <-chan struct{}) {
 	select {
 	case <-taken:
 		return
-	case <-time.After(SpareTime):
+	case <-time.After(PrewarmTime):
 	}
 	s.mu.Lock()
 	waits := s.client == client
@@ -154,18 +149,18 @@ func (s *Spare) expire(client *Client, taken <-chan struct{}) {
 	}
 	s.mu.Unlock()
 	if waits {
-		s.log.Info("no session was opened; the droid that was started ahead ends")
+		s.log.Info("no session was opened; ending the prewarmed droid")
 		end(client)
 	}
 }
 
-// Take hands over the spare for a session in dir. It is nil if there is none that still
-// runs, or if it has read something else than what is there now: then it ends.
-func (s *Spare) Take(dir string) *Client {
+// Take returns the process for a session in dir. It returns nil if none is running, or if the project has changed since its start: then the
+// process is ended.
+func (s *Prewarmed) Take(dir string) *Client {
 	s.await()
-	asked := placeOf(dir)
+	asked := ReadDirState(dir)
 	s.mu.Lock()
-	client, fits := s.remove(), s.home.is(asked)
+	client, fits := s.remove(), s.startedIn.Same(asked)
 	if client != nil && !fits {
 		s.work.Go(func() { end(client) })
 	}
@@ -174,22 +169,21 @@ func (s *Spare) Take(dir string) *Client {
 	case client == nil:
 		return nil
 	case !fits:
-		s.log.Info("the droid that was started ahead does not fit the next session and ends")
+		s.log.Info("the prewarmed droid does not fit the next session; ending it")
 		return nil
 	case hasExited(client):
-		s.log.Warn("the droid that was started ahead has ended", zap.Error(client.ExitError()))
+		s.log.Warn("the prewarmed droid has exited", zap.Error(client.ExitError()))
 		return nil
 	}
 	return client
 }
 
-// Discard ends the spare, and returns when it is gone. Nothing is started any more, and
-// what was started and not taken has ended.
-func (s *Spare) Discard() {
+// Discard ends the process, and returns when it has ended, as have all that were started and not taken. No more are started.
+func (s *Prewarmed) Discard() {
 	s.mu.Lock()
 	if !s.discarded {
 		s.discarded = true
-		close(s.over)
+		close(s.stopped)
 	}
 	client := s.remove()
 	s.mu.Unlock()
@@ -197,12 +191,12 @@ func (s *Spare) Discard() {
 	s.work.Wait()
 }
 
-// startTime is how long a start is waited for, which takes milliseconds: in a directory that
-// hangs when it is read it does not end, and a session elsewhere does not wait for that.
+// startTime is how long to wait for a start, which takes milliseconds: in a directory that hangs it never ends, and a session elsewhere
+// must not wait for that.
 const startTime = 2 * time.Second
 
-// await returns when no start is under way, or after startTime.
-func (s *Spare) await() {
+// await returns when no start is in progress, or after startTime.
+func (s *Prewarmed) await() {
 	s.mu.Lock()
 	starting := s.starting
 	s.mu.Unlock()
@@ -211,9 +205,8 @@ func (s *Spare) await() {
 	}
 }
 
-// remove takes out the process that waits, nil for none. The caller has locked s. Once
-// s is discarded there is none.
-func (s *Spare) remove() *Client {
+// remove removes and returns the waiting process, nil if there is none, as after Discard. The caller has locked s.
+func (s *Prewarmed) remove() *Client {
 	client := s.client
 	if client != nil {
 		s.client = nil
@@ -222,8 +215,7 @@ func (s *Spare) remove() *Client {
 	return client
 }
 
-// end kills a spare, if there is one, and returns when it is gone. It has no session, so
-// there is nothing to be polite about.
+// end kills a prewarmed process, if there is one, and returns when it has ended. It has no session, so nothing is lost.
 func end(client *Client) {
 	if client != nil {
 		client.Kill()

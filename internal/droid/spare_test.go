@@ -48,7 +48,7 @@ func (a *ahead) running() (n int) {
 func TestSpareStartsNothingAfterDiscard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
-		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
+		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Discard()
 		s.Prepare()
 		s.Renew()
@@ -63,7 +63,7 @@ func TestDiscardWaitsForARenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
 		starts, let := 0, make(chan struct{})
-		s := NewSpare(t.TempDir(), func(dir string) (*Client, error) {
+		s := NewPrewarmed(t.TempDir(), func(dir string) (*Client, error) {
 			if starts++; starts == 2 {
 				<-let
 			}
@@ -93,7 +93,7 @@ func TestDiscardWaitsForARenewal(t *testing.T) {
 func TestSpareIsStartedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
-		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
+		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Prepare()
 		s.Prepare()
 		synctest.Wait()
@@ -110,7 +110,7 @@ func TestSpareIsDiscardedAtAnyMoment(t *testing.T) {
 	here, elsewhere := t.TempDir(), t.TempDir()
 	for range 900 {
 		var droids ahead
-		s := NewSpare(here, droids.start, nil, zap.NewNop())
+		s := NewPrewarmed(here, droids.start, nil, zap.NewNop())
 		taken := make(chan *Client, 1)
 		uses := []func(){
 			s.Prepare, s.Renew, s.Prepare,
@@ -176,7 +176,7 @@ func TestSpareFitsItsDirectoryAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var droids ahead
-			s := NewSpare(dir, droids.start, nil, zap.NewNop())
+			s := NewPrewarmed(dir, droids.start, nil, zap.NewNop())
 			defer s.Discard()
 			s.Prepare()
 			<-s.starting
@@ -203,7 +203,7 @@ func TestSpareThatDoesNotStart(t *testing.T) {
 		"panic": func(string) (*Client, error) { panic("test") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewSpare(t.TempDir(), start, nil, zap.NewNop())
+			s := NewPrewarmed(t.TempDir(), start, nil, zap.NewNop())
 			s.Prepare()
 			require.Nil(t, s.Take(s.dir))
 			s.Renew()
@@ -250,7 +250,7 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 					change("{}")
 				}
 				var droids ahead
-				s := NewSpare(dir, droids.start, nil, zap.NewNop())
+				s := NewPrewarmed(dir, droids.start, nil, zap.NewNop())
 				s.Prepare()
 				<-s.starting
 				change(`{"a": 1}`)
@@ -272,7 +272,7 @@ func TestSpareForTheNextSession(t *testing.T) {
 		first, second := t.TempDir(), t.TempDir()
 		var room atomic.Bool
 		room.Store(true)
-		s := NewSpare(first, droids.start, room.Load, zap.NewNop())
+		s := NewPrewarmed(first, droids.start, room.Load, zap.NewNop())
 		s.Prepare()
 		one := s.Take(first)
 		require.NotNil(t, one)
@@ -301,7 +301,7 @@ func TestSpareForTheNextSession(t *testing.T) {
 func TestNoSpareForTheNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var droids ahead
-		s := NewSpare(t.TempDir(), droids.start, nil, zap.NewNop())
+		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Next(s.dir)
 		time.Sleep(time.Minute)
 		require.Zero(t, droids.started())
@@ -313,7 +313,7 @@ func TestNoSpareForTheNextSession(t *testing.T) {
 func TestSpareThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
-		s := NewSpare(t.TempDir(), func(string) (*Client, error) {
+		s := NewPrewarmed(t.TempDir(), func(string) (*Client, error) {
 			<-let
 			return nil, errors.New("test")
 		}, nil, zap.NewNop())

@@ -69,14 +69,14 @@ func TestStrange(t *testing.T) {
 	<-c.Events()
 	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"%s"}}`, strings.Repeat("d", 100_000))
 	<-c.Events()
-	long := "event " + strings.Repeat("d", maxStrangeName-len("event ")) + "…"
-	require.Equal(t, map[string]int{"event dream_update": 3, "field hurry of tool_result": 1, long: 1}, c.Strange())
+	long := "event " + strings.Repeat("d", maxUnknownName-len("event ")) + "…"
+	require.Equal(t, map[string]int{"event dream_update": 3, "field hurry of tool_result": 1, long: 1}, c.UnknownFields())
 	require.Len(t, logged.FilterMessageSnippet("no table").All(), 3)
 	require.Len(t, logged.FilterMessageSnippet("this droid is newer than droid").All(), 1)
-	for n := range 2 * maxStrange {
+	for n := range 2 * maxUnknownFields {
 		p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"dream_%d"}}`, n)
 		<-c.Events()
 	}
-	require.Len(t, c.Strange(), maxStrange+1, "bounded")
-	require.Equal(t, maxStrange+3, c.Strange()["more of that"])
+	require.Len(t, c.UnknownFields(), maxUnknownFields+1, "bounded")
+	require.Equal(t, maxUnknownFields+3, c.UnknownFields()["more of that"])
 }

@@ -14,10 +14,9 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A process can be started without what a project brings to run. droid has no switch for
-// that: its headless modes take all of a project's files (0.99 to 0.225). What it does
-// have are settings of one process, which win over the project's (measured on 0.99.0,
-// 0.215.0 and 0.225.2):
+// A process can be started without a project's executable configuration. droid has no switch for that: its headless modes read all of a
+// project's files (0.99 to 0.225). But it has settings for one process, which override the project's (measured on 0.99.0, 0.215.0 and
+// 0.225.2):
 //
 //   - mcpPolicy refuses each MCP server whose command, arguments or host have none of the
 //     texts of a list in them. It also refuses servers that a file names later on.
@@ -28,20 +27,18 @@ import (
 //   - sessionDefaultSettings, and the same keys beside it, have the mode in which a session
 //     starts, and its model.
 //
-// A process that was started in a directory of its own reads nothing of the project before
-// the session is opened.
+// A process that was started in an empty directory reads nothing of the project before the session is opened.
 //
-// Where nothing is left out, because a project brings nothing that anybody knows of or is trusted, those of the settings
-// that take nothing from the user or from what is trusted are set all the same, for what appears before droid reads it.
+// If nothing is excluded, because a project has nothing known or is trusted, those settings that restrict neither the user nor anything
+// trusted are set anyway, for files that appear before droid reads them.
 
-// LeftOutError says that a process cannot be started without what the project brings.
-type LeftOutError struct{ Why string }
+// ExcludeError means that a process cannot be started without the project's configuration.
+type ExcludeError struct{ Why string }
 
-func (e *LeftOutError) Error() string { return e.Why }
+func (e *ExcludeError) Error() string { return e.Why }
 
-// settings are those that the process is started with. Alone, it runs no MCP server of anybody
-// and no hook until it has others. The rest stays as it is when the session is opened: 0.99
-// reads it only once. An error says that it must not start.
+// settings returns the settings that the process is started with. If Alone, they allow no MCP servers and hooks until they are replaced.
+// The rest stays the same when the session is opened: 0.99 reads it only once. An error means that the process must not be started.
 func (c Command) settings(home string) ([]byte, error) {
 	settings := make(map[string]any)
 	if c.limited() {
@@ -49,33 +46,33 @@ func (c Command) settings(home string) ([]byte, error) {
 		switch {
 		case err == nil:
 			c.limit(settings, user)
-		case c.Must():
+		case c.RequiresSettings():
 			return nil, unreadable(err)
 		}
 	}
 	return json.Marshal(settings)
 }
 
-// limit completes settings for a limited process.
+// limit adds the restrictions to settings.
 func (c Command) limit(settings map[string]any, user projectconfig.User) {
 	keepModel(settings, user, c.Project)
 	switch {
 	case c.Alone:
 		settings["mcpPolicy"], settings["hooks"] = policy(), map[string]any{"hooksDisabled": true}
 		if c.Without != nil {
-			askAsBefore(settings, user, *c.Without)
+			restoreQuestions(settings, user, *c.Without)
 		}
 		return
 	case c.Without != nil:
-		startAs(settings, user)
+		setStartMode(settings, user)
 	}
 	limitServers(settings, user, nil, c.trusted())
 }
 
-// limited reports whether the process has settings of its own because of the project.
+// limited reports whether the process needs its own settings because of the project.
 func (c Command) limited() bool { return c.Alone || c.Without != nil || c.Project != nil }
 
-// trusted is what the project brings that the process is to run.
+// trusted returns the part of the project that the process may run.
 func (c Command) trusted() projectconfig.Layer {
 	if c.Without != nil || c.Project == nil {
 		return projectconfig.Layer{}
@@ -83,24 +80,23 @@ func (c Command) trusted() projectconfig.Layer {
 	return *c.Project
 }
 
-// Must reports whether the process is not to start without its settings: in an ordinary
-// directory, in which droid looks for nothing of a project, they are only a precaution.
-func (c Command) Must() bool {
+// RequiresSettings reports whether the process must not be started without its settings: in an ordinary directory, where droid finds no
+// project files, they are only a precaution.
+func (c Command) RequiresSettings() bool {
 	return c.Alone || c.Without != nil && (c.Without.Found || len(c.Without.Items) > 0)
 }
 
 func unreadable(err error) error {
-	return &LeftOutError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
+	return &ExcludeError{Why: "your own settings are needed for that and cannot be read: " + err.Error() + "."}
 }
 
-// policy lets those MCP servers start that have one of these texts in them.
+// policy returns an MCP policy that allows servers that contain one of these texts.
 func policy(allowed ...string) map[string]any {
 	return map[string]any{"enabled": true, "allowlist": append([]string{}, allowed...)} // an empty list refuses all
 }
 
-// limitServers keeps MCP servers from starting that nobody has seen, where that takes none from the user or from what is
-// trusted of the project: where there may be servers of which this program does not know, or that no text tells from
-// others, none is refused.
+// limitServers prevents unknown MCP servers from starting, if that excludes none of the user's or of the trusted project's: if there may be
+// servers that this program does not know of, or that no text distinguishes from others, none is refused.
 func limitServers(settings map[string]any, user projectconfig.User, servers []stream.MCPServer, trusted projectconfig.Layer) {
 	marks := marksOf(servers, slices.Collect(maps.Values(user.Servers)), trusted.Servers())
 	switch {
@@ -125,15 +121,15 @@ func (c *Client) limitHooks(settings map[string]any, user projectconfig.User, tr
 		for event := range own { // the user's are among these, see allHooks
 			delete(users, event)
 		}
-		settings["hooks"] = everyEvent(users, own)
+		settings["hooks"] = hooksForEveryEvent(users, own)
 	case len(own) == 0 && !user.Hooks:
 		settings["hooks"] = map[string]any{"hooksDisabled": true}
 	}
 }
 
-// everyEvent are the user's hooks and those of the process for each event there is, so that
-// no other runs: before 0.215 the hooks of a process replace all others of the event.
-func everyEvent(users, own hooksByEvent) hooksByEvent {
+// hooksForEveryEvent returns the user's hooks and those of the process for each existing event, so that no others run: before 0.215 the
+// hooks of a process replace all others of the event.
+func hooksForEveryEvent(users, own hooksByEvent) hooksByEvent {
 	all := make(hooksByEvent)
 	for _, event := range hookEvents {
 		all[event] = append(users[event], own[event]...)
@@ -144,9 +140,9 @@ func everyEvent(users, own hooksByEvent) hooksByEvent {
 	return all
 }
 
-// askAsBefore has droid ask as it would without the layer, and without what the user has allowed for good: such a command
-// ("make test") may run what the project brings.
-func askAsBefore(settings map[string]any, user projectconfig.User, without projectconfig.Layer) {
+// restoreQuestions makes droid ask as it would without the layer, and without what the user has allowed permanently: such a command ("make
+// test") may run the project's programs.
+func restoreQuestions(settings map[string]any, user projectconfig.User, without projectconfig.Layer) {
 	deny := slices.Clone(user.Allowed)
 	for _, i := range without.Of(projectconfig.Allowed) {
 		deny = append(deny, i.Does)
@@ -155,29 +151,31 @@ func askAsBefore(settings map[string]any, user projectconfig.User, without proje
 	if len(deny) > 0 {
 		settings["commandDenylist"] = slices.Compact(deny)
 	}
-	startAs(settings, user)
+	setStartMode(settings, user)
 }
 
-// startAs has sessions start in the user's mode.
-func startAs(settings map[string]any, user projectconfig.User) { startWith(settings, user.Autonomy) }
+// setStartMode makes sessions start in the user's mode.
+func setStartMode(settings map[string]any, user projectconfig.User) {
+	setSessionDefaults(settings, user.Autonomy)
+}
 
-// startWith has sessions start with values.
-func startWith(settings map[string]any, values map[string]string) {
+// setSessionDefaults adds values to the defaults of sessions.
+func setSessionDefaults(settings map[string]any, values map[string]string) {
 	defaults, _ := settings["sessionDefaultSettings"].(map[string]string)
 	if defaults == nil {
 		defaults = make(map[string]string)
 		settings["sessionDefaultSettings"] = defaults
 	}
-	for key, value := range values { // a project's keys beside that object count, too
+	for key, value := range values { // a project's keys outside that object count, too
 		settings[key], defaults[key] = value, value
 	}
 }
 
-// namesModel reports whether sessions of a project are to start with a model of its choice.
+// namesModel reports whether the project chooses the model of its sessions.
 func namesModel(project *projectconfig.Layer) bool { return project != nil && len(project.Models) > 0 }
 
-// keepModel has sessions start with the user's model where the project names one, which may be of another provider. Where
-// the user has none for spec mode, it is their only one: nothing else overrules the project's.
+// keepModel makes sessions start with the user's model if the project names one, which may be of another provider. If the user has none for
+// spec mode, their normal model is used there: nothing else overrides the project's.
 func keepModel(settings map[string]any, user projectconfig.User, project *projectconfig.Layer) {
 	if !namesModel(project) {
 		return
@@ -191,7 +189,7 @@ func keepModel(settings map[string]any, user projectconfig.User, project *projec
 	if own["specModeModel"] == "" && project.Models["specModeModel"] != "" && user.Models["model"] != "" {
 		own["specModeModel"] = user.Models["model"]
 	}
-	startWith(settings, own)
+	setSessionDefaults(settings, own)
 }
 
 // hookEvents are the events for which droid runs hooks (0.99 to 0.225).
@@ -199,13 +197,11 @@ var hookEvents = []string{
 	"Notification", "PostToolUse", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit",
 }
 
-// noHook is a hook that replaces a list of others and is never run: no tool and no event
-// has such a name.
+// noHook is a hook that replaces a list of others and never runs: no tool or event has such a name.
 var noHook = json.RawMessage(`{"matcher":"^-$","hooks":[{"type":"command","command":"exit 0"}]}`)
 
-// withoutLayer completes the settings of a process so that the layer is left out. hooks
-// are those of the process, if it gets any.
-func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r Runtime) error {
+// exclude completes the settings of a process so that the layer is excluded. hooks are those of the process, if any.
+func (c *Client) exclude(settings map[string]any, servers map[string]any, r Runtime) error {
 	user, err := projectconfig.ReadUser(Home(c.env))
 	if r.Without == nil || len(r.Without.Items) == 0 {
 		trusted := Command{Project: r.Project, Without: r.Without}.trusted()
@@ -214,7 +210,7 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 			limitServers(settings, user, r.MCPServers, trusted)
 			c.limitHooks(settings, user, trusted)
 			if r.Without != nil {
-				startAs(settings, user)
+				setStartMode(settings, user)
 			}
 		case r.Without != nil && r.Without.Found:
 			return unreadable(err)
@@ -224,8 +220,8 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 	if err != nil {
 		return unreadable(err)
 	}
-	if !c.Version().Has(stream.LeavesLayerOut) {
-		return &LeftOutError{Why: c.Version().Lacks(stream.LeavesLayerOut)}
+	if !c.Version().Has(stream.ExcludesProjectFiles) {
+		return &ExcludeError{Why: c.Version().Lacks(stream.ExcludesProjectFiles)}
 	}
 	for _, i := range r.Without.Of(projectconfig.MCPServer) {
 		if _, ours := servers[i.Name]; ours || !projectconfig.SafeName(i.Name) {
@@ -237,50 +233,49 @@ func (c *Client) withoutLayer(settings map[string]any, servers map[string]any, r
 		}
 	}
 	switch {
-	case r.Without.HidesServers(): // one of them may be called as one of the user's, or have its command line
+	case r.Without.HidesServers(): // one of them may have the name or the command line of one of the user's
 		settings["mcpPolicy"] = policy()
 	case user.Policy != nil:
-		settings["mcpPolicy"] = policy(user.Policy...) // theirs decides, and not one of the project's
+		settings["mcpPolicy"] = policy(user.Policy...) // the user's own decides, not the project's
 	default:
 		settings["mcpPolicy"] = policy(slices.DeleteFunc(marksOf(r.MCPServers, slices.Collect(maps.Values(user.Servers))), func(s string) bool { return s == "" })...)
 	}
-	askAsBefore(settings, user, *r.Without)
-	return c.withoutHooks(settings, user, r)
+	restoreQuestions(settings, user, *r.Without)
+	return c.excludeHooks(settings, user, r)
 }
 
-// replacesHooks reports whether droid is to run no hooks but the user's and those of the process.
+// replacesHooks reports whether droid must run no hooks but the user's and those of the process.
 func (r Runtime) replacesHooks() bool {
 	return r.Without != nil && (r.Without.HidesHooks() || r.Without.Has(projectconfig.Preload))
 }
 
-// noTask is a hook before the Task tool that refuses it. A subagent of droid 0.99 is another droid,
-// which is started in the project's directory and runs what a Preload names.
+// noTask is a hook before the Task tool that refuses it. A subagent of droid 0.99 is another droid, which is started in the project's
+// directory and runs what a Preload names.
 var noTask = Hook{Event: "PreToolUse", Matcher: "^Task$",
 	Command: "echo 'droid-acp: no subagent can start while bunfig.toml of this project is not trusted. The user can type /trust yes.' >&2; exit 2"}
 
-// withoutHooks leaves the project's hooks out. The process's own, if settings has any,
-// stay where the version can do that.
-func (c *Client) withoutHooks(settings map[string]any, user projectconfig.User, r Runtime) error {
+// excludeHooks excludes the project's hooks. The process's own hooks, if settings has any, stay if the version supports that.
+func (c *Client) excludeHooks(settings map[string]any, user projectconfig.User, r Runtime) error {
 	if !r.replacesHooks() {
 		return nil
 	}
 	if c.Version().Has(stream.AddsHooks) {
 		if user.Hooks {
-			return &LeftOutError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
+			return &ExcludeError{Why: "this droid can leave out the project's hooks only together with your own in ~/.factory, which may forbid something."}
 		}
 		settings["hooks"] = map[string]any{"hooksDisabled": true}
 		return nil
 	}
 	users, err := homeHooks(Home(c.env), hookEvents)
 	if err != nil {
-		return &LeftOutError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
+		return &ExcludeError{Why: "your own hooks would be left out, too, as they cannot be read: " + err.Error()}
 	}
 	own, _ := settings["hooks"].(hooksByEvent)
-	all := everyEvent(users, own)
+	all := hooksForEveryEvent(users, own)
 	if r.Without.Has(projectconfig.Preload) {
 		entry, err := noTask.entry()
 		if err != nil {
-			return &LeftOutError{Why: err.Error()}
+			return &ExcludeError{Why: err.Error()}
 		}
 		all[noTask.Event] = append(all[noTask.Event], entry)
 	}
@@ -288,11 +283,10 @@ func (c *Client) withoutHooks(settings map[string]any, user projectconfig.User, 
 	return nil
 }
 
-// marksOf has a text of each server that is to start. droid compares the letters and
-// digits of a command or an argument, or a host.
+// marksOf returns a text of each server that may start. droid compares the letters and digits of a command or an argument, or a host.
 func marksOf(servers []stream.MCPServer, files ...[]json.RawMessage) (list []string) {
 	for _, s := range servers {
-		list = append(list, mark(s.Command, s.Args, s.URL))
+		list = append(list, longestMark(s.Command, s.Args, s.URL))
 	}
 	for _, raw := range slices.Concat(files...) {
 		var s struct {
@@ -300,16 +294,16 @@ func marksOf(servers []stream.MCPServer, files ...[]json.RawMessage) (list []str
 			Args    []string `json:"args"`
 			URL     string   `json:"url"`
 		}
-		if json.Unmarshal(raw, &s) == nil { // else droid does not take it either
-			list = append(list, mark(s.Command, s.Args, s.URL))
+		if json.Unmarshal(raw, &s) == nil { // otherwise droid does not accept it either
+			list = append(list, longestMark(s.Command, s.Args, s.URL))
 		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// isServer reports whether droid takes a value for a server. Of settings of a process in which
-// one thing has another form, it takes nothing at all.
+// isServer reports whether droid accepts a value as a server. If one value in the settings of a process has an invalid form, droid ignores
+// all of them.
 func isServer(raw json.RawMessage) bool {
 	var s struct {
 		Type, Command, URL string
@@ -320,9 +314,8 @@ func isServer(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &s) == nil && slices.Contains([]string{"", "stdio", "http", "sse"}, s.Type) && (s.Command != "" || s.URL != "")
 }
 
-// mark is the longest text by which a server can be known: the less a text says, the more
-// servers have it.
-func mark(command string, args []string, address string) string {
+// longestMark returns the longest text that identifies a server: the shorter it is, the more servers contain it.
+func longestMark(command string, args []string, address string) string {
 	if address != "" {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -339,19 +332,19 @@ func mark(command string, args []string, address string) string {
 	return best
 }
 
-// gitSettings keep the git commands that droid itself runs, and the model's, from programs of a repository where that costs
-// nobody anything. status and diff ask core.fsmonitor for changed files, and log has gpg.program look at signatures. With
-// safe.bareRepository (git 2.38) no directory of files that a clone brings is a repository. What else a repository's
-// configuration may have git start is a projectconfig.GitProgram.
+// gitSettings prevent the git commands that droid itself and the model run from starting programs of a repository, where that has no cost.
+// status and diff ask core.fsmonitor for changed files, and log makes gpg.program check signatures. With safe.bareRepository (git 2.38) no
+// directory inside a clone is used as a repository. Other programs that a repository's configuration can make git run are a
+// projectconfig.GitProgram.
 var gitSettings = [][2]string{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}}
 
-// withoutPrograms adds variables that overrule a repository's configuration by gitSettings, behind those that are set in
-// this way already (git, "GIT_CONFIG_COUNT"). Without optional locks status writes no index, so no hook sees it change.
+// withoutPrograms adds environment variables with gitSettings, which override a repository's configuration, after those that are already
+// set in this way (git, "GIT_CONFIG_COUNT"). Without optional locks status writes no index, so no hook sees a change.
 func withoutPrograms(env []string) []string {
 	count := 0
 	for _, v := range env { // the last one counts
 		if text, ok := strings.CutPrefix(v, "GIT_CONFIG_COUNT="); ok {
-			count, _ = strconv.Atoi(text) // git takes no other; then none of them counts
+			count, _ = strconv.Atoi(text) // git ignores all of them if the number is invalid
 		}
 	}
 	count = max(count, 0)
@@ -362,15 +355,15 @@ func withoutPrograms(env []string) []string {
 	return env
 }
 
-// Takes is what of a layer this droid does anything with.
-func (c *Client) Takes(l projectconfig.Layer) projectconfig.Layer {
-	return l.Except(harmlessIn(c.Version())...)
+// Relevant returns the part of a layer that affects this droid.
+func (c *Client) Relevant(l projectconfig.Layer) projectconfig.Layer {
+	return l.Except(ignoredKinds(c.Version())...)
 }
 
-// harmlessIn are the kinds of things that this version of droid does nothing with.
-func harmlessIn(v stream.Version) (kinds []projectconfig.Kind) {
+// ignoredKinds returns the kinds of items that this version of droid ignores.
+func ignoredKinds(v stream.Version) (kinds []projectconfig.Kind) {
 	if v.HasVocabulary() {
-		kinds = append(kinds, projectconfig.Unheard)
+		kinds = append(kinds, projectconfig.UnknownKey)
 	}
 	if v.Has(stream.PreloadsNothing) {
 		kinds = append(kinds, projectconfig.Preload)
@@ -378,18 +371,18 @@ func harmlessIn(v stream.Version) (kinds []projectconfig.Kind) {
 	return kinds
 }
 
-// noSettings is why a process with this environment cannot be started to leave a layer out.
-func noSettings(env []string) error {
+// checkSettingsFree returns why a process with this environment cannot be started with a layer excluded.
+func checkSettingsFree(env []string) error {
 	for _, v := range env {
 		if path, set := strings.CutPrefix(v, EnvSettings+"="); set {
-			return &LeftOutError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", EnvSettings, path)}
+			return &ExcludeError{Why: fmt.Sprintf("$%s is set to %s, so droid takes no settings from this program.", EnvSettings, path)}
 		}
 	}
-	return &LeftOutError{Why: "no settings file can be made for droid; the log says why."}
+	return &ExcludeError{Why: "no settings file can be made for droid; the log says why."}
 }
 
-// Given is what the project brought when the process got its settings, also what was left
-// out of it. It is empty where nobody looked.
+// Given returns the project's content when the process got its settings, including what was excluded. It is empty if the project was not
+// read.
 func (c *Client) Given() projectconfig.Layer {
 	if given := c.given.Load(); given != nil {
 		return *given
@@ -397,24 +390,23 @@ func (c *Client) Given() projectconfig.Layer {
 	return projectconfig.Layer{}
 }
 
-// WantedModels are the models, and their efforts, that the project's files name and the user's do not, by the keys of settings.
-func (c *Client) WantedModels() map[string]string {
-	if wants := c.wants.Load(); wants != nil {
+// ProjectModels returns the models and efforts that the project's files name and the user's do not, by the keys of settings.
+func (c *Client) ProjectModels() map[string]string {
+	if wants := c.projectModels.Load(); wants != nil {
 		return *wants
 	}
 	return nil
 }
 
-// MissesTexts reports whether the process does not know of a command or a skill as it is now: it has read
-// them at its start, and watches no files. One before 0.215 has no commands, and goes on.
-func (c *Client) MissesTexts(now projectconfig.Layer) bool {
+// HasStaleTexts reports whether the process has outdated commands or skills: it has read them at its start, and watches no files. A droid
+// before 0.215 has no commands, and is never stale.
+func (c *Client) HasStaleTexts(now projectconfig.Layer) bool {
 	given := c.given.Load()
 	return c.own != nil && given != nil && given.Texts != now.Texts && c.Version().Has(stream.ExpandsCommands)
 }
 
-// StartedWithout is what the process was started without, see Command.
-func (c *Client) StartedWithout() *projectconfig.Layer { return c.started }
+// StartedExcluding returns what the process was started without, see Command.Without.
+func (c *Client) StartedExcluding() *projectconfig.Layer { return c.started }
 
-// Without is what of a project the process was told to leave out, nil for nothing. A process
-// that is guarded leaves out nothing that is known.
+// Without returns the part of a project that the process was told to exclude, nil for nothing. A guarded process excludes nothing known.
 func (c *Client) Without() *projectconfig.Layer { return c.without.Load() }

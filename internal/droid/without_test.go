@@ -40,7 +40,7 @@ func TestStartWithoutALayer(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Kill(); <-c.Exited() })
 	require.True(t, c.TakesRuntime())
-	require.True(t, projectconfig.Same(cmd.Without, c.StartedWithout()))
+	require.True(t, projectconfig.Same(cmd.Without, c.StartedExcluding()))
 	require.Nil(t, c.Without(), "it has no session yet")
 	require.Contains(t, c.env, "GIT_CONFIG_KEY_0=core.fsmonitor")
 	ctx := testContext(t)
@@ -67,7 +67,7 @@ func TestNoStartWithALayer(t *testing.T) {
 		cmd := fakeCommand("settings", "HOME="+t.TempDir(), "USERPROFILE="+home, name)
 		cmd.Without, cmd.Alone = untrusted(t), true
 		_, err := start(cmd, nil, shortBounds)
-		var cannot *LeftOutError
+		var cannot *ExcludeError
 		require.ErrorAs(t, err, &cannot)
 		require.ErrorContains(t, err, env)
 	}
@@ -89,7 +89,7 @@ func TestMark(t *testing.T) {
 		"@scope/server": {Command: "npx", Args: []string{"-y", "@scope/server", "--x"}},
 		"mcp.test":      {URL: "https://mcp.test:8080/long/path"},
 	} {
-		require.Equal(t, want, mark(s.Command, s.Args, s.URL))
+		require.Equal(t, want, longestMark(s.Command, s.Args, s.URL))
 	}
 	list := marksOf([]stream.MCPServer{{Command: "b"}, {Command: "-"}}, []json.RawMessage{json.RawMessage(`{"command":"a"}`), json.RawMessage(`[]`)})
 	require.Equal(t, []string{"", "a", "b"}, list)
@@ -172,7 +172,7 @@ func TestUsersModel(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { c.Kill(); <-c.Exited() })
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Project: cmd.Project}))
-			require.Equal(t, tc.wants, c.WantedModels())
+			require.Equal(t, tc.wants, c.ProjectModels())
 			_, err = c.Initialize(testContext(t), InitializeParams{CWD: "/x"})
 			require.NoError(t, err)
 			<-c.Events() // the version
@@ -235,7 +235,7 @@ func TestUnreadableUserSettings(t *testing.T) {
 			require.NoError(t, c.SetRuntime(Runtime{CWD: "/x", Without: &projectconfig.Layer{}}))
 		}
 		_, err = startIn(t, home, projectconfig.Layer{Found: true}, "1.220.0", env)
-		var cannot *LeftOutError
+		var cannot *ExcludeError
 		require.ErrorAs(t, err, &cannot)
 	}
 }
@@ -267,9 +267,9 @@ func TestUnheardKeys(t *testing.T) {
 	for version, left := range map[string]int{"1.220.0": 0, "1.221.0": 0, "1.206.0": 0, "1.32.0": 1, "1.15.0": 1} {
 		v, err := stream.ParseVersion(version)
 		require.NoError(t, err)
-		require.Len(t, bun.Except(harmlessIn(v)...).Items, left, version)
+		require.Len(t, bun.Except(ignoredKinds(v)...).Items, left, version)
 	}
-	unheard := projectconfig.Layer{Found: true, Items: []projectconfig.Item{{Kind: projectconfig.Unheard, Name: "new", Does: "1"}}}
+	unheard := projectconfig.Layer{Found: true, Items: []projectconfig.Item{{Kind: projectconfig.UnknownKey, Name: "new", Does: "1"}}}
 	for version, left := range map[string]bool{"1.220.0": false, "1.15.0": false, "1.221.0": true, "1.219.0": true} {
 		c, err := startIn(t, t.TempDir(), unheard, version)
 		require.NoError(t, err)

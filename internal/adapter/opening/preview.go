@@ -45,7 +45,7 @@ func (o *Opener) Preview(ctx context.Context, cwd string) (p Preview, err error)
 	if err != nil {
 		return p, err
 	}
-	state, err := files.CallBounded(ctx, o.calls, "DirState", cwd, sure(droid.StateOf))
+	state, err := files.CallBounded(ctx, o.calls, "DirState", cwd, sure(droid.ReadDirState))
 	if err != nil {
 		return p, err
 	}

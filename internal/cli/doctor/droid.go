@@ -27,7 +27,7 @@ type opening struct {
 }
 
 // failed is the check of something that does not work.
-func failed(t *diagnosis.Trouble, facts map[string]any) Check {
+func failed(t *diagnosis.Problem, facts map[string]any) Check {
 	if facts == nil {
 		facts = map[string]any{}
 	}
@@ -61,10 +61,10 @@ func lookForDroid(p *inspection, ctx context.Context) Check {
 	case errors.Is(err, context.DeadlineExceeded): // the next check tells whether it works
 		p.program = path
 		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Patience/2), Facts: facts,
-			ToDo: diagnosis.TryIt(path) + " On a very busy machine it may only take long."}
+			ToDo: diagnosis.TryRemedy(path) + " On a very busy machine it may only take long."}
 	case err != nil:
 		t := diagnosis.Start(err)
-		return failed(&diagnosis.Trouble{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
+		return failed(&diagnosis.Problem{Kind: t.Kind, Cause: path + ": " + t.Cause, Remedy: t.Remedy}, facts)
 	}
 	facts["version"] = release
 	p.program = path
@@ -72,7 +72,7 @@ func lookForDroid(p *inspection, ctx context.Context) Check {
 }
 
 func (p *inspection) tryDroid(path string) string {
-	return diagnosis.TryIt(path) + " Look whether the machine is very busy. Updating droid may help."
+	return diagnosis.TryRemedy(path) + " Look whether the machine is very busy. Updating droid may help."
 }
 
 // starts tells who may have to end at once what the doctor has started: everything of this
@@ -111,7 +111,7 @@ func programWords(path, release string, program droid.Program) string {
 func lookAtStart(p *inspection, ctx context.Context) Check {
 	command := droid.Command{Path: p.program, Dir: p.apart.work, Env: p.apart.env, Alone: true}
 	client, err := droid.Start(command, p.Log)
-	if _, ok := errors.AsType[*droid.LeftOutError](err); ok { // the directory is empty, so there is little that could run
+	if _, ok := errors.AsType[*droid.ExcludeError](err); ok { // the directory is empty, so there is little that could run
 		command.Alone = false
 		client, err = droid.Start(command, p.Log)
 	}
@@ -145,7 +145,7 @@ func lookAtStart(p *inspection, ctx context.Context) Check {
 		check.Found, facts["untried"] = check.Found+" It "+untried+".", true
 	}
 	if missing := version.Missing(); missing != "" {
-		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateIt(p.program)
+		check.Result, check.Found, check.ToDo = Warning, check.Found+" It "+missing+".", diagnosis.UpdateRemedy(p.program)
 	}
 	return check
 }
@@ -196,7 +196,7 @@ func sessionFailed(err error) Check {
 	if exit, ok := errors.AsType[*droid.ExitError](err); ok {
 		return failed(diagnosis.Exit(exit), nil)
 	}
-	t := &diagnosis.Trouble{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
+	t := &diagnosis.Problem{Kind: diagnosis.Failed, Cause: "droid did not open a session: " + diagnosis.Sentence(err), Remedy: "Run droid in a terminal to see what is wrong with it, and update it."}
 	if refused, ok := errors.AsType[*stream.RPCError](err); ok {
 		t.Kind, t.Cause = diagnosis.Refused, "droid refused to open a session: "+strings.TrimSuffix(refused.Message, ".")+"."
 	}

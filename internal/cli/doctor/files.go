@@ -29,7 +29,7 @@ func lookAtSettings(p *inspection, _ context.Context) Check {
 	var own, old []ownModel
 	var read []string
 	copies := map[string][]byte{}
-	for _, f := range config.OfUser(filepath.Dir(p.factory), config.Settings, config.LocalSettings, config.OldModels) {
+	for _, f := range config.UserFiles(filepath.Dir(p.factory), config.Settings, config.LocalSettings, config.OldModels) {
 		var values map[string]any
 		var models struct {
 			Own []ownModel `json:"customModels"`
@@ -92,7 +92,7 @@ func plainly(err error) string {
 // all are the files with these names: the user's own, and the project's.
 func (p *inspection) all(names ...string) []config.File {
 	home := filepath.Dir(p.factory)
-	return append(config.OfUser(home, names...), config.OfProject(p.Dir, home, names...)...)
+	return append(config.UserFiles(home, names...), config.ProjectFiles(p.Dir, home, names...)...)
 }
 
 // told: another check tells of this error of reading a file.

@@ -32,7 +32,7 @@ func lookAtHome(p *inspection, _ context.Context) Check {
 	if _, err := os.ReadDir(p.factory); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return faulty([]fault{{p.factory, "be used", err}}, nil)
 	}
-	kept := droid.KeptLogin(p.factory)
+	kept := droid.StoredLogin(p.factory)
 	return Check{Result: OK, Found: "droid keeps its files in " + p.factory + ".", tells: func(p *inspection) { p.login = kept }}
 }
 
@@ -51,7 +51,7 @@ func faulty(faults []fault, facts map[string]any) Check {
 		if errors.Is(f.err, syscall.ENOTDIR) {
 			said = f.path + " is no directory."
 		}
-		remedy := diagnosis.Unusable(f.path, f.err)
+		remedy := diagnosis.FileRemedy(f.path, f.err)
 		switch {
 		case f.path == os.TempDir() && !errors.Is(f.err, syscall.ENOSPC):
 			remedy = "Set TMPDIR to a directory that belongs to you, or make that one."

@@ -27,10 +27,10 @@ func lookAtLogin(p *inspection, _ context.Context) Check {
 	case p.blocked["settings"] != "":
 		return Check{Result: Skipped, Found: fmt.Sprintf("droid keeps no login here. Whether one is needed was not found out, because of %q above.", p.blocked["settings"]), Facts: facts}
 	}
-	t := diagnosis.Login()
+	t := diagnosis.LoginRequired()
 	check := Check{Result: Failure, Found: t.Cause + " New sessions start with " + p.opened.words() + ", which needs a login.", ToDo: t.Remedy, Facts: facts}
 	if len(p.opened.custom) > 0 {
-		login := diagnosis.LogIn()
+		login := diagnosis.LoginRemedy()
 		check.ToDo = "Give the agent the argument `--model " + p.opened.custom[0].ID + "` to start with your own model, which needs no login. Or log in: " + strings.ToLower(login[:1]) + login[1:]
 	}
 	return check

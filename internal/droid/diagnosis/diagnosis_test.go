@@ -38,7 +38,7 @@ func TestMissing(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("USERPROFILE", os.Getenv("HOME"))
 	t.Setenv(droid.EnvDroid, "")
-	find := func(explicit string) *Trouble {
+	find := func(explicit string) *Problem {
 		_, err := droid.Find(explicit)
 		return Start(fmt.Errorf("starting: %w", err))
 	}
@@ -58,7 +58,7 @@ func TestMissing(t *testing.T) {
 }
 
 // start runs a program as droid and returns why it did not start.
-func start(t *testing.T, content string, mode fs.FileMode) *Trouble {
+func start(t *testing.T, content string, mode fs.FileMode) *Problem {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "droid")
 	require.NoError(t, os.WriteFile(file, []byte(content), mode))
@@ -108,7 +108,7 @@ func TestExit(t *testing.T) {
 	require.Contains(t, node.Remedy, "needs Node")
 	require.Contains(t, Start(&droid.ExitError{Code: -1, Signal: "SIGILL"}).Remedy, "older processors")
 	require.Contains(t, Start(&droid.ExitError{Code: 1}).Error(), "droid exited with code 1 before it said anything. Look whether")
-	require.Equal(t, "droid could not be started: no more processes. "+TryIt("droid"), Start(errors.New("no more processes")).Error())
+	require.Equal(t, "droid could not be started: no more processes. "+TryRemedy("droid"), Start(errors.New("no more processes")).Error())
 	home := NoHome(errors.New("$HOME is not defined"))
 	require.Same(t, home, Start(fmt.Errorf("x: %w", home)))
 	require.True(t, IsStart(home) && IsStart(&droid.NotFoundError{}) && IsStart(&fs.PathError{Op: "fork/exec"}))
@@ -179,12 +179,12 @@ func TestGroups(t *testing.T) {
 	}
 	require.Equal(t, LoggedOut, GroupOf(CodeNotLoggedIn, ""))
 	require.Equal(t, OtherFailure, GroupOf(-32602, "model_rate_limited"))
-	require.Equal(t, LoggedOut, Login().Kind.Group())
+	require.Equal(t, LoggedOut, LoginRequired().Kind.Group())
 	require.Contains(t, LoginMethods(true), "your editor")
 	require.NotContains(t, LoginMethods(false), "your editor")
 	for _, kind := range kinds {
 		if strings.HasPrefix(string(kind), "model_") {
-			require.NotEmpty(t, Model(string(kind)), kind)
+			require.NotEmpty(t, ModelRemedy(string(kind)), kind)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func stdin(event, tool, input string) string {
 // program runs the hook program in this process.
 func program(address, in string) string {
 	var out bytes.Buffer
-	runWithin(long, []string{address}, strings.NewReader(in), &out) // the race detector on a busy machine takes more than Run has
+	runTimeout(long, []string{address}, strings.NewReader(in), &out) // the race detector on a busy machine takes more than Run has
 	return out.String()
 }
 
@@ -236,13 +236,13 @@ func TestProgramDoesNotWaitForEver(t *testing.T) {
 		return Answer{Context: "too late"}
 	})
 	var out bytes.Buffer
-	runWithin(100*time.Millisecond, []string{l.address()}, strings.NewReader(stdin("E", "T", "{}")), &out)
+	runTimeout(100*time.Millisecond, []string{l.address()}, strings.NewReader(stdin("E", "T", "{}")), &out)
 	<-cancelled
 	l.Close()
 	require.Empty(t, out.String())
 
 	silent, end := io.Pipe()
-	runWithin(time.Millisecond, []string{l.address()}, silent, &out)
+	runTimeout(time.Millisecond, []string{l.address()}, silent, &out)
 	end.Close()
 	require.Empty(t, out.String())
 }

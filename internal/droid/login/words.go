@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Remedy is what a user can do after a login by the method has ended with err, "" when
-// there is nothing to do.
+// Remedy says what a user can do after a login by the method has ended with err, "" if nothing.
 func Remedy(method string, err error) string {
 	const other = "Or run `droid` in a terminal and log in there with /login."
 	switch {
@@ -27,18 +26,18 @@ func Remedy(method string, err error) string {
 	return "Check the network, then log in again and confirm the code in the browser. " + other
 }
 
-// maxWords is how much of a message Words tells, in bytes.
-const maxWords = 4 << 10
+// maxPlainText is the maximum size of the result of PlainText, in bytes.
+const maxPlainText = 4 << 10
 
-// unsaid are fields that are for programs.
-var unsaid = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
+// machineFields are fields that are not meant for people.
+var machineFields = []string{"sessionId", "sessionUpdate", "id", "elicitationId", "requestId", "toolCallId", "messageId", "mode", "type"}
 
-// plainly are fields whose names add nothing to what they say.
-var plainly = []string{"text", "message", "title", "description", "label", "url"}
+// plainFields are fields whose names are omitted because their text is enough.
+var plainFields = []string{"text", "message", "title", "description", "label", "url"}
 
-// Words are what the params of a message of droid's say to a person: their texts, a line
-// each, in order, with the names of unknown fields. It is "" when they say nothing.
-func Words(params json.RawMessage) string {
+// PlainText returns the params of a message of droid for people: their texts, one per line, in order, with the names of unknown fields. It
+// is "" if they contain no text.
+func PlainText(params json.RawMessage) string {
 	var lines []string
 	if json.Valid(params) {
 		in := json.NewDecoder(bytes.NewReader(params))
@@ -46,15 +45,15 @@ func Words(params json.RawMessage) string {
 		collect(in, "", &lines)
 	}
 	text := strings.Join(lines, "\n")
-	if len(text) > maxWords {
-		text = strings.ToValidUTF8(text[:maxWords], "") + "…"
+	if len(text) > maxPlainText {
+		text = strings.ToValidUTF8(text[:maxPlainText], "") + "…"
 	}
 	return text
 }
 
 // collect adds the texts of the next value, which has this name.
 func collect(in *json.Decoder, name string, lines *[]string) {
-	token, _ := in.Token() // it is valid, as was seen
+	token, _ := in.Token() // it was validated
 	switch token {
 	case nil:
 	case json.Delim('{'):
@@ -69,14 +68,14 @@ func collect(in *json.Decoder, name string, lines *[]string) {
 		}
 		_, _ = in.Token()
 	default:
-		say(name, fmt.Sprint(token), lines)
+		addLine(name, fmt.Sprint(token), lines)
 	}
 }
 
-func say(name, text string, lines *[]string) {
+func addLine(name, text string, lines *[]string) {
 	switch {
-	case strings.TrimSpace(text) == "" || slices.Contains(unsaid, name):
-	case name == "" || slices.Contains(plainly, name):
+	case strings.TrimSpace(text) == "" || slices.Contains(machineFields, name):
+	case name == "" || slices.Contains(plainFields, name):
 		*lines = append(*lines, text)
 	default:
 		*lines = append(*lines, name+": "+text)

@@ -23,9 +23,9 @@ func TestWords(t *testing.T) {
 		`{"text":"a","b`: "", // the connection lets no such line pass
 		`[}`:             "",
 	} {
-		require.Equal(t, want, login.Words(json.RawMessage(params)), params)
+		require.Equal(t, want, login.PlainText(json.RawMessage(params)), params)
 	}
-	long := login.Words(json.RawMessage(`"` + strings.Repeat("ä", 5000) + `"`))
+	long := login.PlainText(json.RawMessage(`"` + strings.Repeat("ä", 5000) + `"`))
 	require.Less(t, len(long), 5000)
 	require.True(t, strings.HasSuffix(long, "ä…"))
 }

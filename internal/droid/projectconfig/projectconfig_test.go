@@ -136,7 +136,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"mcp.json", `{"mcpServers":{"a":{"command":"x","constructor":{}}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":[{"command":"x"}]}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":"x"}`, MCPServer, true},
-		{"mcp.json", `{"servers":{}}`, Unheard, true},
+		{"mcp.json", `{"servers":{}}`, UnknownKey, true},
 		{"mcp.json", `{"persistentPermissions":{}}`, Setting, false},
 		{"mcp.json", `{"mcpServers":{"a":{"disabled":true}},"mcpServers":{"a":{"command":"x"}}}`, MCPServer, true},
 		{"mcp.json", `{"mcpServers":{"a b":{"command":"x"}}}`, MCPServer, true},
@@ -171,12 +171,12 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		{"settings.json", `{"completionSound":"/dev/zero"}`, Setting, false},
 		{"settings.json", `{"specSaveDir":"../.."}`, Setting, false},
 		{"settings.json", `{"theme":["dark"]}`, Setting, false},
-		{"settings.json", `{"newInNextWeek":{}}`, Unheard, true},
+		{"settings.json", `{"newInNextWeek":{}}`, UnknownKey, true},
 		{"settings.local.json", `{"mcp":` + server + `}`, Setting, false},
 		{"config.json", `{"custom_models":[{"model":"m","base_url":"http://x"}]}`, Setting, false},
 		{"config.json", `{`, Unread, false},
 		{"plugins/installed_plugins.json", `{}`, Plugin, true},
-		{"mcp.jsonc", server, Strange, true},
+		{"mcp.jsonc", server, UnknownFile, true},
 		{"commands/" + strings.Repeat("d/", 12) + "x.sh", "#!/bin/sh\n", Program, false},
 	} {
 		got := Project(repository(t, map[string]string{".factory/" + tc.file: tc.text}), "/home/me")
@@ -184,7 +184,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 		require.Equal(t, tc.kind, got.Items[0].Kind, "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.hidesAll, got.HidesServers(), "%s %s", tc.file, tc.text)
 		require.Equal(t, tc.kind == Setting || tc.kind == Unread, len(got.Inseparable()) == 1, "%s %s", tc.file, tc.text)
-		require.Equal(t, tc.kind == Unheard, len(got.Except(Unheard).Items) == 0)
+		require.Equal(t, tc.kind == UnknownKey, len(got.Except(UnknownKey).Items) == 0)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestLinksOutOfTheProject(t *testing.T) {
 		require.NoError(t, os.Symlink(target, filepath.Join(root, name)))
 		items := Project(root, "/home/me").Items
 		require.Len(t, items, 1, name)
-		require.Equal(t, Strange, items[0].Kind)
+		require.Equal(t, UnknownFile, items[0].Kind)
 		require.Contains(t, items[0].Does, "out of the project")
 	}
 	inside := repository(t, map[string]string{".claude/skills/x/SKILL.md": "x", ".factory/README.md": "x"})
@@ -409,7 +409,7 @@ func TestSumsHoldContents(t *testing.T) {
 		require.NotEqual(t, before[0].Sum(), Project(root, "").Items[0].Sum(), name)
 	}
 	many := map[string]string{}
-	for n := range mostEntries + 1 {
+	for n := range maxEntries + 1 {
 		many[fmt.Sprintf(".factory/odd/%d", n)] = ""
 	}
 	items := Project(repository(t, many), "").Items

@@ -31,11 +31,11 @@ func TestReading(t *testing.T) {
 		v := Reading(all, command)
 		got := "open"
 		switch {
-		case len(v.Meets) > 0 && v.Meets[0].Kind == Blocked:
+		case len(v.Matches) > 0 && v.Matches[0].Kind == Blocked:
 			got = "blocks"
-		case len(v.Meets) > 0 && v.Meets[0].Kind == Denied:
+		case len(v.Matches) > 0 && v.Matches[0].Kind == Denied:
 			got = "asks"
-		case v.Lets():
+		case v.Allows():
 			got = "lets"
 		case v.Unread:
 			got = "unread"

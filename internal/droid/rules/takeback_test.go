@@ -119,7 +119,7 @@ func TestTakeBackRefuses(t *testing.T) {
 			ruleMCP = r
 			require.ErrorContains(t, TakeBack(files.Locks{}, r), "by hand", r.Text)
 		default:
-			require.ErrorIs(t, TakeBack(files.Locks{}, r), ErrNotTheirs, r.Text)
+			require.ErrorIs(t, TakeBack(files.Locks{}, r), ErrNotRemovable, r.Text)
 		}
 	}
 	for path, text := range before {

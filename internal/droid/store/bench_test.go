@@ -35,7 +35,7 @@ func TestWorkOfAListGrowsWithTheFiles(t *testing.T) {
 	l := threads{newFamily(parseLinks([]byte(file)), all), map[string]bool{}}
 	for _, c := range all {
 		l.heads[c.path()] = head{}
-		l.place(c, head{})
+		l.lookup(c, head{})
 	}
 	require.Less(t, l.asked, 6*(strings.Count(file, "\n")+sessions))
 }

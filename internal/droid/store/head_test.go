@@ -48,7 +48,7 @@ func FuzzParseStart(f *testing.F) {
 			require.True(t, filepath.IsAbs(cwd))
 			require.Equal(t, filepath.Clean(cwd), cwd)
 		}
-		require.True(t, utf8.ValidString((head{start: s}).title()))
+		require.True(t, utf8.ValidString((head{firstRecord: s}).title()))
 	})
 }
 

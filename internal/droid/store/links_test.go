@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// goesOn notes that a thread goes on, n seconds after sometime.
+// continues notes that a thread goes on, n seconds after sometime.
 func (s testStore) goesOn(from, to string, n int) {
 	s.t.Helper()
 	require.NoError(s.t, s.Link(Link{From: from, To: to, Kind: LinkRewind, Time: sometime.Add(time.Duration(n) * time.Second), Title: "Title of " + from}))

@@ -324,7 +324,7 @@ func TestPipesAreNotOpened(t *testing.T) {
 func TestPanicWhileReadingSkipsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"+transcript), []byte("{}\n"), 0o600))
-	k := new(lister).look(nil, candidate{dir: directory{path: dir}, id: "a"}) // no reader: that panics
+	k := new(lister).readHead(nil, candidate{dir: directory{path: dir}, id: "a"}) // no reader: that panics
 	require.ErrorContains(t, k.err, "droid-acp failed")
 	require.False(t, k.wanted)
 }

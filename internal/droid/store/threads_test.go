@@ -53,7 +53,7 @@ func TestThreadGoesOn(t *testing.T) {
 	}
 	require.NoError(t, threads.SetFollowUp("c", "queue"))
 	require.Equal(t, "queue", another.FollowUp(t.Context(), []string{"a", "b", "c"}))
-	threads.Stays("b")
+	threads.MarkStays("b")
 	ids, err := another.IDs(t.Context(), "a")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, ids, "it did not go on in c after all")

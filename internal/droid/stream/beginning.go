@@ -7,33 +7,30 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// MaxLine is how long a line of droid's may be, in bytes. Longer ones are skipped; the
-// longest that was seen has 6.8 MB.
+// MaxLine is the maximum length of a line of droid, in bytes. Longer ones are skipped; the longest observed has 6.8 MB.
 const MaxLine = 256 << 20
 
-// Lost is a line of droid's that was skipped because it is longer than MaxLine. If
-// it was a request, droid got an error as the answer, which refuses it. (A lost
-// response is no event: the call that it answers returns an *RPCError.)
+// Lost is a line of droid that was skipped because it is longer than MaxLine. If it was a request, it was answered with an error, which
+// refuses it. (A lost response is not an event: its call returns an *RPCError.)
 type Lost struct {
-	Type string // of the event, as Event.Kind has it; "" when its beginning does not say
+	Type string // of the event, as in Event.Kind; "" if its beginning does not contain it
 	Size int64  // of the line, in bytes
 }
 
-// Beginning is what the beginning of a line tells of the whole.
-type Beginning struct {
-	ID       json.RawMessage // of a request or response, nil when it is not known
-	Response bool            // the line answers a request of ours
-	Kind     string          // of the event, as Event.Kind has it; "" when it is not known
+// LineHead is the information in the beginning of a line.
+type LineHead struct {
+	ID       json.RawMessage // of a request or response, nil if unknown
+	Response bool            // the line answers a request to droid
+	Kind     string          // of the event, as in Event.Kind; "" if unknown
 }
 
-// ReadBeginning reads the beginning of a line that is too long to be read. droid
-// writes the fields that say what a line is first (0.99 to 0.225).
-func ReadBeginning(head []byte) Beginning {
+// ReadLineHead parses the beginning of a line that is too long. droid writes the fields that identify a line first (0.99 to 0.225).
+func ReadLineHead(head []byte) LineHead {
 	f, kind := readHead(head)
-	return Beginning{ID: bytes.Clone(f.id), Response: f.method == nil, Kind: kind}
+	return LineHead{ID: bytes.Clone(f.id), Response: f.method == nil, Kind: kind}
 }
 
-// readHead takes the beginning of a line apart, and finds the kind of its event.
+// readHead splits the beginning of a line into its fields, and finds the kind of its event.
 func readHead(head []byte) (f frame, kind string) {
 	for name, value := range rawjson.Fields(head) {
 		switch string(name) {

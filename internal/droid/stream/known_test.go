@@ -25,10 +25,10 @@ func TestStrange(t *testing.T) {
 	} {
 		got, err := new(Decoder).Decode([]byte(line), true)
 		require.NoError(t, err)
-		require.Equal(t, want, got.Strange, line)
+		require.Equal(t, want, got.UnknownFields, line)
 	}
 	for kind := range kinds {
-		require.NotEmpty(t, known()[kind], kind)
+		require.NotEmpty(t, knownFields()[kind], kind)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestFactsOfVersions(t *testing.T) {
 	v057, v099, between, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
 	for _, tc := range []struct {
-		fact  Fact
+		fact  Feature
 		since string
 		lack  []Version
 		have  []Version

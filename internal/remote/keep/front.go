@@ -18,53 +18,50 @@ import (
 )
 
 const (
-	// lastTime is how long a front whose editor has gone waits for answers to what that asked.
+	// lastTime is how long a bridge whose editor has gone waits for answers to the editor's requests.
 	lastTime = 5 * time.Second
-	// lingerTime is how long it stays when it has said so: some editors read nothing more of who has ended.
+	// lingerTime is how long it stays after it has reported why it ends: some editors read nothing more from a process that has exited.
 	lingerTime = time.Second
-	// fullTime is how long the editor may have gone, and the server take nothing of what it said before, until that is
-	// given up.
+	// fullTime is how long the bridge waits for a server that takes no more messages once its editor has gone.
 	fullTime = 2 * time.Second
 )
 
 // MessageConn is a connection that carries whole messages, each one JSON text.
 type MessageConn interface {
-	// Read waits for the next message, which is the caller's. After an error there are no more.
+	// Read waits for the next message, which the caller owns. After an error there are no more.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends a message, and waits while the other end reads none; it does not keep it.
+	// Write sends a message, and blocks while the other end does not read. It does not keep the message.
 	Write(ctx context.Context, message []byte) error
-	// Close ends the connection, politely.
+	// Close ends the connection gracefully.
 	Close() error
 }
 
-// StdioBridge stands between an editor, which speaks lines, and the server. Make it as a struct and run
-// it once with Run.
+// StdioBridge connects an editor, which speaks lines on stdin and stdout, to the server. Fill in the struct and call Run once.
 type StdioBridge struct {
 	Attach      serve.AttachParams
-	In          io.Reader // what the editor says; who made it closes it
-	Out         io.Writer // what the editor is told
+	In          io.Reader // messages of the editor; the caller closes it
+	Out         io.Writer // messages to the editor
 	Connect     func(ctx context.Context) (MessageConn, error)
 	Command     relay.Command
-	Interactive bool      // a person runs it, in a terminal, who sends no requests
-	Stderr      io.Writer // gets what the agent writes there, where Attach asks for it, and must not block
+	Interactive bool      // a person runs it in a terminal, and sends no requests
+	Stderr      io.Writer // receives the agent's stderr if Attach asks for it, and must not block
 	Log         *zap.Logger
 
 	editor    *relay.EditorConn
 	heartbeat *relay.Heartbeat
-	max       int // of a line in tests, 0 for relay.MaxLine
+	max       int // of a line, in tests; 0 for relay.MaxLine
 
-	tooLong bool // what the editor said last, for who has seen its end
+	tooLong bool // the editor's last message was too long; valid after its end
 }
 
-// ServerGoneError says that the server is gone, or was not reached.
+// ServerGoneError means that the server has gone, or could not be reached.
 type ServerGoneError struct{ Text string }
 
 func (e *ServerGoneError) Error() string { return e.Text }
 
-// Run passes messages on until the editor has gone, nobody reads Out any more or ctx is done; the
-// error is nil then, and what runs in the editor's sessions goes on. When the server goes, each
-// request that waits gets the reason as its answer, or the next one where none does; that reason is
-// the error, a *ServerGoneError.
+// Run passes messages on until the editor has gone, Out is no longer read, or ctx is done; it returns nil then, and what runs in the
+// editor's sessions goes on. If the server goes, each pending request, or else the next one, gets the reason as its answer; Run returns
+// that reason, a *ServerGoneError.
 func (f *StdioBridge) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,12 +88,12 @@ func (f *StdioBridge) Run(ctx context.Context) error {
 	select {
 	case err := <-heard:
 		if left.Err() != nil && ctx.Err() == nil {
-			return nil // the connection was given up
+			return nil // the attempt to connect was cancelled
 		}
 		return f.serverGone(ctx, err, messages, editor)
 	case <-editor:
 		if f.tooLong {
-			_ = messages.Close() // which ends hear, too
+			_ = messages.Close() // this ends readServer, too
 			return f.fail(ctx, &ServerGoneError{"droid-acp --keep passes on no message of more than 256 MiB, and the editor sent a longer one, so the connection has ended. What runs goes on. " +
 				"Start the agent again and open the session again; a large file is sent as a resource link."}, editor)
 		}
@@ -116,8 +113,8 @@ func (f *StdioBridge) Run(ctx context.Context) error {
 	return nil
 }
 
-// write sends a message. While the server takes none, the end of the editor behind it is looked for, after which left
-// is done.
+// write sends a message. While the server takes none, it looks for the end of the editor's input behind the message, after which left is
+// done.
 func write(ctx context.Context, messages MessageConn, message []byte, ahead *jsonrpc.PrefetchReader, left context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -134,8 +131,8 @@ func write(ctx context.Context, messages MessageConn, message []byte, ahead *jso
 	return messages.Write(ctx, message)
 }
 
-// awaitAnswers has what was asked before the editor's end answered, but for prompts, whose turns go on without it. It reports
-// whether the server has gone meanwhile, and how.
+// awaitAnswers waits until the editor's requests before its end are answered, except for prompts, whose turns go on without it. gone
+// reports whether the server has gone before that, err how.
 func (f *StdioBridge) awaitAnswers(ctx context.Context, heard <-chan error) (err error, gone bool) {
 	select {
 	case err := <-heard:
@@ -148,7 +145,7 @@ func (f *StdioBridge) awaitAnswers(ctx context.Context, heard <-chan error) (err
 	return nil, false
 }
 
-// attach connects and says how the editor's agent is run.
+// attach connects, and says how the editor's agent is run.
 func (f *StdioBridge) attach(ctx context.Context) (MessageConn, error) {
 	hello, err := json.Marshal(struct {
 		JSONRPC string             `json:"jsonrpc"`
@@ -170,7 +167,7 @@ func (f *StdioBridge) attach(ctx context.Context) (MessageConn, error) {
 	return messages, nil
 }
 
-// readServer passes on what the server says, and reads none of it while the editor is slow.
+// readServer passes on the server's messages. While the editor is slow it reads none.
 func (f *StdioBridge) readServer(ctx context.Context, messages MessageConn) error {
 	for {
 		message, err := messages.Read(ctx)
@@ -196,7 +193,7 @@ func (f *StdioBridge) readServer(ctx context.Context, messages MessageConn) erro
 	}
 }
 
-// showStderr reports whether a message is a piece of what the agent wrote to stderr, which it shows then.
+// showStderr reports whether a message is a piece of the agent's stderr, which it writes to Stderr then.
 func (f *StdioBridge) showStderr(message []byte) bool {
 	var m struct {
 		Method string
@@ -205,12 +202,12 @@ func (f *StdioBridge) showStderr(message []byte) bool {
 	if json.Unmarshal(message, &m) != nil || m.Method != serve.StderrMethod {
 		return false
 	}
-	_, _ = io.WriteString(f.Stderr, m.Params.Text) // who does not read it is told nothing
+	_, _ = io.WriteString(f.Stderr, m.Params.Text) // a reader that is gone misses it
 	return true
 }
 
-// readEditor passes on what the editor says, until there is no more or a message is too long. ended is closed then. The
-// goroutine stays behind where the editor neither says anything nor goes.
+// readEditor passes on the editor's messages, and closes ended at the end of them or after one that is too long. Its goroutine stays behind
+// if the editor neither sends anything nor closes its end.
 func (f *StdioBridge) readEditor(send func(line []byte) error) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -228,7 +225,7 @@ func (f *StdioBridge) readEditor(send func(line []byte) error) (ended <-chan str
 	return done
 }
 
-// forward sends a line of the editor to the server. What is no message is answered as an agent does.
+// forward sends a line of the editor to the server. An invalid message is answered as an agent answers it.
 func (f *StdioBridge) forward(line []byte, send func([]byte) error) {
 	answers, passes := jsonrpc.Validate(line)
 	for _, answer := range answers {
@@ -239,22 +236,22 @@ func (f *StdioBridge) forward(line []byte, send func([]byte) error) {
 	}
 }
 
-// send sends the server a message.
+// send sends a message to the server.
 func (f *StdioBridge) send(line []byte, send func([]byte) error) {
 	h, ok := jsonrpc.ReadHead(line)
 	switch {
-	case ok && h.Method == relay.HeartbeatMethod && f.heartbeat != nil: // of a via in between
+	case ok && h.Method == relay.HeartbeatMethod && f.heartbeat != nil: // from a via in between
 		f.heartbeat.Received()
 		return
 	case ok && !f.editor.Track(h):
 		return
 	}
 	if err := send(line); err != nil {
-		f.Log.Debug("a message did not reach the server", zap.Error(err)) // whose end hear tells
+		f.Log.Debug("a message did not reach the server", zap.Error(err)) // readServer reports its end
 	}
 }
 
-// serverGone answers the requests that wait.
+// serverGone answers the pending requests.
 func (f *StdioBridge) serverGone(ctx context.Context, err error, messages MessageConn, editor <-chan struct{}) error {
 	_ = messages.Close() // it has ended
 	f.Log.Warn("the connection to the server has ended", zap.Error(err))
@@ -271,14 +268,14 @@ func (f *StdioBridge) serverGone(ctx context.Context, err error, messages Messag
 	return f.fail(ctx, &ServerGoneError{text + " Start the agent again and open the session again."}, editor)
 }
 
-// fail tells the requests that wait why nobody answers, or the next one, and returns that.
+// fail answers the pending requests, or else the next one, with the reason why the server is gone, and returns it.
 func (f *StdioBridge) fail(ctx context.Context, fail *ServerGoneError, editor <-chan struct{}) error {
 	f.editor.Interactive, f.editor.Linger = f.Interactive, lingerTime
 	f.editor.Fail(ctx, jsonrpc.InternalError("server_gone", fail.Text), editor)
 	return fail
 }
 
-// isEnd reports whether an error is what the system says of a connection whose other end was killed.
+// isEnd reports whether an error is that of a connection whose other end was killed.
 func isEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -1,7 +1,8 @@
-// Package keep connects what an editor starts with the server that keeps agents alive while
-// editors come and go: where its socket lies and who may use it, how it is started, the front that
-// stands between an editor and the server, and what the commands ask of the server. It knows
-// lines, requests and their answers; nothing of droid or of sessions.
+// Package keep connects an editor to the server that keeps agents alive while editors come and go. Its main type is StdioBridge, which
+// stands between an editor and the server. The package also has the socket's path and its access checks (SocketPath, Listen), the start of
+// a server (Starter), and the requests of the commands ps, stop and attach (Client). cmd/droid-acp calls it.
+//
+// It knows lines, requests and responses; nothing of droid or of sessions.
 package keep
 
 import (
@@ -13,12 +14,11 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// socketName is the file's name of the socket.
+// socketName is the file name of the socket.
 const socketName = "serve.sock"
 
-// SocketPath is where the socket of a user's server lies: in the directory for what runs
-// ($XDG_RUNTIME_DIR) where that is set and is the user's, else in the directory state, which is this
-// program's own. An empty state is none.
+// SocketPath returns the path of the user's server socket: in the runtime directory ($XDG_RUNTIME_DIR) if that is set and belongs to the
+// user, otherwise in state, this program's own directory. state may be "" for none.
 func SocketPath(runtimeDir, state string) (string, error) {
 	if filepath.IsAbs(runtimeDir) && runtime.GOOS != "windows" {
 		if info, err := os.Stat(runtimeDir); err == nil && info.IsDir() && files.OwnedByUser(info) {
@@ -31,8 +31,8 @@ func SocketPath(runtimeDir, state string) (string, error) {
 	return checkLength(filepath.Join(state, "run", socketName))
 }
 
-// maxPath is how long the path of a socket may be, in bytes: sun_path has 108 on Linux and Windows
-// and 104 on macOS, with the zero at its end.
+// maxPath is the maximum length of a socket's path, in bytes: sun_path has 108 on Linux and Windows and 104 on macOS, including the
+// terminating zero.
 func maxPath(goos string) int {
 	if goos == "darwin" {
 		return 103
@@ -48,7 +48,7 @@ func checkLength(path string) (string, error) {
 	return path, nil
 }
 
-// makePrivate makes the directory of the socket, and checks it.
+// makePrivate creates and checks the directory of the socket.
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("there is no directory for the server's socket: %w", err)
@@ -56,7 +56,7 @@ func makePrivate(dir string) error {
 	return checkPrivate(dir)
 }
 
-// checkPrivate refuses a directory in which somebody else could put a socket, or reach ours.
+// checkPrivate refuses a directory in which another user could create a socket, or reach ours.
 func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {

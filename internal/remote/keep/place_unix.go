@@ -4,5 +4,5 @@ package keep
 
 import "io/fs"
 
-// isOpen reports whether others than the owner can do anything with it.
+// isOpen reports whether users other than the owner have any permission.
 func isOpen(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

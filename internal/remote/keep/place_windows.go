@@ -2,5 +2,5 @@ package keep
 
 import "io/fs"
 
-// isOpen is false: the socket lies in the user's own directory, and its access list is inherited.
+// isOpen returns false: the socket is in the user's own directory, and inherits its access list.
 func isOpen(fs.FileInfo) bool { return false }

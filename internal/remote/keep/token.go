@@ -17,12 +17,12 @@ import (
 
 const (
 	tokenSize = 32  // bytes of a new token
-	minToken  = 32  // characters of one that was there
-	maxToken  = 512 // bytes of its file
+	minToken  = 32  // minimum length of an existing token, in characters
+	maxToken  = 512 // size of its file, in bytes
 )
 
-// LoadToken is the word that clients over TCP must know: that of a file which only the user can read.
-// Where there is no file, one is made with a new token.
+// LoadToken reads the token that clients over TCP must present from a file that only the user can read. If there is no file, it creates one
+// with a new token.
 func LoadToken(path string) (string, error) {
 	text, err := files.Read(path, maxToken)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func LoadToken(path string) (string, error) {
 	return token, nil
 }
 
-// tokenChars are what a subprotocol of WebSocket, as which a page sends the token, may have (RFC 9110, token).
+// tokenChars are the characters of a WebSocket subprotocol, as which a page sends the token (RFC 9110, token).
 const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
 func newToken(path string) (string, error) {
@@ -65,8 +65,8 @@ func newToken(path string) (string, error) {
 	return token, nil
 }
 
-// CheckAddress refuses to listen without TLS where other machines could listen in. It reports
-// whether the address is one of this machine alone.
+// CheckAddress refuses an address on which other machines could eavesdrop, unless the connection is encrypted. It reports whether the
+// address is a loopback address.
 func CheckAddress(address string, encrypted bool) (loopback bool, err error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// HeartbeatMethod is the method of a notification by which both ends of a connection say that they are there. The pipe to a
-// program such as ssh does not say when the link behind it has died.
+// HeartbeatMethod is the method of a notification by which both ends of a connection show that they are alive. The pipe to a program such
+// as ssh does not end when the link behind it dies.
 const HeartbeatMethod = "_droid-acp/alive"
 
 const (
-	// HeartbeatInterval is how often an end says so.
+	// HeartbeatInterval is the time between two heartbeats.
 	HeartbeatInterval = 30 * time.Second
-	// HeartbeatTimeout is how long nothing may come from a peer that has said so before: then the link to it is dead.
+	// HeartbeatTimeout is how long a peer that has sent a heartbeat may be silent: after that the link to it is dead.
 	HeartbeatTimeout = 70 * time.Second
 )
 
-// Heartbeat is one end of such a connection. One of the ends begins; a peer that does not answer is not watched. Make it with
-// NewHeartbeat; the fields may be changed before Start and Received.
+// Heartbeat is one end of such a connection. One end starts; a peer that does not answer is not watched. Make it with NewHeartbeat; the
+// fields may be changed before Start and Received.
 type Heartbeat struct {
 	Interval, Timeout time.Duration
-	In                *jsonrpc.PrefetchReader // what the peer says
-	Send              func(line []byte)       // sends it a line, which is the callee's then
-	OnTimeout         func()                  // is called once, when the link is dead
+	In                *jsonrpc.PrefetchReader // input from the peer
+	Send              func(line []byte)       // sends a line, which the callee owns then
+	OnTimeout         func()                  // called once, when the link is dead
 
 	begun, heard sync.Once
 	stopped      chan struct{}
@@ -36,10 +36,10 @@ func NewHeartbeat(in *jsonrpc.PrefetchReader, send func(line []byte), dead func(
 	return &Heartbeat{Interval: HeartbeatInterval, Timeout: HeartbeatTimeout, In: in, Send: send, OnTimeout: dead, stopped: make(chan struct{})}
 }
 
-// Start says the first time that this end is there.
+// Start sends the first heartbeat, once.
 func (a *Heartbeat) Start() { a.begun.Do(a.beat) }
 
-// Received notes that the peer has said so. From the first time on this end says it, too, and watches the peer.
+// Received handles a heartbeat of the peer. After the first one this end sends heartbeats, too, and watches the peer.
 func (a *Heartbeat) Received() {
 	a.heard.Do(func() {
 		a.Start()
@@ -47,7 +47,7 @@ func (a *Heartbeat) Received() {
 	})
 }
 
-// Stop has nothing more said or watched.
+// Stop ends the heartbeats and the watch.
 func (a *Heartbeat) Stop() { a.stop.Do(func() { close(a.stopped) }) }
 
 func (a *Heartbeat) beat() {

@@ -8,17 +8,16 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// PendingRequests are the editor's requests that wait for an answer. Its methods may be called from any
-// goroutine.
+// PendingRequests are the editor's unanswered requests. Its methods may be called from any goroutine.
 type PendingRequests struct {
-	failureSent chan struct{} // closed when a request got failure as its answer
+	failureSent chan struct{} // closed when a request was answered with failure
 
 	mu         sync.Mutex
-	waiting    map[string][]pendingRequest // by the key of their ids; nothing keeps an editor from using one twice
-	answered   bool                        // one was answered
-	nonPrompts int                         // how many of those that wait are no prompts, which take as long as they take
-	drained    chan struct{}               // closed when there are none of these; nil while nobody waits for that
-	failure    *jsonrpc.Error              // why nobody answers any more
+	waiting    map[string][]pendingRequest // by the key of their IDs; an editor may use an ID twice
+	answered   bool                        // a request was answered
+	nonPrompts int                         // number of pending requests other than prompts, which may take any time
+	drained    chan struct{}               // closed when nonPrompts is 0; nil while nobody waits for that
+	failure    *jsonrpc.Error              // why requests are no longer answered
 }
 
 type pendingRequest struct {
@@ -26,7 +25,7 @@ type pendingRequest struct {
 	method string
 }
 
-// add notes a request. One that nobody will answer has the error.
+// add records a request. It returns the error if requests are no longer answered.
 func (c *PendingRequests) add(id json.RawMessage, method string) *jsonrpc.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,8 +41,7 @@ func (c *PendingRequests) add(id json.RawMessage, method string) *jsonrpc.Error 
 	return nil
 }
 
-// Resolve notes the answer to a request and returns its method, "" for one that nobody
-// waits for.
+// Resolve records the answer to a request, and returns the request's method, "" if no such request is pending.
 func (c *PendingRequests) Resolve(id json.RawMessage) (method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +58,7 @@ func (c *PendingRequests) Resolve(id json.RawMessage) (method string) {
 	return same[0].method
 }
 
-// count counts the requests that are answered soon. The caller holds mu.
+// count adds n to nonPrompts unless the method is a prompt. The caller holds mu.
 func (c *PendingRequests) count(method string, n int) {
 	if method != "session/prompt" {
 		c.nonPrompts += n
@@ -71,7 +69,7 @@ func (c *PendingRequests) count(method string, n int) {
 	}
 }
 
-// Drained is closed when no request waits but prompts.
+// Drained returns a channel that is closed when no requests but prompts are pending.
 func (c *PendingRequests) Drained() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +81,7 @@ func (c *PendingRequests) Drained() <-chan struct{} {
 	return quiet
 }
 
-// fail has requests get this error from now on. It returns those that wait.
+// fail makes future requests fail with this error, and returns the pending ones.
 func (c *PendingRequests) fail(failure *jsonrpc.Error) (lost []pendingRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +93,7 @@ func (c *PendingRequests) fail(failure *jsonrpc.Error) (lost []pendingRequest) {
 	return lost
 }
 
-// markFailureSent notes that somebody is told of the failure.
+// markFailureSent records that a request was answered with the failure.
 func (c *PendingRequests) markFailureSent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +111,7 @@ func (c *PendingRequests) AnyAnswered() bool {
 	return c.answered
 }
 
-// NoneAnswered reports whether requests wait, and none was answered.
+// NoneAnswered reports whether requests are pending and none was answered.
 func (c *PendingRequests) NoneAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package relay is the editor's end of what passes its messages on to an agent elsewhere: it knows which
-// requests wait for an answer, and tells them when nobody is there any more who answers.
+// Package relay has what packages keep and via share: both pass an editor's messages on to an agent elsewhere. Its main type is EditorConn,
+// the editor's end: it tracks the unanswered requests and fails them when the agent is gone.
 package relay
 
 import (
@@ -12,34 +12,33 @@ import (
 )
 
 const (
-	// MaxLine is the longest message that is passed on, in bytes.
+	// MaxLine is the maximum length of a message that is passed on, in bytes.
 	MaxLine = 256 << 20
-	// Batch is how many bytes of several lines one write has.
+	// Batch is the maximum size in bytes of several lines in one write.
 	Batch = 256 << 10
-	// DrainTime is how long what was said last may take to be written.
+	// DrainTime is how long the last messages may take to be written.
 	DrainTime = 2 * time.Second
-	// failureWait is how long one who has lost the agent waits for a request to say so.
+	// failureWait is how long to wait for a request that can report that the agent is gone.
 	failureWait = 5 * time.Second
 )
 
-// EditorConn is the editor's end. Make it with New.
+// EditorConn is the connection to the editor. Make it with New.
 type EditorConn struct {
 	PendingRequests
-	Out         *jsonrpc.Outbox // to the editor; who made the EditorConn has its Run called
-	Interactive bool            // a person runs it, in a terminal, who sends no requests
-	Linger      time.Duration   // how long it stays when it has told why nobody answers
+	Out         *jsonrpc.Outbox // to the editor; whoever makes the EditorConn calls its Run
+	Interactive bool            // a person runs it in a terminal, and sends no requests
+	Linger      time.Duration   // how long to stay after the reason for the end was sent
 
-	// AdaptError makes of an error what this client shows of it; method is that of the request that it answers.
-	// nil leaves it as it is.
+	// AdaptError changes an error to what this client shows of it; method is that of the failed request. It may be nil.
 	AdaptError func(method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 
-// New makes the end of an editor that reads out.
+// New makes a connection to the editor that reads out.
 func New(out io.Writer) *EditorConn {
 	return &EditorConn{PendingRequests: PendingRequests{failureSent: make(chan struct{})}, Out: jsonrpc.NewOutbox(out, Batch)}
 }
 
-// Put sends the editor a line, which is the outbox's then. The end of who is gone is noticed elsewhere.
+// Put sends the editor a line, which the outbox owns then. An editor that is gone is noticed elsewhere.
 func (e *EditorConn) Put(line []byte) { _, _ = e.Out.Put(line) }
 
 // Refuse answers a request with an error.
@@ -50,8 +49,8 @@ func (e *EditorConn) Refuse(id []byte, method string, err *jsonrpc.Error) {
 	e.Put(jsonrpc.EncodeError(id, err))
 }
 
-// Track notes a message of the editor, and reports whether somebody gets it. A request that nobody will answer
-// is told why.
+// Track records a message of the editor, and reports whether it may be passed on. A request that cannot be answered any more is answered
+// with the failure.
 func (e *EditorConn) Track(h jsonrpc.Head) bool {
 	if !h.IsRequest() {
 		return true
@@ -64,8 +63,8 @@ func (e *EditorConn) Track(h jsonrpc.Head) bool {
 	return failure == nil
 }
 
-// Fail tells the requests that wait that nobody answers, or else the next one, which it waits for: until then, or the
-// editor has ended, or reads no more, or ctx is done.
+// Fail answers the pending requests with the failure. If there are none, it waits for the next request, until the editor has ended, stops
+// reading, or ctx is done.
 func (e *EditorConn) Fail(ctx context.Context, failure *jsonrpc.Error, ended <-chan struct{}) {
 	for _, c := range e.fail(failure) {
 		e.Refuse(c.id, c.method, failure)
@@ -77,7 +76,7 @@ func (e *EditorConn) Fail(ctx context.Context, failure *jsonrpc.Error, ended <-c
 	e.await(ctx, nil, ended, e.Linger)
 }
 
-// await reports whether something happens before all this ends.
+// await reports whether something happens before everything else that ends the wait.
 func (e *EditorConn) await(ctx context.Context, something, ended <-chan struct{}, limit time.Duration) bool {
 	select {
 	case <-something:
@@ -90,7 +89,7 @@ func (e *EditorConn) await(ctx context.Context, something, ended <-chan struct{}
 	return false
 }
 
-// Flush has what the editor is told written.
+// Flush writes what is queued for the editor.
 func (e *EditorConn) Flush() {
 	e.Out.Close()
 	subprocess.WaitTimeout(e.Out.Done(), DrainTime)

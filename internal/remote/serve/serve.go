@@ -305,7 +305,7 @@ func (s *Server) Close(ctx context.Context) {
 	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, s.kill)
 	defer stop()
-	_ = s.Idle(context.Background(), 0) // it must not end early
+	_ = s.Idle(context.Background(), 0) // it has no deadline
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

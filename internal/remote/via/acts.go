@@ -17,23 +17,23 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Methods by which the far side tells and asks, and does nothing by itself: a path in them that is outside of
-// every map stays. By all others it has the editor act on this machine.
+// Methods by which the far side informs and asks, without an effect on this machine: a path in them that no map covers is passed on. All
+// other methods make the editor act here.
 const (
 	telling          = "session/update"
 	askingPermission = "session/request_permission"
 )
 
 const (
-	// resolveTimeout bounds the wait for the file system of a map, which may be a mount that does not answer:
-	// what else the far side says waits behind it.
+	// resolveTimeout limits the wait for the file system of a map, which may be a mount that does not answer: further messages of the far
+	// side wait behind it.
 	resolveTimeout = 2 * time.Second
-	// maxLateResolves is how many looks may be late before no more are tried.
+	// maxLateResolves is the number of unfinished resolutions up to which new ones are started.
 	maxLateResolves = 4
 )
 
-// refusal says why what the far side asks for does not reach the editor, nil where it does. line is
-// rewritten; outside is what is outside of every map there, nil for nothing.
+// refusal returns the error if a message of the far side must not reach the editor, otherwise nil. line is already rewritten; outside is
+// the first path in it that no map covers, nil if there is none.
 func (r *Relay) refusal(m jsonrpc.Head, line []byte, outside *outsidePath) *jsonrpc.Error {
 	switch {
 	case m.Method == telling, m.Method == askingPermission:
@@ -48,8 +48,8 @@ func (r *Relay) refusal(m jsonrpc.Head, line []byte, outside *outsidePath) *json
 	return nil
 }
 
-// fileRefusal is refusal for a file: each path must lead into a directory of reach here, too, whatever symbolic
-// links there are. (Who may change them between this look and the editor's own can still make it another file.)
+// fileRefusal is refusal for a file: each path must resolve into a reachable directory here, too, through all symbolic links. (If someone
+// can change those between this check and the editor's access, the file may still be another one.)
 func (r *Relay) fileRefusal(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error) {
 	refused = jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Invalid params", "there is no path that droid-acp via knows")
 	if m.Params == 0 {
@@ -76,11 +76,11 @@ func (r *Relay) fileRefusal(m jsonrpc.Head, line []byte) (refused *jsonrpc.Error
 	return refused
 }
 
-// resolvesInto reports whether a path of this machine leads into the directory of a map. It follows symbolic
-// links, also those of the maps themselves. The error is why that cannot be known.
+// resolvesInto reports whether a path of this machine resolves into the directory of a map. It follows symbolic links, including those of
+// the maps themselves. The error says why that cannot be determined.
 func (m Maps) resolvesInto(path string) (bool, error) {
 	if _, ok := readPath(path); !ok {
-		return false, nil // the editor would have to guess where it begins
+		return false, nil // the editor would have to guess its base
 	}
 	real, err := resolveLinks(path)
 	if err != nil {
@@ -99,28 +99,27 @@ func (m Maps) resolvesInto(path string) (bool, error) {
 	return false, nil
 }
 
-// resolveLinks is a path without symbolic links in it. What is not there yet lies where its directory leads.
+// resolveLinks returns a path with its symbolic links resolved. A file that does not exist yet is resolved by its directory.
 func resolveLinks(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
 	}
 	if _, link := os.Lstat(path); link == nil || filepath.Dir(path) == path {
-		return "", err // a link to what is not there: who writes there makes it
+		return "", err // a dangling link: writing to it would create its target
 	}
 	dir, err := resolveLinks(filepath.Dir(path))
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-// withoutTerminals is an initialize of the editor that offers the far side no terminals.
+// withoutTerminals rewrites an initialize request of the editor to offer the far side no terminals.
 func withoutTerminals(line []byte, begin int) []byte {
 	return paths.ParsePathFields("clientCapabilities.terminal").Rewrite(line, begin, func(string, string, []byte) []byte { return []byte("false") })
 }
 
-// rewriteLogins are the commands in the far side's answer to initialize by which the editor is to log in, in a
-// terminal of this machine. Those of an agent that is known are run there, by the command of the relay; those of
-// another agent are left out. What the far side wants in the environment of this machine's programs is none
-// of its affairs.
+// rewriteLogins rewrites the commands in the far side's answer to initialize by which the editor logs in, in a terminal of this machine.
+// Commands of a known agent run at the far side, through the relay's command; those of another agent are removed, as is every environment
+// variable that the far side wants to set for programs of this machine.
 func (r *Relay) rewriteLogins(line []byte, begin int, own bool) []byte {
 	return paths.ParsePathFields("authMethods[].env authMethods[]._meta.terminal-auth:command").Rewrite(line, begin, func(_, kind string, value []byte) []byte {
 		switch {

@@ -7,14 +7,14 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// mostDirectories is how many directories of sessions are kept; those that were asked for last count.
+// mostDirectories is how many directories of sessions are remembered; the oldest are dropped.
 const mostDirectories = 100
 
-// openingMethods are the methods by which the editor asks for a session, and with it for its directories.
+// openingMethods are the methods by which the editor opens a session, and thereby gives access to its directories.
 var openingMethods = []string{"session/new", "session/load", "session/resume", "session/fork"}
 
-// reachableMaps are the directories of this machine in which the far side gets files, as maps: those of --map, or
-// without any those of the sessions that the editor has asked for, which the far side has by the same names.
+// reachableMaps are the directories of this machine whose files the far side may access, as maps: those of --map, or without any those of
+// the sessions that the editor has opened, which have the same paths at the far side.
 func (r *Relay) reachableMaps() Maps {
 	if asked := r.sessionDirs.Load(); len(r.Maps) == 0 && asked != nil {
 		return *asked
@@ -22,13 +22,13 @@ func (r *Relay) reachableMaps() Maps {
 	return r.Maps
 }
 
-// noteDirectories notes the directories of a session that the editor asks for. A path that is not absolute, or has
-// "..", names none. Only who hears the editor calls it.
+// noteDirectories records the directories of a session that the editor opens. A path that is relative or has ".." is ignored. Only the
+// reader of the editor's messages calls it.
 func (r *Relay) noteDirectories(m jsonrpc.Head, line []byte) {
 	if len(r.Maps) > 0 || m.Params == 0 || !slices.Contains(openingMethods, m.Method) {
 		return
 	}
-	asked := slices.Clone(r.reachableMaps()) // the far side may be looking at the old ones
+	asked := slices.Clone(r.reachableMaps()) // the other direction may be using the old ones
 	r.sessionDirFields.Rewrite(line, m.Params, func(_, _ string, value []byte) []byte {
 		d, ok := readPath(rawjson.Unquote(value))
 		if !ok || d.isServer() {

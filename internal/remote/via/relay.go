@@ -1,8 +1,8 @@
-// Package via passes ACP's messages on between an editor here and an agent at the far side
-// of a command (ssh, docker exec, wsl.exe), where the same files lie under other paths. It
-// rewrites paths and file URIs where ACP's types have them, and leaves all other bytes as
-// they are. It knows lines, requests and their answers, and nothing of one agent (Options.Agent has
-// what is to be known of it) or of sessions.
+// Package via passes ACP's messages between an editor here and an agent at the far side of a command (ssh, docker exec, wsl.exe), where the
+// same files have other paths. Its main type is Relay, which the command via of cmd/droid-acp runs. It rewrites paths and file URIs where
+// ACP's types have them, and leaves all other bytes as they are.
+//
+// It knows lines, requests and responses, and nothing of sessions or of a particular agent; Options.Agent describes that.
 package via
 
 import (
@@ -26,58 +26,56 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// Options say what a relay passes on.
+// Options configure a relay.
 type Options struct {
-	Command      []string  // what runs the agent at the far side, and its arguments
-	Maps         Maps      // which paths are which
-	In           io.Reader // what the editor says; who made it closes it
-	Out          io.Writer // what the editor is told
-	Stderr       io.Writer // gets the far side's words beside the protocol, and must not block
+	Command      []string  // starts the agent at the far side: the program and its arguments
+	Maps         Maps      // how paths correspond
+	In           io.Reader // messages of the editor; the caller closes it
+	Out          io.Writer // messages to the editor
+	Stderr       io.Writer // receives the far side's output outside of the protocol, and must not block
 	Agent        relay.Agent
-	Copy         string // the program of the agent that is put where Command starts it, "" for none
-	FarTerminals bool   // the far side may run commands in terminals of the editor, and have it log in by them
-	Interactive  bool   // a person runs it, in a terminal, who sends no requests
+	Copy         string // the agent's program, to be copied to where Command starts it; "" for none
+	FarTerminals bool   // the far side may run commands in terminals of the editor, and make it log in by them
+	Interactive  bool   // a person runs it in a terminal, and sends no requests
 	Version      string // of this program
 	Log          *zap.Logger
 
-	// AdaptError makes of an error what this client shows of it; method is that of the request that it answers.
-	// nil leaves it as it is.
+	// AdaptError changes an error to what this client shows of it; method is that of the failed request. It may be nil.
 	AdaptError func(client protocol.ClientCapabilities, method string, e *jsonrpc.Error) *jsonrpc.Error
 }
 
 const (
-	// endTime is how long the agent may take to end when the editor has gone. This program's
-	// own takes up to 20 s.
+	// endTime is how long the agent may take to end after the editor has gone. An agent of this program takes up to 20 s.
 	endTime = 25 * time.Second
 )
 
-// Relay passes messages on. Make it with New and run it once with Run.
+// Relay passes messages on. Make it with New and call Run once.
 type Relay struct {
 	Options
 	near             *relay.EditorConn
 	far              *jsonrpc.Outbox              // to the agent
-	noise            subprocess.Tail              // what the far side wrote to stdout that is no message
-	own              map[string]*paths.PathFields // of paths in the agent's own methods
-	texts            *paths.PathFields            // of the text of an update
+	noise            subprocess.Tail              // the far side's stdout lines that are not messages
+	own              map[string]*paths.PathFields // path fields of the agent's own methods
+	texts            *paths.PathFields            // path fields of the text of an update
 	plain            shapes                       // of updates that have a text and no path to rewrite
-	resolveCalls     *files.CallLimiter           // at where a path leads here
-	sessionDirFields *paths.PathFields            // of the directories of a session that the editor asks for
-	sessionDirs      atomic.Pointer[Maps]         // without maps: these directories
-	heartbeat        *relay.Heartbeat             // of the link to the far side; nil before the command runs
+	resolveCalls     *files.CallLimiter           // resolving local paths
+	sessionDirFields *paths.PathFields            // path fields of the directories of a session that the editor opens
+	sessionDirs      atomic.Pointer[Maps]         // these directories, if there are no maps
+	heartbeat        *relay.Heartbeat             // of the link to the far side; nil until the command runs
 	killRequested    chan struct{}                // closed by Kill
-	max              int                          // relay.MaxLine, but in tests
+	max              int                          // relay.MaxLine, except in tests
 
-	client atomic.Pointer[protocol.ClientCapabilities] // who the editor is, by its initialize
+	client atomic.Pointer[protocol.ClientCapabilities] // the editor, from its initialize
 
-	agentEndTime     time.Duration // endTime, but in tests
-	heartbeatTimeout time.Duration // relay.HeartbeatTimeout, but in tests
+	agentEndTime     time.Duration // endTime, except in tests
+	heartbeatTimeout time.Duration // relay.HeartbeatTimeout, except in tests
 }
 
-// shapes are those of the last lines of their kind, the newest first: of a few texts, as of several
-// sessions or of subagents, that come in turn.
+// shapes are the shapes of recent lines, the newest first. There is one for each of a few alternating texts, such as those of several
+// sessions or subagents.
 type shapes [8]rawjson.LineTemplate
 
-// fit reports whether a line has one of the shapes, which is the first then.
+// fit reports whether a line has one of the shapes, and moves that to the front.
 func (s *shapes) fit(line []byte) bool {
 	for i := range s {
 		if _, ok := s[i].Cut(line); ok {
@@ -120,10 +118,9 @@ func New(o Options) *Relay {
 // Kill ends the command at once. It may be called once.
 func (r *Relay) Kill() { close(r.killRequested) }
 
-// Run starts the command and passes messages on until the editor has gone, nobody reads Out
-// any more or ctx is done, and the command has ended; the error is nil then. When the
-// command ends by itself, or has answered nothing by the time the editor goes, each request that waits
-// gets the reason as its answer, or the next one where none does; that reason is the error, a *Failure.
+// Run starts the command and passes messages on until the editor has gone, Out is no longer read, or ctx is done, and the command has
+// ended; it returns nil then. If the command ends by itself, or has answered nothing when the editor goes, each pending request, or else
+// the next one, gets the reason as its answer; Run returns that reason, a *Failure.
 func (r *Relay) Run(ctx context.Context) error {
 	go r.near.Out.Run()
 	fromNear := newDirection(r.In)
@@ -176,14 +173,14 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// environment is that of the command: ours, in which wsl.exe speaks UTF-8.
+// environment is the command's environment: ours, with UTF-8 output of wsl.exe.
 func environment() []string { return subprocess.WithDefaultEnv(nil, "WSL_UTF8", "1") }
 
-// errGone is why a copy was given up.
+// errGone means that a copy was given up because the editor has gone.
 var errGone = errors.New("the editor closed its end before the copy was there")
 
-// copyProgram copies what is to be copied. An editor that has gone is heard, and then it may take as long as
-// the agent may take to end.
+// copyProgram copies the program if Options ask for it. If the editor goes during the copy, that may take as long as an agent may take to
+// end.
 func (r *Relay) copyProgram(ctx context.Context, nearEnded <-chan struct{}) *Failure {
 	if r.Copy == "" {
 		return nil
@@ -210,21 +207,21 @@ func (r *Relay) copyProgram(ctx context.Context, nearEnded <-chan struct{}) *Fai
 	return (&programCopy{r.Agent, r.Command[:i], r.Command[i], r.Copy, r.Log}).copy(ctx)
 }
 
-// endUnreached is the end of a relay whose command does not run.
+// endUnreached ends a relay whose command does not run.
 func (r *Relay) endUnreached(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	r.far.Abort()
 	return r.fail(ctx, f, nearEnded)
 }
 
-// end ends the command when the editor has gone: politely, then not.
+// end ends the command after the editor has gone: gracefully, then by force.
 func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.Exit {
 	r.far.Close()
 	subprocess.WaitTimeout(r.far.Done(), relay.DrainTime)
-	_ = p.Stdin.Close() // the agent ends with its input
+	_ = p.Stdin.Close() // the agent ends at the end of its input
 	select {
 	case <-p.Exited():
 	case <-time.After(endTime):
-		r.Log.Warn("the far side does not end, so the command is ended")
+		r.Log.Warn("killing the command: the far side does not end")
 		_ = p.Terminate() // it may have ended
 		subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
 	case <-r.killRequested:
@@ -232,22 +229,22 @@ func (r *Relay) end(p *subprocess.Process, farEnded <-chan struct{}) subprocess.
 	_ = p.Kill()
 	<-p.AllExited()
 	if !subprocess.WaitTimeout(farEnded, relay.DrainTime) {
-		_ = p.Stdout.Close() // somebody else holds it open; this ends the reading
+		_ = p.Stdout.Close() // another process holds it open; this ends the reading
 	}
 	return p.Exit(relay.DrainTime)
 }
 
-// exited is how a command ended that has closed its stdout.
+// exited returns how a command ended that has closed its stdout.
 func (r *Relay) exited(p *subprocess.Process) subprocess.Exit {
 	subprocess.WaitTimeout(p.Exited(), relay.DrainTime)
 	_ = p.Kill() // it may have ended
 	r.far.Abort()
-	_ = p.Stdin.Close() // nobody reads it
+	_ = p.Stdin.Close() // nothing reads it
 	<-p.AllExited()
 	return p.Exit(relay.DrainTime)
 }
 
-// fail answers the requests that wait, or the next one.
+// fail answers the pending requests, or else the next one.
 func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -263,10 +260,10 @@ func (r *Relay) fail(ctx context.Context, f *Failure, nearEnded <-chan struct{})
 	return f
 }
 
-// fromNear hears a line of the editor and returns what goes to the far side, nil for nothing.
+// fromNear handles a line of the editor and returns what to send to the far side, nil for nothing.
 func (r *Relay) fromNear(line []byte) []byte {
 	if !json.Valid(line) {
-		return line // the agent says what is wrong with it
+		return line // the agent reports what is wrong with it
 	}
 	m, ok := jsonrpc.ReadHead(line)
 	if !ok {
@@ -298,14 +295,14 @@ func (r *Relay) fromNear(line []byte) []byte {
 	return to
 }
 
-// setClient notes who the editor is, by its initialize.
+// setClient records the editor's capabilities, from its initialize.
 func (r *Relay) setClient(params []byte) {
 	var p struct{ ClientInfo, ClientCapabilities json.RawMessage }
-	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // what is of another form is not known
+	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&p) // fields of another type stay empty
 	r.client.Store(new(r.Agent.ParseClient(p.ClientCapabilities, p.ClientInfo)))
 }
 
-// pathFields are those of paths in a method's params, or in its result.
+// pathFields returns the path fields of a method's params or result.
 func (r *Relay) pathFields(method string) *paths.PathFields {
 	if own := r.own[method]; own != nil {
 		return own
@@ -313,12 +310,12 @@ func (r *Relay) pathFields(method string) *paths.PathFields {
 	return protocol.PathFields(method)
 }
 
-// logDropped does not pass a notification on.
+// logDropped logs that a notification is not passed on.
 func (r *Relay) logDropped(m jsonrpc.Head) {
-	r.Log.Warn("a notification was not passed on: it names a path that is outside of every map, or asks for what the other side does not get", zap.String("method", m.Method))
+	r.Log.Warn("dropped a notification: it names a path that no map covers, or asks for something that the other side may not have", zap.String("method", m.Method))
 }
 
-// fromFar hears a line of the far side and returns what goes to the editor, nil for nothing.
+// fromFar handles a line of the far side and returns what to send to the editor, nil for nothing.
 func (r *Relay) fromFar(line []byte) []byte {
 	if r.plain.fit(line) {
 		return line
@@ -362,7 +359,7 @@ func (r *Relay) fromFar(line []byte) []byte {
 	return to
 }
 
-// answer is the far side's answer for the editor, which may be another one.
+// answer returns the far side's answer as it is sent to the editor, which may differ.
 func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	method := r.near.Resolve(m.ID)
 	if m.Result == 0 || method == "" {
@@ -389,13 +386,12 @@ func (r *Relay) answer(line []byte, m jsonrpc.Head) []byte {
 	return to
 }
 
-// addNoise takes a line of the far side's stdout that is no message: what a shell says at a
-// login, or why there is no agent.
+// addNoise records a line of the far side's stdout that is not a message: a shell's login output, or why there is no agent.
 func (r *Relay) addNoise(line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}
 	text := append(bytes.Clone(line[:min(len(line), subprocess.TailLine)]), '\n')
 	_, _ = r.noise.Write(text)  // never fails
-	_, _ = r.Stderr.Write(text) // where that cannot be written, there is nowhere to say so
+	_, _ = r.Stderr.Write(text) // an error could not be reported anywhere else
 }

@@ -34,7 +34,7 @@ type Check struct {
 	// Quirk is the number of a quirk, 0 for a fact.
 	Quirk int
 	// Fact is what version.go says, where the check is of that; else nil.
-	Fact *stream.Fact
+	Fact *stream.Feature
 	in   string // the scenario
 	sees func(t Talk) Verdict
 }
@@ -60,7 +60,7 @@ func quirk(number int, what, in string, sees func(t Talk) bool) Check {
 	return Check{What: what, Quirk: number, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
-func fact(of stream.Fact, in string, sees func(t Talk) bool) Check {
+func fact(of stream.Feature, in string, sees func(t Talk) bool) Check {
 	return Check{What: of.String(), Fact: &of, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
@@ -245,7 +245,7 @@ func factChecks() []Check {
 		fact(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
 		fact(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
 		fact(stream.TakesSchema, "structured", func(t Talk) bool { return len(t.of("structured_output")) > 0 }),
-		fact(stream.GivesMessagesBack, "dequeued", answers("resolve_queued_user_message")),
+		fact(stream.WithdrawsMessages, "dequeued", answers("resolve_queued_user_message")),
 		fact(stream.StartsServersOfSession, "mcp_of_session", startsServer),
 		fact(stream.StaysAfterFork, "forked", func(t Talk) bool { return len(t.of("answer to load_session")) > 0 && !goesOnInCopy(t) }),
 		fact(stream.ClosesSessions, "closed", answers("close_session")),

@@ -148,7 +148,7 @@ func TestNothingIsStrange(t *testing.T) {
 				if step.Dir == fixture.FromDroid {
 					line, err := new(stream.Decoder).Decode(step.Msg, true)
 					require.NoError(t, err)
-					require.Empty(t, line.Strange, "%s %s: %s", talk.Version, talk.Name, step.Msg)
+					require.Empty(t, line.UnknownFields, "%s %s: %s", talk.Version, talk.Name, step.Msg)
 				}
 			}
 		}
@@ -179,7 +179,7 @@ func TestVocabularyIsKnown(t *testing.T) {
 			line, err := new(stream.Decoder).Decode([]byte(`{"type":"notification","method":"droid.session_notification","params":{"notification":{"type":"`+kind+`","`+field+`":null}}}`), true)
 			require.NoError(t, err)
 			if _, unknown := line.Event.(stream.Unknown); !unknown {
-				require.Empty(t, line.Strange, "droid %s", version)
+				require.Empty(t, line.UnknownFields, "droid %s", version)
 			}
 		}
 		for _, kind := range v["permission kinds"] {

@@ -21,7 +21,7 @@ const (
 type Followed struct{ all map[string]*followed }
 
 type followed struct {
-	place store.Place
+	place store.Offset
 	due   time.Time
 	until time.Time // zero while it works
 }
@@ -64,7 +64,7 @@ func (f *Followed) Next(now time.Time) (ids []string) {
 }
 
 // Place is how far a subagent's file was read.
-func (f *Followed) Place(id string) (from store.Place) {
+func (f *Followed) Place(id string) (from store.Offset) {
 	if one := f.all[id]; one != nil {
 		from = one.place
 	}
@@ -73,7 +73,7 @@ func (f *Followed) Place(id string) (from store.Place) {
 
 // Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
 // meanwhile: then what was read is known already.
-func (f *Followed) Read(id string, from, to store.Place) bool {
+func (f *Followed) Read(id string, from, to store.Offset) bool {
 	one := f.all[id]
 	if one == nil || one.place != from {
 		return false
