@@ -104,7 +104,7 @@ func factsOf(t *testing.T, path string) map[string]bool {
 		}
 		for i, value := range row.Values {
 			if lit, ok := value.(*ast.CompositeLit); ok {
-				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Fact" {
+				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Feature" {
 					facts[row.Names[i].Name] = true
 				}
 			}
