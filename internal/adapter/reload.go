@@ -72,6 +72,9 @@ func (r *reload) refuse(err *jsonrpc.Error) { r.answer(protocol.SessionResult{},
 // showsHistory reports whether the history of a load is being shown.
 func (s *Session) showsHistory() bool { return s.load != nil && s.load.phase == loadShowing }
 
+// isShown reports whether the editor knows the session as it is: it has been opened, and no load is under way.
+func (s *Session) isShown() bool { return s.out.Opened() && s.load == nil }
+
 // loadSession opens a stored session and replays its history.
 func (a *Agent) loadSession(c *wire.Call) (any, *jsonrpc.Error) { return a.reopen(c, true) }
 

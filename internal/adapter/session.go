@@ -146,7 +146,7 @@ func (s *Session) notify(text string) { s.update(s.show.ShowAgentText(render.Not
 
 // notifyInOrder tells a Notice now where the client shows it now, and else with the next prompt: what a load shows comes first.
 func (s *Session) notifyInOrder(text string) {
-	if s.load != nil || !s.out.Opened() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
+	if !s.isShown() || s.agent.client.HidesUpdatesOutsidePrompt && !s.prompts.RunsOne() {
 		s.out.AddNotices(text)
 		return
 	}
@@ -172,7 +172,7 @@ func (s *Session) sendKept() {
 // updateState tells mode, options and commands, as far as the editor was told others. The
 // commands wait for droid's list, so that a client does not refuse a custom one until then.
 func (s *Session) updateState() {
-	if !s.out.Opened() || s.load != nil || s.proc.Unmade() {
+	if !s.isShown() || s.proc.Unmade() {
 		return // the response tells it, or droid has told nothing yet
 	}
 	s.update(s.options.Updates()...)

@@ -53,7 +53,7 @@ func (s *Session) satisfied(n need) bool {
 	case n == needQuiet:
 		return !s.prompts.RunsOne()
 	case n == needShown:
-		return s.out.Opened() && s.load == nil
+		return s.isShown()
 	case n == needOthers:
 		_, known := s.storeLock.Others()
 		return known

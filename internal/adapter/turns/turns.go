@@ -147,7 +147,7 @@ type retry int
 
 const (
 	never  retry = iota
-	again        // droid threw it away
+	again        // droid threw it away, or died before it was sent
 	resent       // a droid died before it heard it; that happens once
 )
 
@@ -157,7 +157,7 @@ func (p *prompt) toDroid() bool { return p.kind == ToDroid || p.kind == Alone }
 // withDroid reports whether droid has the prompt, or is about to get it.
 func (p *prompt) withDroid() bool { return p.stage == sent || p.stage == taken }
 
-// Machine is the state of one session's prompts. Make it with New.
+// Machine is the queue of a session: the prompts and changes that are not over, and who calls droid. Make it with New.
 type Machine struct {
 	newRequest func() string
 
