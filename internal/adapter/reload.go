@@ -171,7 +171,9 @@ func (r *reload) run(ctx context.Context) {
 	// everything again.
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
-	if r.replay {
+	if !r.replay {
+		s.announceSubagents()
+	} else {
 		s.out.Release()
 		if !r.showsAll(ctx, info, summary) {
 			return // it has its answer
@@ -250,7 +252,10 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 		return false
 	}
 	others, _ := s.storeLock.Others()
-	s.loseSubagentCalls()
+	replay := s.replaysSubagents()
+	if replay == nil {
+		s.loseSubagentCalls()
+	}
 	history := quirks.History(info.Messages)
 	lacks := notShown(info, others && quirks.MarkElsewhere(history))
 	info.Messages = nil // the events have all that is shown
@@ -279,6 +284,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 			continue // droid's own turn goes on with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
+		replay.behind(r.call.Context, ev)
 	}
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
@@ -38,6 +40,7 @@ var abilities = []ability{
 	{name: "links to open", has: func(c capabilities) bool { return c.URLs }},
 	{name: "terminals with output", has: func(c capabilities) bool { return c.TerminalOutput }, updates: rewrites{"tool_call": withoutTerminal}},
 	{name: "plans beside the conversation", has: func(c capabilities) bool { return c.Plans }, updates: rewrites{"plan_update": withoutPlanID}},
+	{name: "subagents as sessions", has: func(c capabilities) bool { return c.Subagents }, updates: rewrites{"subagent_update": leftOut}},
 	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": leftOut, "tool_call": withoutTasks}},
 	{name: "failures with what to do", has: func(c capabilities) bool { return c.SessionFailures }, updates: rewrites{"session_info_update": withoutFailure}},
 	{has: func(c capabilities) bool { return c.LoadReplayEnd }, updates: rewrites{"session_info_update": withoutReplayEnd}},
@@ -61,7 +64,7 @@ func beyond(c, other capabilities) (names []string) {
 
 // shown is a message of the session for a client, which loads it or not; nil where that is left out.
 func (o *session) shown(c *Client, message []byte, loads bool) []byte {
-	if o.marksOtherReplay(c, message) {
+	if o.marksOtherReplay(c, message) || o.hidesSubagent(c, message) {
 		return nil
 	}
 	alike := c.abilities == o.agent.abilities // so its agent has seen to that
@@ -91,8 +94,9 @@ func (o *session) shown(c *Client, message []byte, loads bool) []byte {
 	if instead == nil {
 		return message
 	}
-	line, err := o.encode(instead)
+	line, err := encodeUpdate(subject(message), instead)
 	if err != nil {
+		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
 		return nil
 	}
 	return line[:len(line)-1]
@@ -230,7 +234,7 @@ func (q *question) put(c *Client) {
 			line = instead
 		}
 	}
-	c.send(forClient(c, line))
+	c.send(q.forParent(c, forClient(c, line)))
 }
 
 // choice is what the result of a request for permission says, as its user saw it.

@@ -113,8 +113,11 @@ type agent struct {
 	calls   map[string]*call // what it was asked and has not answered
 	clients []*Client        // that open sessions in it, in the order in which they came
 	ending  bool             // it gets nothing more
-	doom    chan struct{}    // closed by kill
-	killed  bool
+
+	subagents map[string]*subagent // that it has announced, by their ids
+
+	doom   chan struct{} // closed by kill
+	killed bool
 }
 
 // call is a request to an agent.
@@ -535,10 +538,7 @@ func (a *agent) rest() {
 func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
-	open := a.server.sessions[id]
-	if open != nil && open.agent != a {
-		open = nil
-	}
+	open, ofSubagent := a.sessionOf(id)
 	if h.Method == protocol.ActivityMethod {
 		if open != nil {
 			open.works(string(rawjson.Field(params, "working")) == "true")
@@ -548,6 +548,9 @@ func (a *agent) tells(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
 	if open != nil {
 		if h.Method == "session/update" {
+			a.noteSubagent(open, line, params)
+		}
+		if h.Method == "session/update" && !ofSubagent {
 			open.note(params)
 		}
 		open.tellBut(nil, own)

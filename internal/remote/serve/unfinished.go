@@ -143,7 +143,7 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	journal, end, shown := o.journal, o.journal.put, make(chan struct{})
 	s.work.Go(func() {
 		defer close(shown)
-		text, err := unfinished(paths, func(line func([]byte)) error {
+		text, err := unfinished(o.id, paths, func(line func([]byte)) error {
 			return journal.file.read(0, end, func(int64) {}, line)
 		})
 		s.mu.Lock()
@@ -163,10 +163,14 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	return shown
 }
 
-// unfinished is the text of what the turns at the end of journals have and a replay has not.
-func unfinished(paths []string, replay func(line func([]byte)) error) (string, error) {
+// unfinished is the text of what the turns at the end of a session's journals have and a replay has not. What its subagents said is left out.
+func unfinished(session string, paths []string, replay func(line func([]byte)) error) (string, error) {
 	var replayed conversation
-	if err := replay(func(line []byte) { replayed.addUpdate(updateKind(line)) }); err != nil {
+	if err := replay(func(line []byte) {
+		if subject(line) == session {
+			replayed.addUpdate(updateKind(line))
+		}
+	}); err != nil {
 		return "", err
 	}
 	turns := map[string]*openTurn{} // by the names of journals
@@ -177,7 +181,7 @@ func unfinished(paths []string, replay func(line func([]byte)) error) (string, e
 			if older != (name != path) {
 				continue
 			}
-			turns[name] = cmp.Or(turns[name], &openTurn{})
+			turns[name] = cmp.Or(turns[name], &openTurn{session: session})
 			if err := readJournal(path, turns[name].add); err != nil {
 				return "", err
 			}
@@ -254,6 +258,7 @@ func ownMeta(update []byte) []byte { return rawjson.Field(rawjson.Field(update, 
 
 // openTurn is what a journal says behind the last end: of all prompts, or of all work.
 type openTurn struct {
+	session string
 	said    conversation
 	prompts int    // without an end
 	prompt  string // the id of the last one
@@ -264,8 +269,11 @@ type openTurn struct {
 func (t *openTurn) add(line []byte) {
 	if working, is := workMark(line); is {
 		if t.rests = !working; t.rests {
-			*t = openTurn{rests: true}
+			*t = openTurn{session: t.session, rests: true}
 		}
+		return
+	}
+	if subject(line) != t.session {
 		return
 	}
 	kind, update := updateKind(line)
