@@ -190,7 +190,9 @@ func (r *reload) perform(ctx context.Context) *jsonrpc.Error {
 	// everything again.
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
-	if r.replay {
+	if !r.replay {
+		s.announceSubagents()
+	} else {
 		s.out.Release()
 		if err := r.showAll(ctx, info, summary); err != nil {
 			return err
@@ -269,7 +271,10 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 		return acperr.Cancelled()
 	}
 	others, _ := s.storeLock.Others()
-	s.loseSubagentCalls()
+	replay := s.replaysSubagents()
+	if replay == nil {
+		s.loseSubagentCalls()
+	}
 	history := quirks.History(info.Messages)
 	lacks := notShown(info, others && quirks.MarkElsewhere(history))
 	info.Messages = nil // the events have all that is shown
@@ -297,6 +302,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			continue // droid's own turn goes on with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
+		replay.behind(r.call.Context, ev)
 	}
 	r.phase = loadLoaded
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)

@@ -65,6 +65,7 @@ type Session struct {
 	looks      int            // that are wanted in this turn, see lookInTurn
 	loading    loadingMark    // does so from before droid loads it until it is locked
 	activity   activity
+	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
 func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {

@@ -18,6 +18,7 @@ type ClientCapabilities struct {
 	Air             bool // extensions by JetBrains' client Air
 	AsyncTasks      bool // async_task_spawned and related updates (Air)
 	SessionFailures bool // SessionFailure (Air)
+	Subagents       bool // subagent_update, and updates of the sessions that it announces
 	LoadReplayEnd   bool // a mark where the replay of a load ends (Air)
 	BooleanOptions  bool // options of type "boolean" among configOptions
 	TerminalLogin   bool // auth methods of type "terminal"
@@ -46,6 +47,7 @@ func ParseCapabilities(raw, info json.RawMessage) ClientCapabilities {
 		TerminalLoginMeta: string(Fields(caps["_meta"])["terminal-auth"]) == "true",
 		Raw:               objectOrNil(raw),
 		Plans:             isObject(caps["plan"]),
+		Subagents:         isObject(caps["subagents"]),
 		BooleanOptions:    isObject(Fields(session["configOptions"])["boolean"]),
 		ClientProfile:     parseProfile(info, raw),
 	}

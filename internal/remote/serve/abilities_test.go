@@ -13,7 +13,7 @@ import (
 // nothing: live, from the journal, and while it loads the session.
 func TestAbilities(t *testing.T) {
 	const options = `[{"id":"a","type":"select"},{"id":"b","type":"boolean"}]`
-	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
+	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"subagents":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
 		`"_meta":{"terminal_output":true,"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks","sessionFailure"]}}}`
 	said := func(text string) string {
 		return `{"content":{"text":"\n\n` + text + `\n\n","type":"text"},"sessionUpdate":"agent_message_chunk"}`
@@ -38,6 +38,9 @@ func TestAbilities(t *testing.T) {
 			`{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[{"content":"x"}]}}`,
 			`{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"the plan"}}`,
 		}, []string{`{"entries":[{"content":"x"}],"sessionUpdate":"plan"}`, said("the plan")}},
+		{"subagents as sessions", `"subagents":{}`, []string{
+			`{"sessionUpdate":"subagent_update","sessionId":"c1","title":"worker","state":{"state":"running"}}`,
+		}, nil},
 		{"background tasks", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`, []string{
 			`{"sessionUpdate":"async_task_spawned","asyncTaskId":"t"}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"make","_meta":{"x":1,"jetbrains":{"air":{}}}}`,
@@ -100,7 +103,7 @@ func TestAbilities(t *testing.T) {
 		})
 	}
 	var all capabilities
-	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures = true, true, true, true, true, true, true, true, true, true, true
+	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures, all.Subagents = true, true, true, true, true, true, true, true, true, true, true, true
 	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 

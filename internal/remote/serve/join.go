@@ -22,6 +22,7 @@ func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 		return
 	}
 	o.answer(c, id)
+	o.announceSubagents(c)
 	o.sendText(c, note)
 	if !joined && o.working {
 		w.markMissed(o.turnFrom)

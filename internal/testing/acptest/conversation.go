@@ -56,6 +56,17 @@ func (c *Conversation) Client(line []byte) {
 	}
 }
 
+// announced returns the subagent's session that an update announces, "" for another message.
+func announced(m message) string {
+	var p struct {
+		Update struct{ SessionUpdate, SessionID string }
+	}
+	if json.Unmarshal(m.Params, &p) != nil || p.Update.SessionUpdate != "subagent_update" {
+		return ""
+	}
+	return p.Update.SessionID
+}
+
 // Agent checks a line of the agent: its form, its content, that the client asked for such
 // a thing, that a result answers a request that has no answer yet, and that nothing is about a
 // session before the response that opens it, but for what a load of that session tells.
@@ -67,6 +78,9 @@ func (c *Conversation) Agent(line []byte) error {
 	if m.Method != "" {
 		if id := sessionOf(m.Params); id != "" && !c.sessions[id] && !c.loads(id) {
 			return fmt.Errorf("this is about a session that no response has opened: %s", line)
+		}
+		if child := announced(m); child != "" {
+			c.sessions[child] = true
 		}
 		return c.validator.check(line, c.client, "")
 	}
