@@ -53,8 +53,8 @@ var (
 	errInterrupted = errors.New("the user interrupted")
 )
 
-// line is what the agent writes: a request, or the answer to a permission request.
-type line struct {
+// agentMessage is what the agent writes: a request, or the answer to a permission request.
+type agentMessage struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`
 	Params struct {
@@ -70,23 +70,23 @@ type line struct {
 
 // player is the droid. One goroutine plays; another reads.
 type player struct {
-	in                        <-chan line
+	in                        <-chan agentMessage
 	out                       *json.Encoder
 	broken                    error // out took no more
 	pace                      time.Duration
 	session, dir, mode, model string
-	prompts                   []line
+	prompts                   []agentMessage
 	playing                   bool
 	running                   string // the id of the call that is asked about, or that seems to run; "" for none
-	asked                     string // the id of the request for permission, "" if none is open
+	requestID                 string // the id of the request for permission, "" if none is open
 	answered                  string // the option that was chosen
 	turns                     int
-	spoken, before            int // calls of the model so far; of these, in turns that have ended
+	modelCalls, earlierCalls  int // calls of the model so far; of these, in turns that have ended
 }
 
 // Play plays until in ends. An error says that out took no more.
 func Play(in io.Reader, out io.Writer, pace time.Duration) error {
-	lines, stop := make(chan line), make(chan struct{})
+	lines, stop := make(chan agentMessage), make(chan struct{})
 	defer close(stop)
 	go read(in, lines, stop)
 	p := &player{in: lines, out: json.NewEncoder(out), pace: pace, session: uuid.NewString(), mode: "normal", model: "custom:Fake-0"}
@@ -105,14 +105,14 @@ func Play(in io.Reader, out io.Writer, pace time.Duration) error {
 }
 
 // read gives over the lines of in. What is no message is skipped.
-func read(in io.Reader, lines chan<- line, stop <-chan struct{}) {
+func read(in io.Reader, lines chan<- agentMessage, stop <-chan struct{}) {
 	defer close(lines)
 	for from := bufio.NewReader(in); ; {
 		text, err := from.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var l line
+		var l agentMessage
 		if json.Unmarshal(text, &l) != nil {
 			continue
 		}
@@ -148,10 +148,10 @@ func (p *player) pause() error {
 }
 
 // answer does what the agent asks for.
-func (p *player) answer(l line) {
+func (p *player) answer(l agentMessage) {
 	switch l.Method {
 	case "":
-		if p.asked != "" && p.asked == l.ID {
+		if p.requestID != "" && p.requestID == l.ID {
 			p.answered = cmp.Or(l.Result.SelectedOption, "cancel") // no answer is a refusal
 		}
 	case "droid.initialize_session":
@@ -176,7 +176,7 @@ func (p *player) answer(l line) {
 	}
 }
 
-func (p *player) set(l line) {
+func (p *player) set(l agentMessage) {
 	if _, known := modes[l.Params.Mode]; known {
 		p.mode = l.Params.Mode
 	}
@@ -208,13 +208,13 @@ func (p *player) turn() error {
 	case err != nil && !errors.Is(err, errRefused):
 		return err
 	}
-	end[0]["reason"], end[0]["tokenUsage"], end[0]["cumulativeTokenUsage"] = reason, tokens(p.spoken-p.before), tokens(p.spoken)
-	p.playing, p.before = false, p.spoken
+	end[0]["reason"], end[0]["tokenUsage"], end[0]["cumulativeTokenUsage"] = reason, tokens(p.modelCalls-p.earlierCalls), tokens(p.modelCalls)
+	p.playing, p.earlierCalls = false, p.modelCalls
 	return p.play(end)
 }
 
 // recorded returns the four parts of the conversation, with what is another in each turn.
-func (p *player) recorded(prompt line) (parts [4][]fields) {
+func (p *player) recorded(prompt agentMessage) (parts [4][]fields) {
 	path := filepath.Join(p.dir, "greet.go")
 	var values []string
 	for name, value := range map[string]string{
@@ -243,7 +243,7 @@ func (p *player) play(steps []fields) error {
 		if err == nil {
 			continue
 		}
-		if p.asked != "" {
+		if p.requestID != "" {
 			p.resolved("cancel")
 		}
 		if p.running != "" {
@@ -303,7 +303,7 @@ func (p *player) speak(message fields) error {
 		}
 		p.tell(fields{"type": kind + "_text_complete", "messageId": message["id"], "blockIndex": i})
 	}
-	p.spoken++
+	p.modelCalls++
 	return nil
 }
 
@@ -313,7 +313,7 @@ func (p *player) ask(request fields) error {
 	if needs[kind] <= modes[p.mode] {
 		return nil
 	}
-	p.asked, p.answered = request["id"].(string), ""
+	p.requestID, p.answered = request["id"].(string), ""
 	request["type"] = "request"
 	p.send(request)
 	if err := p.wait(nil, func() bool { return p.answered != "" }); err != nil {
@@ -328,8 +328,8 @@ func (p *player) ask(request fields) error {
 
 // resolved says what became of the request that is open, and which calls go on.
 func (p *player) resolved(option string, calls ...string) {
-	p.tell(fields{"type": "permission_resolved", "requestId": p.asked, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
-	p.asked = ""
+	p.tell(fields{"type": "permission_resolved", "requestId": p.requestID, "toolUseIds": append([]string{}, calls...), "selectedOption": option})
+	p.requestID = ""
 }
 
 // tokens are what some calls of the model would have taken.
