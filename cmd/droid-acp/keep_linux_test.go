@@ -622,7 +622,7 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 	runtime := shortDir(t)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	socket := filepath.Join(runtime, "droid-acp", "serve.sock")
-	require.Equal(t, doctor.Kept{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
+	require.Equal(t, doctor.KeepStatus{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
 	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o777))
 	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o777))
 	got := lookAtServer(t.Context())

@@ -99,22 +99,22 @@ func otherThan(s serve.Status) string {
 }
 
 // lookAtServer is what the doctor asks of the server of --keep.
-func lookAtServer(ctx context.Context) doctor.Kept {
+func lookAtServer(ctx context.Context) doctor.KeepStatus {
 	const without = "See to that, or do without --keep."
 	path, err := defaultSocket()
 	if err != nil {
-		return doctor.Kept{Found: sentence(err), ToDo: without}
+		return doctor.KeepStatus{Found: sentence(err), ToDo: without}
 	}
 	status, err := clientOf(path).Status(ctx)
 	switch {
 	case errors.Is(err, keep.ErrNotRunning):
-		return doctor.Kept{Socket: path, Found: "No server runs; --keep starts one."}
+		return doctor.KeepStatus{Socket: path, Found: "No server runs; --keep starts one."}
 	case err != nil:
-		return doctor.Kept{Socket: path, Found: sentence(err), ToDo: without}
+		return doctor.KeepStatus{Socket: path, Found: sentence(err), ToDo: without}
 	case otherThan(status) != "":
-		return doctor.Kept{Socket: path, Found: otherThan(status), ToDo: stopsServer(diagnosis.Command)}
+		return doctor.KeepStatus{Socket: path, Found: otherThan(status), ToDo: stopsServer(diagnosis.Command)}
 	}
-	return doctor.Kept{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
+	return doctor.KeepStatus{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
 
 // sentence is an error in a line of its own.

@@ -24,8 +24,8 @@ import (
 // connects to nobody. It leaves nothing either, but that 0.99 writes lines to ~/.factory/logs/console.log all the
 // same. HOME stays: programs that choose a version of Node read it.
 
-// nobody is an address at which nobody listens: only the system may take that port.
-const nobody = "http://127.0.0.1:9"
+// unusedAddress is an address at which nobody listens: only the system may take that port.
+const unusedAddress = "http://127.0.0.1:9"
 
 // Variables of droid's (0.99 to 0.225).
 const (
@@ -36,17 +36,17 @@ const (
 // addresses are variables with the addresses of which droid makes use without a login.
 var addresses = []string{"FACTORY_API_BASE_URL", "FACTORY_API_BASE_URL_EU", "FACTORY_TELEMETRY_INGEST_BASE_URL", "OTEL_CUSTOMER_ENDPOINT"}
 
-// apart is where a droid of the doctor's lives.
-type apart struct {
+// isolation is where a droid of the doctor's lives.
+type isolation struct {
 	temporary *files.TempDir
 	id        string // is part of its name
 	work      string // an empty directory, as droid calls it
 	env       []string
 }
 
-// newApart makes one with these files in the place of ~/.factory.
-func newApart(copies map[string][]byte) (*apart, error) {
-	a := &apart{id: uuid.NewString()}
+// newIsolation makes one with these files in the place of ~/.factory.
+func newIsolation(copies map[string][]byte) (*isolation, error) {
+	a := &isolation{id: uuid.NewString()}
 	var err error
 	if a.temporary, _, err = files.MakeTempDir("doctor", a.id); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func newApart(copies map[string][]byte) (*apart, error) {
 	})
 	a.env = append(a.env, envHome+"="+home, "FACTORY_DISABLE_KEYRING=1", "OTEL_SDK_DISABLED=true")
 	for _, name := range append(addresses, "HTTP_PROXY", "HTTPS_PROXY") {
-		a.env = append(a.env, name+"="+nobody)
+		a.env = append(a.env, name+"="+unusedAddress)
 	}
 	return a, nil
 }
@@ -103,7 +103,7 @@ func replaced(key string, value any) any {
 		if slices.Contains(plain, key) || reference().MatchString(v) {
 			return v
 		}
-		return nobody
+		return unusedAddress
 	case []any:
 		for i := range v {
 			v[i] = replaced("", v[i])

@@ -79,7 +79,7 @@ type Config struct {
 	UnknownVariables []string               // what is wrong with variables of the environment, in words
 	Trust            string                 // the command that lets the project run what it brings, "" where it may
 	// Keep looks at the server of --keep, and where its socket lies; nil for nobody, who is not looked at.
-	Keep func(context.Context) Kept
+	Keep func(context.Context) KeepStatus
 	// Demo runs a turn with the built-in droid through the bridge.
 	Demo func(context.Context) error
 	// Each gets each check as soon as it is made, with the report so far; nil for nobody.
@@ -87,13 +87,13 @@ type Config struct {
 	// Started is told how to end at once what the doctor has started; nil for nobody.
 	Started func(kill func())
 	Log     *zap.Logger
-	// Patience is how long all checks with a droid may take together, 0 for half a minute;
+	// Timeout is how long all checks with a droid may take together, 0 for half a minute;
 	// droid's version gets half of it. Each check that reads files gets a third.
-	Patience time.Duration
+	Timeout time.Duration
 }
 
-// Kept is what there is of --keep.
-type Kept struct {
+// KeepStatus is what there is of --keep.
+type KeepStatus struct {
 	Socket string // the path of the server's socket, "" where there can be none
 	Found  string // in words
 	ToDo   string // "" where all is well
@@ -102,26 +102,26 @@ type Kept struct {
 // inspection is something that is looked at, with what the looks before have found.
 type inspection struct {
 	Config
-	factory string            // droid's directory, such as ~/.factory
-	blocked map[string]string // what others need and cannot have, by id or as "temp", and the name of the check that says why
-	login   string            // what droid keeps of a login, "" for nothing
-	copies  map[string][]byte // what a droid that runs apart gets of the user's settings, by the names of files
-	models  int               // how many own models the user has set up
-	apart   *apart            // nil before droid is found
-	program string            // droid's path
-	droid   *droid.Client     // nil when none runs
-	heard   *sync.WaitGroup   // the goroutine that reads its events
-	opened  *opening          // nil when no session was opened
+	factory  string            // droid's directory, such as ~/.factory
+	blocked  map[string]string // what others need and cannot have, by id or as "temp", and the name of the check that says why
+	login    string            // what droid keeps of a login, "" for nothing
+	copies   map[string][]byte // what a droid that runs apart gets of the user's settings, by the names of files
+	models   int               // how many own models the user has set up
+	isolated *isolation        // nil before droid is found
+	program  string            // droid's path
+	droid    *droid.Client     // nil when none runs
+	reader   *sync.WaitGroup   // the goroutine that reads its events
+	opened   *openedSession    // nil when no session was opened
 }
 
 // row is a check.
 type row struct {
 	id, name string
 	needs    string // without which it is not made, see inspection.blocked
-	// look returns the check without id and name. A look that waits for droid heeds the
+	// run returns the check without id and name. A look that waits for droid heeds the
 	// context and ends.
-	look func(*inspection, context.Context) Check
-	of   subject
+	run func(*inspection, context.Context) Check
+	of  subject
 }
 
 // subject is what a check waits for.
@@ -138,33 +138,33 @@ const (
 // table has all checks, in the order in which they are made and shown: what causes others
 // comes before them.
 var table = []row{
-	{"home", "home directory", "", lookAtHome, ofFiles},
-	{"state", "own files", "", lookAtState, ofFiles},
-	{"settings", "settings, own models", "home", lookAtSettings, ofFiles},
-	{"droid", "droid found", "home temp", lookForDroid, ofDroid},
-	{"start", "droid starts", "droid", lookAtStart, ofDroid},
-	{"session", "session opens", "start", lookAtSession, ofDroid},
-	{"login", "login", "home", lookAtLogin, ofFiles},
-	{"mcp", "MCP servers", "home", lookAtMCP, ofFiles},
-	{"hooks", "hooks", "home", lookAtHooks, ofFiles},
-	{"variables", "environment", "", lookAtVariables, ofFiles},
-	{"keep", "server of --keep", "", lookAtKeep, ofFiles},
-	{"bridge", "demo through the bridge", "temp", lookAtBridge, ofDemo},
-	{"model", "turn with a model", "session", lookAtModel, ofFiles},
+	{"home", "home directory", "", checkHome, ofFiles},
+	{"state", "own files", "", checkState, ofFiles},
+	{"settings", "settings, own models", "home", checkSettings, ofFiles},
+	{"droid", "droid found", "home temp", checkDroid, ofDroid},
+	{"start", "droid starts", "droid", checkStart, ofDroid},
+	{"session", "session opens", "start", checkSession, ofDroid},
+	{"login", "login", "home", checkLogin, ofFiles},
+	{"mcp", "MCP servers", "home", checkMCP, ofFiles},
+	{"hooks", "hooks", "home", checkHooks, ofFiles},
+	{"variables", "environment", "", checkVariables, ofFiles},
+	{"keep", "server of --keep", "", checkKeep, ofFiles},
+	{"bridge", "demo through the bridge", "temp", checkBridge, ofDemo},
+	{"model", "turn with a model", "session", checkModel, ofFiles},
 }
 
-// errPatience ends a step that takes too long.
-var errPatience = errors.New("time is up")
+// errTimeout ends a step that takes too long.
+var errTimeout = errors.New("time is up")
 
 // Run makes all checks. When ctx ends, those that are left are skipped.
 func Run(ctx context.Context, cfg Config) Report {
-	if cfg.Patience <= 0 {
-		cfg.Patience = 30 * time.Second
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 30 * time.Second
 	}
 	cfg.Log = cmp.Or(cfg.Log, zap.NewNop())
-	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, heard: new(sync.WaitGroup)}
+	p := &inspection{Config: cfg, factory: factoryDir(cfg.Home), blocked: map[string]string{}, reader: new(sync.WaitGroup)}
 	defer func() { _ = p.end(ctx) }() // there is nobody left to tell
-	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Patience, errPatience)
+	withDroid, cancel := context.WithTimeoutCause(ctx, cfg.Timeout, errTimeout)
 	defer cancel()
 	report := Report{Version: cfg.Version, System: runtime.GOOS + "/" + runtime.GOARCH, Home: cfg.Home, Width: cfg.Width}
 	for _, r := range table {
@@ -194,7 +194,7 @@ func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 	}
 	var check Check
 	if r.of == ofDroid {
-		check = r.look(p, withDroid)
+		check = r.run(p, withDroid)
 	} else {
 		check = p.run(ctx, r)
 	}
@@ -210,13 +210,13 @@ func (p *inspection) check(ctx, withDroid context.Context, r row) Check {
 // run makes a check that has a time of its own.
 func (p *inspection) run(ctx context.Context, r row) Check {
 	if r.of == ofDemo {
-		ctx, cancel := context.WithTimeoutCause(ctx, p.Patience, errPatience)
+		ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, errTimeout)
 		defer cancel()
-		return r.look(p, ctx)
+		return r.run(p, ctx)
 	}
-	patience, seen := p.Patience/3, *p
+	patience, seen := p.Timeout/3, *p
 	seen.blocked = maps.Clone(p.blocked) // a look that is not waited for may still read it
-	check, err := files.CallBounded(ctx, files.NewCallLimiter(1, patience), "a check", r.name, func(string) (Check, error) { return r.look(&seen, ctx), nil })
+	check, err := files.CallBounded(ctx, files.NewCallLimiter(1, patience), "a check", r.name, func(string) (Check, error) { return r.run(&seen, ctx), nil })
 	switch {
 	case err == nil:
 		return check
@@ -229,8 +229,8 @@ func (p *inspection) run(ctx context.Context, r row) Check {
 
 // ended explains why ctx ended a step that did not finish.
 func (p *inspection) ended(ctx context.Context, what, todo string) Check {
-	if errors.Is(context.Cause(ctx), errPatience) {
-		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Patience), ToDo: todo}
+	if errors.Is(context.Cause(ctx), errTimeout) {
+		return Check{Result: Failure, Found: fmt.Sprintf("%s within %v.", what, p.Timeout), ToDo: todo}
 	}
 	return Check{Result: Skipped, Found: "The doctor was ended."}
 }

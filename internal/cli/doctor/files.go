@@ -23,9 +23,9 @@ type ownModel struct {
 	OldName                      string `json:"model_display_name"` // in config.json
 }
 
-// lookAtSettings reads the files that decide which models there are. Those that it may not
+// checkSettings reads the files that decide which models there are. Those that it may not
 // read are a matter of the check of own files.
-func lookAtSettings(p *inspection, _ context.Context) Check {
+func checkSettings(p *inspection, _ context.Context) Check {
 	var own, old []ownModel
 	var read []string
 	copies := map[string][]byte{}
@@ -77,12 +77,12 @@ func (p *inspection) unread(file string, err error) Check {
 	if errors.Is(err, fs.ErrPermission) {
 		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *inspection) { p.blocked["settings"] = "own files" }}
 	}
-	return Check{Result: Failure, Found: file + " cannot be read: " + plainly(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
+	return Check{Result: Failure, Found: file + " cannot be read: " + errorText(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
 }
 
-// plainly is the text of an error about a file that was named before. What the file
+// errorText is the text of an error about a file that was named before. What the file
 // holds is not in it.
-func plainly(err error) string {
+func errorText(err error) string {
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
 	}
@@ -96,7 +96,7 @@ func (p *inspection) all(names ...string) []config.File {
 }
 
 // told: another check tells of this error of reading a file.
-func (p *inspection) told(f config.File, err error) bool {
+func (p *inspection) reportedElsewhere(f config.File, err error) bool {
 	return f.Dir == filepath.Dir(p.factory) && (errors.Is(err, fs.ErrPermission) || err != nil && f.Name == config.Settings)
 }
 
@@ -107,20 +107,20 @@ type mcpServer struct {
 	Disabled bool
 }
 
-func lookAtMCP(p *inspection, _ context.Context) (check Check) {
+func checkMCP(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := []any{}
-	defer p.leftOut(&check, &words)
+	defer p.noteExcluded(&check, &words)
 	for _, f := range p.all(config.MCP) {
 		var values struct {
 			MCPServers map[string]mcpServer `json:"mcpServers"`
 		}
 		found, err := f.Decode(&values)
-		if err == nil && !found || p.told(f, err) {
+		if err == nil && !found || p.reportedElsewhere(f, err) {
 			continue
 		}
 		if err != nil {
-			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; droid passes over the file.")
+			faults, todo = append(faults, f.Path+" cannot be read: "+errorText(err)), append(todo, "Correct it there; droid passes over the file.")
 			continue
 		}
 		names := slices.Sorted(maps.Keys(values.MCPServers))
@@ -139,12 +139,12 @@ func lookAtMCP(p *inspection, _ context.Context) (check Check) {
 	if words == nil && faults == nil {
 		return Check{Result: OK, Found: "None are set up for droid here; those of your editor come with a session.", Facts: map[string]any{"servers": facts}}
 	}
-	return warned(words, faults, todo, map[string]any{"servers": facts})
+	return warningCheck(words, faults, todo, map[string]any{"servers": facts})
 }
 
-// leftOut adds to a check that found something in files of the project, whose words name
+// noteExcluded adds to a check that found something in files of the project, whose words name
 // them, that it does not run until the user has said yes.
-func (p *inspection) leftOut(check *Check, words *[]string) {
+func (p *inspection) noteExcluded(check *Check, words *[]string) {
 	own := filepath.Join(p.factory, "") + string(filepath.Separator)
 	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
 		return
@@ -153,8 +153,8 @@ func (p *inspection) leftOut(check *Check, words *[]string) {
 	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: " + p.Trust + ".")
 }
 
-// warned is a check whose faults do not stop a user.
-func warned(words, faults, todo []string, facts map[string]any) Check {
+// warningCheck is a check whose faults do not stop a user.
+func warningCheck(words, faults, todo []string, facts map[string]any) Check {
 	if more := len(faults) - maxNames; more > 0 {
 		faults = append(faults[:maxNames:maxNames], "And "+counted(more, "more fault")+".")
 	}
@@ -197,10 +197,10 @@ func runs(command, dir string) bool {
 	return err == nil
 }
 
-func lookAtHooks(p *inspection, _ context.Context) (check Check) {
+func checkHooks(p *inspection, _ context.Context) (check Check) {
 	var words, faults, todo []string
 	facts := map[string]any{}
-	defer p.leftOut(&check, &words)
+	defer p.noteExcluded(&check, &words)
 	for _, f := range p.all(config.Settings, config.Hooks, config.NestedHooks) {
 		byEvent, err := f.Hooks()
 		var events []string
@@ -216,10 +216,10 @@ func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 			}
 		}
 		switch {
-		case err == nil && events == nil, p.told(f, err):
+		case err == nil && events == nil, p.reportedElsewhere(f, err):
 			continue
 		case err != nil:
-			faults, todo = append(faults, f.Path+" cannot be read: "+plainly(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
+			faults, todo = append(faults, f.Path+" cannot be read: "+errorText(err)), append(todo, "Correct it there; files stay on the disk, and an older droid runs no hooks of it.")
 			continue
 		}
 		facts[f.Path] = events
@@ -228,5 +228,5 @@ func lookAtHooks(p *inspection, _ context.Context) (check Check) {
 	if words == nil && faults == nil {
 		return Check{Result: OK, Found: "You have none.", Facts: facts}
 	}
-	return warned(words, faults, todo, facts)
+	return warningCheck(words, faults, todo, facts)
 }
