@@ -26,8 +26,8 @@ type AttachOptions struct {
 	Log      *zap.Logger // of the client's own mistakes; nil for none
 }
 
-// attached is a client of a session that runs.
-type attached struct {
+// attachment is a client of a session that runs.
+type attachment struct {
 	conn *jsonrpc.Conn
 	o    AttachOptions
 	fail context.CancelCauseFunc // ends it with this error
@@ -36,19 +36,19 @@ type attached struct {
 	mu          sync.Mutex
 	over        bool // nothing is shown any more
 	show        viewer
-	asks        []*ask // that wait for an answer, the oldest first, which alone is shown
-	held        string // a number that was entered last, and did nothing
-	interrupted bool   // the last key was Ctrl-C
+	questions   []*pendingQuestion // that wait for an answer, the oldest first, which alone is shown
+	held        string             // a number that was entered last, and did nothing
+	interrupted bool               // the last key was Ctrl-C
 }
 
-// ask is a question that waits for an answer.
-type ask struct {
+// pendingQuestion is a question that waits for an answer.
+type pendingQuestion struct {
 	call *jsonrpc.Call
 	p    permissionRequest
 }
 
-// errLeft is that the user has left.
-var errLeft = errors.New("the user has left")
+// errUserLeft is that the user has left.
+var errUserLeft = errors.New("the user has left")
 
 // Attach joins a session of the agent behind in and out, or begins one, and shows on w what was said there and what
 // comes. On a Terminal a number that is typed answers the question that is shown as being asked, and any other line is
@@ -57,12 +57,12 @@ var errLeft = errors.New("the user has left")
 // stays behind where none comes.
 func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions) error {
 	inner, fail := context.WithCancelCause(ctx)
-	a := &attached{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
+	a := &attachment{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
 	if o.Terminal != nil {
-		a.edit = newScreen(*o.Terminal, w, &keyReader{asked: a.asked, interrupt: a.interrupt, other: a.keyed})
+		a.edit = newScreen(*o.Terminal, w, &keyReader{current: a.current, interrupt: a.interrupt, other: a.otherKey})
 		a.show.w, a.show.columns = a.edit, a.edit.columns
 	}
-	a.conn = jsonrpc.New(in, out, a.heard, jsonrpc.Options{
+	a.conn = jsonrpc.New(in, out, a.handle, jsonrpc.Options{
 		MaxLine: 256 << 20,
 		Rejected: func(e *jsonrpc.Error) {
 			a.fail(errors.New("the server wrote a line that is not JSON-RPC: " + e.Message))
@@ -89,18 +89,18 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 		close(joined)
 		<-inner.Done()
 		err = context.Cause(inner)
-	} else if cause := context.Cause(inner); !errors.Is(cause, errLeft) {
+	} else if cause := context.Cause(inner); !errors.Is(cause, errUserLeft) {
 		err = a.notJoined(err)
 	} else {
 		err = cause
 	}
-	if ctx.Err() != nil || errors.Is(err, errLeft) {
+	if ctx.Err() != nil || errors.Is(err, errUserLeft) {
 		return nil
 	}
 	return err
 }
 
-func (a *attached) notJoined(err error) error {
+func (a *attachment) notJoined(err error) error {
 	if a.o.Session == "" {
 		return fmt.Errorf("no session can be begun in %s: %w", a.o.CWD, err)
 	}
@@ -108,16 +108,16 @@ func (a *attached) notJoined(err error) error {
 }
 
 // read does what is typed, until there is no more. Lines wait until the session is joined.
-func (a *attached) read(ctx context.Context, joined <-chan struct{}) {
+func (a *attachment) read(ctx context.Context, joined <-chan struct{}) {
 	for {
 		line, how, err := a.edit.line()
 		if err != nil {
-			a.fail(errLeft)
+			a.fail(errUserLeft)
 			return
 		}
 		select {
 		case <-joined:
-			a.say(line, how)
+			a.enter(line, how)
 		case <-ctx.Done():
 			return
 		}
@@ -125,7 +125,7 @@ func (a *attached) read(ctx context.Context, joined <-chan struct{}) {
 }
 
 // join opens the session, of which what was said so far comes before the answer.
-func (a *attached) join(ctx context.Context) error {
+func (a *attachment) join(ctx context.Context) error {
 	if _, err := a.conn.Request(ctx, "initialize", map[string]any{
 		"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": map[string]any{"name": "droid-acp attach", "version": "1"},
 	}); err != nil {
@@ -147,7 +147,7 @@ func (a *attached) join(ctx context.Context) error {
 }
 
 // opened takes the answer that opens the session.
-func (a *attached) opened(result json.RawMessage) error {
+func (a *attachment) opened(result json.RawMessage) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.o.Session != "" {
@@ -164,15 +164,15 @@ func (a *attached) opened(result json.RawMessage) error {
 }
 
 // help is what a person can do.
-func (a *attached) help() string {
+func (a *attachment) help() string {
 	if a.edit == nil {
 		return "Ctrl-C leaves, and the session goes on"
 	}
 	return "Enter sends a prompt, Alt-Enter or Ctrl-J begins a new line in it, a number answers what is asked, Ctrl-C cancels the turn and twice leaves, Ctrl-D leaves; the session goes on"
 }
 
-// heard shows an update, and keeps a question until it is answered here or elsewhere.
-func (a *attached) heard(call *jsonrpc.Call) {
+// handle shows an update, and keeps a question until it is answered here or elsewhere.
+func (a *attachment) handle(call *jsonrpc.Call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.over {
@@ -194,28 +194,28 @@ func (a *attached) heard(call *jsonrpc.Call) {
 }
 
 // question takes a question, which is shown when it is the oldest.
-func (a *attached) question(call *jsonrpc.Call) {
-	q := &ask{call: call}
+func (a *attachment) question(call *jsonrpc.Call) {
+	q := &pendingQuestion{call: call}
 	if err := json.Unmarshal(call.Params, &q.p); err != nil {
 		call.Respond(nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid params: " + err.Error()})
 		return
 	}
-	if a.asks = append(a.asks, q); len(a.asks) == 1 {
-		a.ask()
+	if a.questions = append(a.questions, q); len(a.questions) == 1 {
+		a.showQuestion()
 	} else {
-		a.show.entry("", fmt.Sprintf("another question waits behind this one (%d in all)", len(a.asks)))
+		a.show.entry("", fmt.Sprintf("another question waits behind this one (%d in all)", len(a.questions)))
 	}
 	context.AfterFunc(call.Context, func() { a.withdrawn(q) }) // also when it was answered here
 }
 
-// ask shows the oldest question, if there is one, and what the next line is for. The caller holds mu.
-func (a *attached) ask() {
+// showQuestion shows the oldest question, if there is one, and what the next line is for. The caller holds mu.
+func (a *attachment) showQuestion() {
 	a.held = ""
-	if len(a.asks) == 0 {
+	if len(a.questions) == 0 {
 		a.mark("> ")
 		return
 	}
-	q := a.asks[0]
+	q := a.questions[0]
 	a.mark(fmt.Sprintf("1-%d (%s)> ", len(q.p.Options), shorten(visible.Line(q.p.call().Title))))
 	a.show.asked(q.p.call(), q.p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
 }
@@ -230,43 +230,43 @@ func shorten(title string) string {
 	return title
 }
 
-func (a *attached) mark(text string) {
+func (a *attachment) mark(text string) {
 	if a.edit != nil {
 		a.edit.mark(text)
 	}
 }
 
-// asked is the question that is shown as being asked, nil for none.
-func (a *attached) asked() *ask {
+// current is the question that is shown as being asked, nil for none.
+func (a *attachment) current() *pendingQuestion {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.asks) == 0 {
+	if len(a.questions) == 0 {
 		return nil
 	}
-	return a.asks[0]
+	return a.questions[0]
 }
 
 // withdrawn says that another one has answered a question.
-func (a *attached) withdrawn(q *ask) {
+func (a *attachment) withdrawn(q *pendingQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	i := slices.Index(a.asks, q)
+	i := slices.Index(a.questions, q)
 	if i < 0 || a.over || errors.Is(context.Cause(q.call.Context), jsonrpc.ErrGone) {
 		return
 	}
-	a.asks = slices.Delete(a.asks, i, i+1)
+	a.questions = slices.Delete(a.questions, i, i+1)
 	if i == 0 {
 		a.show.entry("answer", "(given elsewhere, or no longer asked)")
-		a.ask()
+		a.showQuestion()
 	}
 }
 
-// say does what a line says.
-func (a *attached) say(line string, how lineOrigin) {
+// enter does what a line says.
+func (a *attachment) enter(line string, how lineOrigin) {
 	if line == "" {
 		return
 	}
-	if number, is := numberIn(line); is && !a.sends(number, line, how) {
+	if number, is := numberIn(line); is && !a.isRepeated(number, line, how) {
 		return
 	}
 	a.conn.Ask("session/prompt", map[string]any{
@@ -275,7 +275,7 @@ func (a *attached) say(line string, how lineOrigin) {
 }
 
 // prompted says how a prompt of this client ended.
-func (a *attached) prompted(result json.RawMessage, err error) {
+func (a *attachment) prompted(result json.RawMessage, err error) {
 	var done struct {
 		StopReason string `json:"stopReason"`
 	}
@@ -288,14 +288,14 @@ func (a *attached) prompted(result json.RawMessage, err error) {
 	}
 }
 
-// sends reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
+// isRepeated reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
 // is asked it answers that, if it was typed while that was shown.
-func (a *attached) sends(number int, line string, how lineOrigin) bool {
+func (a *attachment) isRepeated(number int, line string, how lineOrigin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case len(a.asks) > 0:
-		a.answers(a.asks[0], number, how)
+	case len(a.questions) > 0:
+		a.answerNumber(a.questions[0], number, how)
 	case a.held == line:
 		a.held = ""
 		return true
@@ -306,12 +306,12 @@ func (a *attached) sends(number int, line string, how lineOrigin) bool {
 	return false
 }
 
-// answers has a number answer a question, or says why it does not. The caller holds mu.
-func (a *attached) answers(q *ask, number int, how lineOrigin) {
+// answerNumber has a number answer a question, or says why it does not. The caller holds mu.
+func (a *attachment) answerNumber(q *pendingQuestion, number int, how lineOrigin) {
 	switch {
 	case !how.typed:
 		a.show.entry("", "a number that is pasted, or comes together with other keys, is no answer; type it again")
-	case how.asked != q:
+	case how.question != q:
 		a.show.entry("", "you began to type before this question was shown; type it again")
 	case number < 1 || number > len(q.p.Options):
 		a.show.entry("", fmt.Sprintf("type a number from 1 to %d", len(q.p.Options)))
@@ -321,20 +321,20 @@ func (a *attached) answers(q *ask, number int, how lineOrigin) {
 }
 
 // answer answers the oldest question, and shows the next one. The caller holds mu.
-func (a *attached) answer(chosen option) {
-	q := a.asks[0]
-	a.asks = a.asks[1:]
+func (a *attachment) answer(chosen option) {
+	q := a.questions[0]
+	a.questions = a.questions[1:]
 	a.show.answered(chosen)
 	q.call.Respond(map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": chosen.OptionID}}, nil)
-	a.ask()
+	a.showQuestion()
 }
 
 // interrupt cancels what runs, or the second time in a row leaves.
-func (a *attached) interrupt() {
+func (a *attachment) interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.interrupted || a.o.Session == "" {
-		a.fail(errLeft)
+		a.fail(errUserLeft)
 		return
 	}
 	a.interrupted = true
@@ -342,15 +342,15 @@ func (a *attached) interrupt() {
 	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it encodes
 }
 
-// keyed notes a key that is not Ctrl-C.
-func (a *attached) keyed() {
+// otherKey notes a key that is not Ctrl-C.
+func (a *attachment) otherKey() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.interrupted = false
 	a.edit.fit()
 }
 
-func (a *attached) note(label, text string) {
+func (a *attachment) note(label, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.over {
@@ -359,7 +359,7 @@ func (a *attached) note(label, text string) {
 }
 
 // end ends a running text block. Nothing is shown after that.
-func (a *attached) end() {
+func (a *attachment) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true

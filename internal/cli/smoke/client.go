@@ -32,7 +32,7 @@ type client struct {
 func connect(in io.Reader, out, w io.Writer, o Options) *client {
 	c := &client{show: viewer{w: w, raw: o.JSON, colour: o.Colour}, allow: o.Allow}
 	c.ctx, c.fail = context.WithCancelCause(context.Background())
-	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.heard, jsonrpc.Options{
+	c.conn = jsonrpc.New(io.TeeReader(in, &lines{c: c}), io.MultiWriter(&lines{c: c}, out), c.handle, jsonrpc.Options{
 		MaxLine: 256 << 20,
 		Rejected: func(e *jsonrpc.Error) {
 			c.fail(errors.New("the agent wrote a line that is not JSON-RPC: " + e.Message))
@@ -93,9 +93,9 @@ func (c *client) call(method string, params, result any) error {
 	return json.Unmarshal(raw, result)
 }
 
-// heard shows an update and answers a permission request. All other requests
+// handle shows an update and answers a permission request. All other requests
 // are declined: this client declares no capabilities.
-func (c *client) heard(call *jsonrpc.Call) {
+func (c *client) handle(call *jsonrpc.Call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
@@ -108,7 +108,7 @@ func (c *client) heard(call *jsonrpc.Call) {
 			c.show.entry("?", string(call.Params))
 			break
 		}
-		c.turn.heard(u)
+		c.turn.addUpdate(u)
 		c.show.update(u)
 	case "session/request_permission":
 		var p permissionRequest
@@ -118,7 +118,7 @@ func (c *client) heard(call *jsonrpc.Call) {
 		}
 		tool := p.call()
 		option := c.allow.pick(p)
-		c.turn.asked(tool, option)
+		c.turn.addPermission(tool, option)
 		c.show.permission(tool, p.Options, option)
 		outcome := map[string]any{"outcome": "selected", "optionId": option.OptionID}
 		if option.OptionID == "" {

@@ -14,8 +14,8 @@ import (
 // maxExpected bounds what is read of a file, in bytes.
 const maxExpected = 64 << 20
 
-// Checked is an expectation and what came of it.
-type Checked struct {
+// CheckedExpectation is an expectation and what came of it.
+type CheckedExpectation struct {
 	File     string `json:"file,omitempty"`     // relative to the directory; without it the expectation is about the answer
 	Contains string `json:"contains,omitempty"` // the text that must be there
 	Schema   bool   `json:"schema,omitempty"`   // the answer must have the form of the prompt's schema
@@ -24,17 +24,17 @@ type Checked struct {
 }
 
 // unchecked is an expectation whose turn has not ended.
-func (e Expectation) unchecked() Checked {
-	return Checked{File: e.Path, Contains: e.Contains, Schema: e.Schema}
+func (e Expectation) unchecked() CheckedExpectation {
+	return CheckedExpectation{File: e.Path, Contains: e.Contains, Schema: e.Schema}
 }
 
 // check looks whether an expectation is met by what a prompt came to and by the files of a
 // directory.
-func (e Expectation) check(p *PromptResult, dir string) Checked {
+func (e Expectation) check(p *PromptResult, dir string) CheckedExpectation {
 	c := e.unchecked()
 	switch answer := strings.TrimSpace(p.Answer); {
 	case e.Path != "":
-		c.Found = lookForFile(dir, e)
+		c.Found = checkFile(dir, e)
 	case e.Schema && p.Output != nil, !e.Schema && strings.Contains(p.Answer, e.Contains):
 	case answer == "":
 		c.Found = "no answer"
@@ -58,9 +58,9 @@ func quoteEnd(answer string) string {
 	return fmt.Sprintf("%q", answer)
 }
 
-// lookForFile returns "" if the file is as expected, else what there is. It does not
+// checkFile returns "" if the file is as expected, else what there is. It does not
 // leave the directory, by symbolic links neither.
-func lookForFile(dir string, e Expectation) string {
+func checkFile(dir string, e Expectation) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err.Error()

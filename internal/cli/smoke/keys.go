@@ -43,8 +43,8 @@ var sequences = map[string]string{
 
 // lineOrigin is how a line was entered.
 type lineOrigin struct {
-	typed bool // each of its keys came by itself; false for pasted text, whether or not the terminal marks it
-	asked *ask // what was being asked before the first key
+	typed    bool             // each of its keys came by itself; false for pasted text, whether or not the terminal marks it
+	question *pendingQuestion // what was being asked before the first key
 }
 
 // keyReader reads a terminal in raw mode for a term.Terminal. It makes pasted text and Alt-Enter part of the line, and
@@ -52,9 +52,9 @@ type lineOrigin struct {
 // ones for a part of them.
 type keyReader struct {
 	in        io.Reader
-	asked     func() *ask // what is shown as being asked now
-	interrupt func()      // is called for each Ctrl-C
-	other     func()      // is called for each other key
+	current   func() *pendingQuestion // what is shown as being asked now
+	interrupt func()                  // is called for each Ctrl-C
+	other     func()                  // is called for each other key
 
 	rest     []byte // the beginning of a key or a letter, of which more may come
 	out      []byte // not yet read
@@ -110,7 +110,7 @@ func (k *keyReader) take(read []byte) {
 		}
 		single = single && first && n == len(text)
 		if !k.begun {
-			k.begun, k.line = true, lineOrigin{typed: true, asked: k.asked()}
+			k.begun, k.line = true, lineOrigin{typed: true, question: k.current()}
 		}
 		k.line.typed = k.line.typed && single && !k.pasting
 		k.key(string(text[:n]))

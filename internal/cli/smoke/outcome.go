@@ -86,21 +86,21 @@ func (e *rpcError) data() (data errorData) {
 	return data
 }
 
-// Failure is the error that ended a prompt.
-type Failure struct {
+// PromptError is the error that ended a prompt.
+type PromptError struct {
 	Method  string `json:"method,omitempty"` // of ACP, which the agent answered with this error
 	Code    int    `json:"code,omitempty"`   // of JSON-RPC, 0 when the agent did not answer
 	Kind    string `json:"kind,omitempty"`   // the word of a -32603 (docs/troubleshooting.md)
 	Message string `json:"message"`          // for people, may have several lines
 }
 
-func failureOf(err error) *Failure {
+func promptErrorOf(err error) *PromptError {
 	if errors.Is(err, context.Canceled) {
-		return &Failure{Message: "interrupted"}
+		return &PromptError{Message: "interrupted"}
 	}
 	said, refused := errors.AsType[*rpcError](err)
 	if !refused {
-		return &Failure{Message: err.Error()}
+		return &PromptError{Message: err.Error()}
 	}
-	return &Failure{Method: said.method, Code: said.Code, Kind: said.data().Kind, Message: cmp.Or(said.data().Details, said.Message)}
+	return &PromptError{Method: said.method, Code: said.Code, Kind: said.data().Kind, Message: cmp.Or(said.data().Details, said.Message)}
 }

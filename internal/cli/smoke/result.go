@@ -36,18 +36,18 @@ type Agent struct {
 
 // PromptResult is what one prompt came to.
 type PromptResult struct {
-	Prompt     string   `json:"prompt"`
-	Outcome    Outcome  `json:"outcome"`
-	StopReason string   `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
-	Error      *Failure `json:"error,omitempty"`
-	Answer     string   `json:"answer"`
+	Prompt     string       `json:"prompt"`
+	Outcome    Outcome      `json:"outcome"`
+	StopReason string       `json:"stopReason,omitempty"` // ACP's, when the turn ended without an error
+	Error      *PromptError `json:"error,omitempty"`
+	Answer     string       `json:"answer"`
 	// Output is the answer in the form that the prompt's schema wants, nil without one.
-	Output       json.RawMessage `json:"structuredOutput,omitempty"`
-	Seconds      float64         `json:"seconds"`
-	ToolCalls    []ToolCall      `json:"toolCalls"`
-	Permissions  []Permission    `json:"permissions"`
-	Tokens       *Tokens         `json:"tokens,omitempty"` // where droid told
-	Expectations []Checked       `json:"expectations"`
+	Output       json.RawMessage      `json:"structuredOutput,omitempty"`
+	Seconds      float64              `json:"seconds"`
+	ToolCalls    []ToolCall           `json:"toolCalls"`
+	Permissions  []Permission         `json:"permissions"`
+	Tokens       *Tokens              `json:"tokens,omitempty"` // where droid told
+	Expectations []CheckedExpectation `json:"expectations"`
 }
 
 // ToolCall is a tool call as it was known last.

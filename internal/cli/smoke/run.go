@@ -34,7 +34,7 @@ func Run(ctx context.Context, in io.Reader, out, w io.Writer, o Options) *Result
 	defer c.close()
 	r := &Result{Started: time.Now(), Dir: o.CWD, Prompts: make([]PromptResult, len(o.Prompts))}
 	for i, p := range o.Prompts {
-		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []Checked{}}
+		r.Prompts[i] = PromptResult{Prompt: p.Text, Outcome: NotRun, ToolCalls: []ToolCall{}, Permissions: []Permission{}, Expectations: []CheckedExpectation{}}
 		for _, e := range p.Expect {
 			r.Prompts[i].Expectations = append(r.Prompts[i].Expectations, e.unchecked())
 		}
@@ -170,5 +170,5 @@ func (p *PromptResult) fail(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	p.Outcome, p.Error = outcomeOf(err), failureOf(err)
+	p.Outcome, p.Error = outcomeOf(err), promptErrorOf(err)
 }

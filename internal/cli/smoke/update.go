@@ -83,8 +83,8 @@ func readUpdate(params json.RawMessage) (update, error) {
 	return p.Update, err
 }
 
-// heard notes what an update tells of the turn; there may be none.
-func (p *PromptResult) heard(u update) {
+// addUpdate notes what an update tells of the turn; there may be none.
+func (p *PromptResult) addUpdate(u update) {
 	if p == nil {
 		return
 	}
@@ -104,8 +104,8 @@ func (p *PromptResult) heard(u update) {
 	}
 }
 
-// asked notes a request for permission and its answer.
-func (p *PromptResult) asked(call toolUpdate, answer option) {
+// addPermission notes a request for permission and its answer.
+func (p *PromptResult) addPermission(call toolUpdate, answer option) {
 	if p != nil {
 		a := Permission{Title: call.Title, Answer: answer.Name, Kind: answer.Kind}
 		if answer.OptionID == "" {

@@ -268,7 +268,7 @@ func (v *viewer) plan(entries []planEntry) {
 }
 
 // checked shows an expectation and whether it was met.
-func (v *viewer) checked(e Expectation, c Checked) {
+func (v *viewer) checked(e Expectation, c CheckedExpectation) {
 	if c.Met {
 		v.styled("expect", green, e.String()+": yes")
 		return
