@@ -38,7 +38,7 @@ func attachCommand() subcommand {
 	}
 }
 
-func runAttach(c *call) int {
+func runAttach(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
@@ -52,7 +52,7 @@ func runAttach(c *call) int {
 			return c.failed(err)
 		}
 	} else {
-		status, err := clientOf(path).Status(c.leaving.ctx)
+		status, err := clientFor(path).Status(c.leaving.ctx)
 		if err != nil {
 			return c.failed(err)
 		}
@@ -69,7 +69,7 @@ func runAttach(c *call) int {
 }
 
 // attached is the session that the arguments name.
-func (c *call) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
+func (c *invocation) attached(status serve.Status, command relay.Command) (serve.SessionInfo, error) {
 	if len(c.args) > 0 {
 		return keep.Find(status, c.args[0], command)
 	}
@@ -77,8 +77,8 @@ func (c *call) attached(status serve.Status, command relay.Command) (serve.Sessi
 }
 
 // attach joins a session, or begins one, until the user leaves.
-func (c *call) attach(path string, options smoke.AttachOptions) error {
-	hello, err := hello(nil)
+func (c *invocation) attach(path string, options smoke.AttachOptions) error {
+	hello, err := attachParams(nil)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 		return err
 	}
 	defer restore()
-	c.leaving.onHurry(restore)
+	c.leaving.onForce(restore)
 	options.Terminal = terminal
 	hello.WatchOnly = terminal == nil
-	gone := between(func(in io.Reader, out io.Writer) error {
+	gone := connectPipes(func(in io.Reader, out io.Writer) error {
 		front := &keep.StdioBridge{
 			Attach: hello, In: in, Out: out, Log: zap.NewNop(), Command: commandFor(path),
 			Connect: func(ctx context.Context) (keep.MessageConn, error) { return attachTo(ctx, path, server) },
@@ -110,7 +110,7 @@ func (c *call) attach(path string, options smoke.AttachOptions) error {
 }
 
 // terminal takes the keys of the user's terminal one by one, until restore is called. It is nil for one who only watches.
-func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
+func (c *invocation) terminal() (t *smoke.Terminal, restore func(), err error) {
 	if c.values.Bool("watch-only") || !onTerminal(c.stdin) || !onTerminal(c.stdout) || os.Getenv("TERM") == "dumb" {
 		if c.values.String("new") != "" {
 			return nil, nil, errors.New("--new needs a terminal in which a line can be edited: stdin or stdout is none, or TERM is dumb")
@@ -136,9 +136,9 @@ func (c *call) terminal() (t *smoke.Terminal, restore func(), err error) {
 		}), nil
 }
 
-// between runs an agent and its client, which speak to each other by pipes. It returns the agent's error when both
+// connectPipes runs an agent and its client, which speak to each other by pipes. It returns the agent's error when both
 // have ended.
-func between(agent func(in io.Reader, out io.Writer) error, client func(in io.Reader, out io.Writer)) error {
+func connectPipes(agent func(in io.Reader, out io.Writer) error, client func(in io.Reader, out io.Writer)) error {
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()
 	ended := make(chan error, 1)

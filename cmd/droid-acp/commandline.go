@@ -17,14 +17,14 @@ import (
 // commandLine reads the arguments and runs a command. cobra finds the command, reads the
 // flags, completes and prints help; what there is to find stands in the table of commands.
 type commandLine struct {
-	base call
+	base invocation
 	args []string
 	code int // what the command exits with
 }
 
 // execute runs the command that the arguments name and returns the exit code.
-func execute(base call, args []string) int {
-	l, out := &commandLine{base: base, args: args}, &noting{to: base.stdout}
+func execute(base invocation, args []string) int {
+	l, out := &commandLine{base: base, args: args}, &errWriter{to: base.stdout}
 	root := l.tree(out)
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take os.Args
 	cmd, err := root.ExecuteC()
@@ -75,7 +75,7 @@ func (l *commandLine) tree(out io.Writer) *cobra.Command {
 // flags: an editor's start does not wait for the flags of other commands (0.2 ms).
 func (l *commandLine) branch(c subcommand) *cobra.Command {
 	values := flags.New(append(flags.Common(), c.own...))
-	if c.Name() == "droid-acp" || slices.Contains(l.args, c.Name()) || slices.Contains(l.args, manWord) {
+	if c.Name() == "droid-acp" || slices.Contains(l.args, c.Name()) || slices.Contains(l.args, manName) {
 		c.addFlags(values)
 	}
 	c.Long = c.Short + ".\n\n" + c.Long
@@ -88,9 +88,9 @@ func (l *commandLine) branch(c subcommand) *cobra.Command {
 // run runs a command whose flags have been read. An error is one of usage.
 func (l *commandLine) run(c subcommand, cmd *cobra.Command, args []string, values flags.Values) error {
 	switch {
-	case c.serves && values.Bool(loginWord):
+	case c.serves && values.Bool(loginName):
 		c = loginCommand()
-	case c.serves && values.Bool(versionWord):
+	case c.serves && values.Bool(versionName):
 		c = versionCommand()
 	}
 	if file, isFile := l.base.stdout.(*os.File); isFile {

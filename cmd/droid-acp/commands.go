@@ -22,7 +22,7 @@ type subcommand struct {
 	reads          []string        // which rows of flags.Common it reads
 	own            []flags.Setting // rows that only this command has
 	exclude        [][2]string     // flags that contradict each other
-	run            func(*call) (exitCode int)
+	run            func(*invocation) (exitCode int)
 
 	// passesOver: flags of flags.Common that it does not read are no error. Clients append
 	// the arguments of a login to those of the agent.
@@ -50,9 +50,9 @@ func commands() []subcommand {
 	}
 }
 
-// call is one run of a command.
-type call struct {
-	leaving          *leaving
+// invocation is one run of a command.
+type invocation struct {
+	leaving          *termination
 	cmd              *cobra.Command
 	values           flags.Values // of flags.Common, of one that the command does not read the default; and of its own
 	args             []string     // what is no flag

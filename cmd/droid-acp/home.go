@@ -47,8 +47,8 @@ func stateFile(name string) string {
 	return filepath.Join(home, ".local", "state", "droid-acp", name)
 }
 
-// keeper knows the projects that the user trusts.
-func keeper(mode string) *trust.Store {
+// trustStore knows the projects that the user trusts.
+func trustStore(mode string) *trust.Store {
 	return trust.New(trust.Options{Mode: trust.Mode(mode), File: stateFile("trust.json"), Home: droid.Home(os.Environ())})
 }
 

@@ -29,7 +29,7 @@ func socketSetting() flags.Setting {
 }
 
 // socket is the path of the server's socket.
-func (c *call) socket() (string, error) {
+func (c *invocation) socket() (string, error) {
 	if path, given := c.values["socket"]; given && path.String() != "" {
 		return filepath.Abs(path.String())
 	}
@@ -48,10 +48,10 @@ func commandFor(socket string) relay.Command {
 	return func(words ...string) string { return diagnosis.Command(append(words, "--socket", socket)...) }
 }
 
-// front passes an editor's messages on to the server, which keeps what runs when the editor goes.
-func (c *call) front(log *zap.Logger) int {
+// runBridge passes an editor's messages on to the server, which keeps what runs when the editor goes.
+func (c *invocation) runBridge(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
-		sayByHand(c.stderr)
+		printUsageHint(c.stderr)
 	}
 	limitMemory()
 	words := newLogWriter(c.stderr, func(n int) []byte {
@@ -63,7 +63,7 @@ func (c *call) front(log *zap.Logger) int {
 		Connect: func(ctx context.Context) (keep.MessageConn, error) { return connect(ctx, log) },
 	}
 	var err error
-	if front.Attach, err = hello(c.values.Flags(agentNames())); err == nil {
+	if front.Attach, err = attachParams(c.values.Flags(agentNames())); err == nil {
 		front.Attach.Stderr = true
 		err = front.Run(c.leaving.ctx)
 	}
@@ -79,8 +79,8 @@ func agentNames() []string {
 	return slices.DeleteFunc(flags.CommonNames(), func(name string) bool { return name == flags.Keep })
 }
 
-// hello says how the agent of this process's client is run.
-func hello(args []string) (serve.AttachParams, error) {
+// attachParams says how the agent of this process's client is run.
+func attachParams(args []string) (serve.AttachParams, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return serve.AttachParams{}, err
@@ -125,16 +125,16 @@ func starter() (*keep.Starter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keep.Starter{Program: self, Args: []string{serverWord}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}, nil
+	return &keep.Starter{Program: self, Args: []string{serverName}, Env: keptEnvironment(), Log: stateFile("serve.log"), Command: diagnosis.Command}, nil
 }
 
-// clientOf asks the server that listens there.
-func clientOf(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
+// clientFor asks the server that listens there.
+func clientFor(socket string) *keep.Client { return keep.NewClient(socket, commandFor(socket)) }
 
 // attachTo opens a WebSocket to the server that listens there; server starts one, nil for none.
 func attachTo(ctx context.Context, path string, server *keep.Starter) (messages keep.MessageConn, err error) {
 	way := func(ctx context.Context) (net.Conn, error) { return keep.Connect(ctx, path, server) }
-	err = clientOf(path).CallTimeout(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
+	err = clientFor(path).CallTimeout(ctx, keep.AnswerTime, way, func(ctx context.Context, dial keep.Dial) error {
 		conn, err := transport.Dial(ctx, dial, "ws://localhost"+transport.Path, "")
 		if err == nil { // a nil *transport.Conn would be one
 			messages = conn

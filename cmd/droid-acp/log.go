@@ -31,7 +31,7 @@ const logFileTime = 2 * time.Second
 // logger makes the log: short lines on stderr, JSON lines in the log file if
 // there is one. Neither holds prompts or answers, and the file names no files of a project
 // unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
-func (c *call) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
+func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if named := c.values.String(flags.LogLevel); named != "" {
 		level, err := zapcore.ParseLevel(named)
@@ -87,7 +87,7 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool
 		defer line.Free()
 		return bytes.Clone(line.Bytes())
 	})
-	return discreet{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
+	return redactingCore{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
 }
 
 // safeJSON writes whole lines of JSON, safe to show: a log file is read in terminals.
@@ -100,32 +100,32 @@ func (w safeJSON) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// discreet is a core that takes out what others wrote, which may be part of a prompt or of an
+// redactingCore is a core that takes out what others wrote, which may be part of a prompt or of an
 // answer, and unless it has names the names of files, for a log that is shown to others.
-type discreet struct {
+type redactingCore struct {
 	zapcore.Core
 	names bool
 }
 
-func (d discreet) With(fields []zapcore.Field) zapcore.Core {
-	return discreet{d.Core.With(d.reduced(fields)), d.names}
+func (d redactingCore) With(fields []zapcore.Field) zapcore.Core {
+	return redactingCore{d.Core.With(d.redacted(fields)), d.names}
 }
 
-func (d discreet) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+func (d redactingCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if d.Enabled(e.Level) {
 		return to.AddCore(e, d)
 	}
 	return to
 }
 
-func (d discreet) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	return d.Core.Write(e, d.reduced(fields))
+func (d redactingCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	return d.Core.Write(e, d.redacted(fields))
 }
 
 // fieldPath is the field with the file that a line is about.
 const fieldPath = "path"
 
-func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
+func (d redactingCore) redacted(fields []zapcore.Field) []zapcore.Field {
 	fields = slices.Clone(fields) // other cores get them, too
 	var hidden []string
 	for i, f := range fields {
@@ -138,9 +138,9 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 		if !ok || f.Type != zapcore.ErrorType {
 			continue
 		}
-		text := withoutWords(err)
+		text := redactText(err)
 		if !d.names {
-			text = withoutNames(err, text)
+			text = redactPaths(err, text)
 			for _, name := range hidden {
 				text = strings.ReplaceAll(text, name, "…")
 			}
@@ -150,8 +150,8 @@ func (d discreet) reduced(fields []zapcore.Field) []zapcore.Field {
 	return fields
 }
 
-// withoutWords is the text of an error without what droid or the editor wrote.
-func withoutWords(err error) string {
+// redactText is the text of an error without what droid or the editor wrote.
+func redactText(err error) string {
 	text := droid.LogText(err)
 	refused, is := errors.AsType[*jsonrpc.Error](err)
 	if !is {
@@ -164,8 +164,8 @@ func withoutWords(err error) string {
 	return strings.ReplaceAll(text, refused.Error(), instead)
 }
 
-// withoutNames is the text of an error without the names of files in it.
-func withoutNames(err error, text string) string {
+// redactPaths is the text of an error without the names of files in it.
+func redactPaths(err error, text string) string {
 	switch e := err.(type) {
 	case *fs.PathError:
 		text = strings.ReplaceAll(text, e.Error(), e.Op+": "+e.Err.Error())
@@ -174,10 +174,10 @@ func withoutNames(err error, text string) string {
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		return withoutNames(e.Unwrap(), text)
+		return redactPaths(e.Unwrap(), text)
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			text = withoutNames(part, text)
+			text = redactPaths(part, text)
 		}
 	}
 	return text
@@ -195,7 +195,7 @@ func openLogFile(path string) (*os.File, error) {
 }
 
 // logged runs a command that has a log, in which its start stands.
-func (c *call) logged(run func(log *zap.Logger) int) int {
+func (c *invocation) logged(run func(log *zap.Logger) int) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return c.wrong(err)
@@ -206,7 +206,7 @@ func (c *call) logged(run func(log *zap.Logger) int) int {
 }
 
 // logStart logs which program runs, and in which version, and the variables that nobody reads.
-func (c *call) logStart(log *zap.Logger) {
+func (c *invocation) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
 		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()))
 	for _, sentence := range c.unknownVariables {

@@ -21,20 +21,20 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// loginWord is the command that logs in. Clients add it to the arguments of the agent,
+// loginName is the command that logs in. Clients add it to the arguments of the agent,
 // or have it in their place (ACP, authentication methods; its registry).
-const loginWord = "login"
+const loginName = "login"
 
 // loginSetting is the flag by which serving becomes the login.
 func loginSetting() flags.Setting {
-	return flags.Setting{Name: loginWord, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
+	return flags.Setting{Name: loginName, Kind: flags.Switch, Hidden: true, Does: "log in, as the command login does"}
 }
 
 // loginCommand is the command that logs in.
 func loginCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: loginWord, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
+			Use: loginName, Args: cobra.NoArgs, Short: "Have droid log in to Factory (also droid-acp --login)",
 			Long: "It passes over the flags of serving, since editors append login to these.\n\n" +
 				"Exit codes: 0 droid says that it is logged in, 1 it is not, 2 wrong usage.",
 		},
@@ -44,13 +44,13 @@ func loginCommand() subcommand {
 }
 
 // runLogin has droid log in, for a person in a terminal.
-func runLogin(c *call) int {
+func runLogin(c *invocation) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
 		return c.wrong(err)
 	}
 	defer closeLog()
-	shown, start := &terminal{oneByOne{to: visible.NewWriter(c.stdout)}}, c.startLogin(log)
+	shown, start := &terminal{syncWriter{to: visible.NewWriter(c.stdout)}}, c.startLogin(log)
 	_, err = login.Do(c.leaving.ctx, func() (*login.Process, error) {
 		process, err := start()
 		if err == nil {
@@ -78,7 +78,7 @@ func loginFailure(err error) string {
 }
 
 // startLogin starts the droid that logs in.
-func (c *call) startLogin(log *zap.Logger) login.Start {
+func (c *invocation) startLogin(log *zap.Logger) login.Start {
 	return func() (*login.Process, error) {
 		path, err := c.findDroid()
 		if err != nil {
@@ -90,7 +90,7 @@ func (c *call) startLogin(log *zap.Logger) login.Start {
 
 // clientsLogin is the command by which a client runs this program's login in a terminal,
 // where it may lack the arguments and variables of the agent.
-func (c *call) clientsLogin() accounts.Command {
+func (c *invocation) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {
 		return accounts.Command{}
@@ -101,7 +101,7 @@ func (c *call) clientsLogin() accounts.Command {
 
 // loginCommandOf is clientsLogin of an agent that was started so.
 func loginCommandOf(program, dir string, values flags.Values, getenv func(string) string) accounts.Command {
-	command := accounts.Command{Path: program, Args: []string{loginWord}}
+	command := accounts.Command{Path: program, Args: []string{loginName}}
 	if given := values.String(flags.Droid); given != "" {
 		if strings.ContainsRune(given, filepath.Separator) && !filepath.IsAbs(given) { // else it is a name in the PATH
 			given = filepath.Join(dir, given)
@@ -115,7 +115,7 @@ func loginCommandOf(program, dir string, values flags.Values, getenv func(string
 }
 
 // terminal shows a person what droid tells and asks.
-type terminal struct{ out oneByOne }
+type terminal struct{ out syncWriter }
 
 func (t *terminal) listener() login.Listener {
 	return login.Listener{

@@ -99,15 +99,15 @@ func (l *logWriter) run() {
 	}
 }
 
-// oneByOne takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
+// syncWriter takes one write after the other, and makes it safe to show. stderr needs it: the log is written by a
 // goroutine of its own while a command tells how it ended; and a login, which tells while it asks.
-type oneByOne struct {
+type syncWriter struct {
 	mu    sync.Mutex
 	to    *visible.SafeWriter
 	muted bool
 }
 
-func (w *oneByOne) Write(p []byte) (int, error) {
+func (w *syncWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.muted {
@@ -117,14 +117,14 @@ func (w *oneByOne) Write(p []byte) (int, error) {
 }
 
 // mute has all that is written from now on go nowhere.
-func (w *oneByOne) mute() {
+func (w *syncWriter) mute() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.muted = true
 }
 
 // flush writes what may be incomplete.
-func (w *oneByOne) flush() {
+func (w *syncWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_ = w.to.Flush() // there is nowhere to say that it failed

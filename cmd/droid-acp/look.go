@@ -21,19 +21,19 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// errLooks refuses to start droid in an agent that opens no session.
-var errLooks = errors.New("no session is opened here")
+// errQueryAgent refuses to start droid in an agent that opens no session.
+var errQueryAgent = errors.New("no session is opened here")
 
-// look is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is
+// serveQueries is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is
 // what one would say that was started by h.
-func look(h serve.AttachParams, in io.Reader, out io.Writer) error {
+func serveQueries(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	values, getenv, err := settingsOf(h)
 	if err != nil {
 		return err
 	}
 	return adapter.New(adapter.Config{
 		Config: opening.Config{
-			Start: func(droid.Command) (*droid.Client, error) { return nil, errLooks },
+			Start: func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent },
 			Store: sessionStore(getenv, zap.NewNop()),
 			Spare: opening.SpareNone,
 		},

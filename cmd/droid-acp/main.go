@@ -64,7 +64,7 @@ func main() {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	said := &oneByOne{to: visible.NewWriter(stderr)} // it repeats what others wrote
+	said := &syncWriter{to: visible.NewWriter(stderr)} // it repeats what others wrote
 	defer said.flush()
 	stderr = said
 	if len(args) > 0 && args[0] == demoCommand {
@@ -77,10 +77,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return exitOK
 	}
-	leaving, stop := awaitSignals()
+	leaving, stop := watchSignals()
 	defer stop()
-	return leaving.orHurry(func() int {
-		return execute(call{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
+	return leaving.orForce(func() int {
+		return execute(invocation{leaving: leaving, stdin: stdin, stdout: stdout, stderr: stderr, mute: said.mute}, args)
 	})
 }
 
@@ -92,7 +92,7 @@ func serveCommand(name string) subcommand {
 			"A flag wins over its environment variable, and that over the default.\n\n" +
 			"Exit codes: 0 the editor has gone, 1 it could not go on, 2 wrong usage.",
 	}, reads: flags.CommonNames(), own: []flags.Setting{
-		loginSetting(), {Name: versionWord, Kind: flags.Switch, Does: "print the version"},
+		loginSetting(), {Name: versionName, Kind: flags.Switch, Does: "print the version"},
 	}, serves: true, run: runServe}
 }
 
@@ -101,17 +101,17 @@ func releaseOf(ctx context.Context, path string) (string, error) {
 	return droid.Release(ctx, path, nil)
 }
 
-func runServe(c *call) int {
+func runServe(c *invocation) int {
 	if c.values.Bool(flags.Keep) {
-		return c.logged(c.front)
+		return c.logged(c.runBridge)
 	}
 	return c.logged(c.serve)
 }
 
 // serve runs the agent.
-func (c *call) serve(log *zap.Logger) int {
+func (c *invocation) serve(log *zap.Logger) int {
 	if onTerminal(c.stdin) {
-		sayByHand(c.stderr)
+		printUsageHint(c.stderr)
 	}
 	limit := limitMemory()
 	go diagnosis.Program() // errors name it, and the PATH may not answer at once
@@ -135,7 +135,7 @@ func (c *call) serve(log *zap.Logger) int {
 			},
 			Store:    sessionStore(os.Getenv, log),
 			Defaults: c.defaults(),
-			Trust:    keeper(c.values.String(flags.Trust)),
+			Trust:    trustStore(c.values.String(flags.Trust)),
 			Dir:      dir,
 			Spare:    opening.Spare(cmp.Or(c.values.String(flags.Spare), string(opening.SpareAuto))),
 		},
@@ -151,7 +151,7 @@ func (c *call) serve(log *zap.Logger) int {
 		Version:      version(),
 		Log:          log,
 	})
-	c.leaving.onHurry(agent.Kill)
+	c.leaving.onForce(agent.Kill)
 	if err := agent.Serve(c.leaving.ctx, c.stdin, c.stdout); err != nil && !errors.Is(err, context.Canceled) {
 		return exitFailed
 	}
@@ -160,7 +160,7 @@ func (c *call) serve(log *zap.Logger) int {
 
 // findDroid finds the droid program. The error says what to do, also where droid would not find its
 // home: it would die without saying why (0.99 to 0.225).
-func (c *call) findDroid() (string, error) {
+func (c *invocation) findDroid() (string, error) {
 	if _, err := os.UserHomeDir(); err != nil {
 		return "", diagnosis.NoHome(err)
 	}
@@ -168,7 +168,7 @@ func (c *call) findDroid() (string, error) {
 }
 
 // defaults are what new sessions start with.
-func (c *call) defaults() options.Defaults {
+func (c *invocation) defaults() options.Defaults {
 	v := c.values
 	return options.Defaults{Mode: stream.Mode(v.String(flags.Mode)), Model: v.String(flags.Model), Effort: v.String(flags.Effort), FollowUp: v.String(flags.FollowUp)}
 }
@@ -181,10 +181,10 @@ func usageError(stderr io.Writer, err error, cmd *cobra.Command) int {
 }
 
 // wrong is usageError for the command that runs.
-func (c *call) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
+func (c *invocation) wrong(err error) int { return usageError(c.stderr, err, c.cmd) }
 
 // failed says why a command failed.
-func (c *call) failed(err error) int {
+func (c *invocation) failed(err error) int {
 	if errors.Is(err, keep.ErrNotRunning) {
 		err = errors.New("no server runs, so no session is kept")
 	}

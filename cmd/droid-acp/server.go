@@ -26,8 +26,8 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// serverWord is the command that keeps agents.
-const serverWord = "serve"
+// serverName is the command that keeps agents.
+const serverName = "serve"
 
 // serverEndTime is how long the agents of a server that ends may take to end politely.
 const serverEndTime = 25 * time.Second
@@ -36,7 +36,7 @@ const serverEndTime = 25 * time.Second
 func serverCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
-			Use: serverWord, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
+			Use: serverName, Args: cobra.NoArgs, Short: "Keep agents while editors come and go (what --keep starts)",
 			Long: "It listens on a Unix socket that only you can open, and runs agents for those who open sessions. What runs goes on when a client leaves, and the next one can join it. " +
 				"With --listen clients over the network can come, too, by ACP's remote transport at /acp, a WebSocket; they must know the token. The flags of an agent are for theirs. " +
 				"SIGHUP has the token and the certificate read again, for those who connect then, and ends nothing.\n\n" +
@@ -69,7 +69,7 @@ type remote struct {
 }
 
 // remote is what --listen and its flags ask for, nil where there is no --listen. The error says what is wrong with them.
-func (c *call) remote() (*remote, error) {
+func (c *invocation) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
 	if address == "" {
@@ -146,7 +146,7 @@ func (r *remote) listen() (err error) {
 	return nil
 }
 
-func runServer(c *call) int {
+func runServer(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
@@ -159,7 +159,7 @@ func runServer(c *call) int {
 }
 
 // keep runs the server on the socket at path, and where remote says, nil for nowhere else.
-func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
+func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
 	listener, err := keep.Listen(c.leaving.ctx, path, log)
@@ -176,8 +176,8 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 		_ = listener.Close() // nobody was served
 		return c.failed(err)
 	}
-	defer s.words.close()
-	c.leaving.onHurry(s.kill)
+	defer s.stderr.close()
+	c.leaving.onForce(s.kill)
 	c.leaving.onHangup(func() {
 		if err := s.reload(); err != nil {
 			fmt.Fprintf(c.stderr, "droid-acp serve: %v; token and certificate stay as they were\n", err)
@@ -188,25 +188,25 @@ func (c *call) keep(log *zap.Logger, path string, remote *remote) int {
 
 // server is what runs until nobody needs it.
 type server struct {
-	hub      *serve.Server
-	words    *logWriter // of its agents
-	doors    []door
-	stop     chan struct{} // closed by the command stop
-	ended    chan struct{} // closed when all that it ran has ended
-	stopping func()        // closes stop
-	reload   func() error  // reads again what those over the network must know
-	log      *zap.Logger
+	hub       *serve.Server
+	stderr    *logWriter // of its agents
+	endpoints []endpoint
+	stop      chan struct{} // closed by the command stop
+	ended     chan struct{} // closed when all that it ran has ended
+	stopping  func()        // closes stop
+	reload    func() error  // reads again what those over the network must know
+	log       *zap.Logger
 }
 
-// door is a way in.
-type door struct {
+// endpoint is a way in.
+type endpoint struct {
 	listener net.Listener
 	http     *http.Server
 	acp      *transport.Handler
 }
 
 // newServer makes a server that takes nobody yet.
-func (c *call) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
+func (c *invocation) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -218,26 +218,26 @@ func (c *call) newServer(socket net.Listener, path string, remote *remote, log *
 	}
 	s := &server{stop: make(chan struct{}), ended: make(chan struct{}), reload: func() error { return nil }, log: log}
 	s.stopping = sync.OnceFunc(func() { close(s.stop) })
-	s.words = newLogWriter(c.stderr, func(n int) []byte {
+	s.stderr = newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
 	place := sha256.Sum256([]byte(path)) // another server has journals of its own
 	s.hub, err = serve.New(serve.Options{
-		Agent: servedAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
-		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.words, Log: log, ServeQueries: look, Compare: compare, Thread: threads(),
+		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
+		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.stderr, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
 	})
 	if err != nil {
-		s.words.close()
+		s.stderr.close()
 		return nil, err
 	}
 	admin := http.NewServeMux()
 	local := s.handler(transport.Options{Local: true})
 	admin.Handle(transport.Path, local)
 	admin.Handle("/", keep.Admin(s.hub, s.end))
-	s.doors = append(s.doors, door{socket, transport.Server(admin, nil), local})
+	s.endpoints = append(s.endpoints, endpoint{socket, transport.Server(admin, nil), local})
 	if remote != nil {
 		far := s.handler(remote.options)
-		s.doors = append(s.doors, door{remote.listener, transport.Server(far, remote.tls), far})
+		s.endpoints = append(s.endpoints, endpoint{remote.listener, transport.Server(far, remote.tls), far})
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
@@ -268,12 +268,12 @@ func (s *server) end() {
 }
 
 // run serves until nobody needs it, and ends all that it runs.
-func (s *server) run(c *call) int {
+func (s *server) run(c *invocation) int {
 	ctx, cancel := context.WithCancel(c.leaving.ctx)
 	defer cancel()
-	broken := make(chan error, len(s.doors))
+	broken := make(chan error, len(s.endpoints))
 	var serving sync.WaitGroup
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		serving.Go(func() {
 			if err := d.serve(); !errors.Is(err, http.ErrServerClosed) {
 				broken <- err
@@ -310,7 +310,7 @@ func (s *server) kill() {
 	s.hub.Close(now)
 }
 
-func (d door) serve() error {
+func (d endpoint) serve() error {
 	if d.http.TLSConfig != nil {
 		return d.http.ServeTLS(d.listener, "", "")
 	}
@@ -322,22 +322,22 @@ func (s *server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), serverEndTime)
 	defer cancel()
 	var shut sync.WaitGroup
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		_ = d.listener.Close() // it takes no more
 	}
 	s.hub.Close(ctx)
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		d.acp.Close(ctx)
 	}
 	close(s.ended)
-	for _, d := range s.doors {
+	for _, d := range s.endpoints {
 		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // who is still there has got its answer
 	}
 	shut.Wait()
 }
 
-// servedAgent is what serve and via know of the agent that this program is.
-func servedAgent() relay.Agent {
+// thisAgent is what serve and via know of the agent that this program is.
+func thisAgent() relay.Agent {
 	return relay.Agent{
 		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,
 		PathFields: map[string]string{"_droid/state.result": "cwd", "_droid/export": "path", "_droid/export.result": "path"},

@@ -50,12 +50,12 @@ func stopCommand() subcommand {
 	}
 }
 
-func runPs(c *call) int {
+func runPs(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
 	}
-	status, err := clientOf(path).Status(c.leaving.ctx)
+	status, err := clientFor(path).Status(c.leaving.ctx)
 	switch {
 	case err != nil && !errors.Is(err, keep.ErrNotRunning):
 		return c.failed(err)
@@ -78,7 +78,7 @@ func runPs(c *call) int {
 
 // otherProgram says that the server is not the program that would start now.
 func otherProgram(s serve.Status, command relay.Command) string {
-	if which := otherThan(s); which != "" {
+	if which := programDifference(s); which != "" {
 		return "\n" + which + " " + stopsServer(command) + "\n"
 	}
 	return ""
@@ -88,7 +88,7 @@ func stopsServer(command relay.Command) string {
 	return command("stop") + " ends it and what it runs, and the next start takes the new one."
 }
 
-func otherThan(s serve.Status) string {
+func programDifference(s serve.Status) string {
 	switch {
 	case s.Version != version():
 		return "The server is droid-acp " + visible.Line(s.Version) + ", and this is " + version() + "."
@@ -98,21 +98,21 @@ func otherThan(s serve.Status) string {
 	return ""
 }
 
-// lookAtServer is what the doctor asks of the server of --keep.
-func lookAtServer(ctx context.Context) doctor.KeepStatus {
+// checkServer is what the doctor asks of the server of --keep.
+func checkServer(ctx context.Context) doctor.KeepStatus {
 	const without = "See to that, or do without --keep."
 	path, err := defaultSocket()
 	if err != nil {
 		return doctor.KeepStatus{Found: sentence(err), ToDo: without}
 	}
-	status, err := clientOf(path).Status(ctx)
+	status, err := clientFor(path).Status(ctx)
 	switch {
 	case errors.Is(err, keep.ErrNotRunning):
 		return doctor.KeepStatus{Socket: path, Found: "No server runs; --keep starts one."}
 	case err != nil:
 		return doctor.KeepStatus{Socket: path, Found: sentence(err), ToDo: without}
-	case otherThan(status) != "":
-		return doctor.KeepStatus{Socket: path, Found: otherThan(status), ToDo: stopsServer(diagnosis.Command)}
+	case programDifference(status) != "":
+		return doctor.KeepStatus{Socket: path, Found: programDifference(status), ToDo: stopsServer(diagnosis.Command)}
 	}
 	return doctor.KeepStatus{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
@@ -124,17 +124,17 @@ func sentence(err error) string {
 }
 
 // print writes what is safe to show.
-func (c *call) print(text string) error {
+func (c *invocation) print(text string) error {
 	_, err := io.WriteString(c.stdout, text)
 	return err
 }
 
-func runStop(c *call) int {
+func runStop(c *invocation) int {
 	path, err := c.socket()
 	if err != nil {
 		return c.wrong(err)
 	}
-	client := clientOf(path)
+	client := clientFor(path)
 	ctx, end := c.leaving.ctx, client.Stop
 	if c.values.Bool("force") {
 		end = client.ForceStop

@@ -66,7 +66,7 @@ Exit codes:
 }
 
 // runSmoke runs prompts against the agent in this process.
-func runSmoke(c *call) int {
+func runSmoke(c *invocation) int {
 	options, err := smokeOptions(c)
 	if err != nil {
 		return c.wrong(err)
@@ -74,12 +74,12 @@ func runSmoke(c *call) int {
 	return c.logged(func(log *zap.Logger) int { return c.smoke(log, options) })
 }
 
-func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
+func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 
 	timeout := c.values.Duration("timeout")
 	ctx, cancel := context.WithTimeoutCause(c.leaving.ctx, timeout, &smoke.TimeoutError{After: timeout})
 	defer cancel()
-	trusted, sessions := keeper(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
+	trusted, sessions := trustStore(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
 	if c.values.Bool("demo") {
 		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
 	}
@@ -99,9 +99,9 @@ func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 		Release: releaseOf,
 		Shell:   c.values.Bool(flags.Shell), Version: version(), Log: log,
 	})
-	c.leaving.onHurry(agent.Kill)
+	c.leaving.onForce(agent.Kill)
 	options.Log = log
-	out := &noting{to: c.stdout}
+	out := &errWriter{to: c.stdout}
 	result := converse(ctx, agent, out, options)
 	if result.Outcome != smoke.Passed {
 		fmt.Fprintf(c.stderr, "droid-acp smoke: %s: %s\n", result.Outcome, result.Reason)
@@ -114,7 +114,7 @@ func (c *call) smoke(log *zap.Logger, options smoke.Options) int {
 }
 
 // writeResult writes the files that were asked for, and returns the exit code.
-func writeResult(c *call, result *smoke.Result) int {
+func writeResult(c *invocation, result *smoke.Result) int {
 	for _, file := range []struct {
 		path   string
 		render func() ([]byte, error)
@@ -137,12 +137,12 @@ func writeResult(c *call, result *smoke.Result) int {
 // converse runs the agent and the client on two pipes until the prompts have
 // ended, and returns when the agent and its droid have, too.
 func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
-	_ = between(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
+	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
 		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }
 
-func smokeOptions(c *call) (o smoke.Options, err error) {
+func smokeOptions(c *invocation) (o smoke.Options, err error) {
 	v := c.values
 	o = smoke.Options{Mode: v.String(flags.Mode), Model: v.String(flags.Model), Effort: v.String(flags.Effort), Allow: smoke.Policy(v.String("permissions")), JSON: v.Bool("json"), Colour: colours(c.stdout)}
 	if v.Bool("demo") && o.Mode == "" {
@@ -263,7 +263,7 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // locateDroid is the command of droid: the real one, or this program as the scripted one.
-func (c *call) locateDroid() (droid.Command, error) {
+func (c *invocation) locateDroid() (droid.Command, error) {
 	if !c.values.Bool("demo") {
 		path, err := c.findDroid()
 		return droid.Command{Path: path}, err

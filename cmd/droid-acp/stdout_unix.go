@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heedsColours: a terminal does.
-func heedsColours(uintptr) bool { return true }
+// supportsColours: a terminal does.
+func supportsColours(uintptr) bool { return true }
 
 // readerHasGone: a write failed because nobody reads the pipe or the socket any more.
 func readerHasGone(err error) bool { return errors.Is(err, unix.EPIPE) }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// heedsColours has a console heed the sequences that colours are written with; one of
+// supportsColours has a console heed the sequences that colours are written with; one of
 // before Windows 10 does not.
-func heedsColours(fd uintptr) bool {
+func supportsColours(fd uintptr) bool {
 	console := windows.Handle(fd)
 	var mode uint32
 	if windows.GetConsoleMode(console, &mode) != nil {

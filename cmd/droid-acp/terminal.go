@@ -12,9 +12,9 @@ import (
 	"droid-acp/internal/text/paths"
 )
 
-// sayByHand tells who has started the program in a terminal, and not by an editor, what
+// printUsageHint tells who has started the program in a terminal, and not by an editor, what
 // it is.
-func sayByHand(stderr io.Writer) {
+func printUsageHint(stderr io.Writer) {
 	self := "droid-acp"
 	if typed := os.Args[0]; typed != filepath.Base(typed) {
 		self = paths.ShellQuote(typed) // it may not be in the PATH
@@ -43,7 +43,7 @@ func onTerminal(stream any) bool {
 // knows them, unless the user does not want any (https://no-color.org).
 func colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && withFd(w, func(fd uintptr) bool {
-		return term.IsTerminal(int(fd)) && heedsColours(fd)
+		return term.IsTerminal(int(fd)) && supportsColours(fd)
 	})
 }
 

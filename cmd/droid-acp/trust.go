@@ -30,12 +30,12 @@ func trustCommand() subcommand {
 	}
 }
 
-func runTrust(c *call) int {
+func runTrust(c *invocation) int {
 	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // of which there is one at most
 	if err != nil {
 		return c.wrong(err)
 	}
-	known := keeper(string(trust.Ask))
+	known := trustStore(string(trust.Ask))
 	say := func(code int, format string, args ...any) int {
 		_, err := fmt.Fprintf(visible.NewWriter(c.stdout), format, args...)
 		if notShown := c.printed(err); notShown != exitOK {

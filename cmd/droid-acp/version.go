@@ -13,8 +13,8 @@ var (
 	Date    string // the commit's time, RFC 3339
 )
 
-// origin is which source the program was built from.
-type origin struct {
+// buildOrigin is which source the program was built from.
+type buildOrigin struct {
 	version string
 	commit  string // "" if unknown
 	date    string // "" if unknown
@@ -22,7 +22,7 @@ type origin struct {
 
 // builtFrom is the origin by what the linker set, and else by what Go wrote into the
 // program: the version of the module, and the commit when it was built in a clone.
-func builtFrom(linked origin, info *debug.BuildInfo) origin {
+func builtFrom(linked buildOrigin, info *debug.BuildInfo) buildOrigin {
 	if info == nil {
 		info = &debug.BuildInfo{}
 	}
@@ -55,7 +55,7 @@ func builtFrom(linked origin, info *debug.BuildInfo) origin {
 
 // String is what --version prints: the version, then what is known of the commit, Go
 // and the system.
-func (o origin) String() string {
+func (o buildOrigin) String() string {
 	var about []string
 	if o.commit != "" {
 		commit, modified := strings.CutSuffix(o.commit, "-modified")
@@ -73,9 +73,9 @@ func (o origin) String() string {
 }
 
 // built is the origin of this program.
-func built() origin {
+func built() buildOrigin {
 	info, _ := debug.ReadBuildInfo()
-	return builtFrom(origin{Version, Commit, Date}, info)
+	return builtFrom(buildOrigin{Version, Commit, Date}, info)
 }
 
 // version is the one that clients are told.
