@@ -15,18 +15,18 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// closeTime bounds how long droid may take to end; 0.215 needs 6 s.
+// closeTime is how long droid may take to end; 0.215 needs 6 s.
 const closeTime = 15 * time.Second
 
-// openedSession is a session that was opened.
+// openedSession describes a session that was opened.
 type openedSession struct {
-	model   stream.Model // that a new session starts with; its ID alone if droid does not list it
+	model   stream.Model // of a new session; only its ID if droid does not list it
 	custom  []stream.Model
 	known   bool   // droid lists the model
-	offered string // the ids of some models
+	offered string // IDs of some models
 }
 
-// problemCheck is the check of something that does not work.
+// problemCheck returns the check for a problem.
 func problemCheck(t *diagnosis.Problem, facts map[string]any) Check {
 	if facts == nil {
 		facts = map[string]any{}
@@ -58,7 +58,7 @@ func checkDroid(p *inspection, ctx context.Context) Check {
 	switch {
 	case ctx.Err() != nil:
 		return p.ended(ctx, "droid did not tell its version", p.tryDroid(path))
-	case errors.Is(err, context.DeadlineExceeded): // the next check tells whether it works
+	case errors.Is(err, context.DeadlineExceeded): // the next check shows whether it works
 		p.program = path
 		return Check{Result: Warning, Found: fmt.Sprintf("%s. It did not tell its version within %v.", path, p.Timeout/2), Facts: facts,
 			ToDo: diagnosis.TryRemedy(path) + " On a very busy machine it may only take long."}
@@ -75,8 +75,8 @@ func (p *inspection) tryDroid(path string) string {
 	return diagnosis.TryRemedy(path) + " Look whether the machine is very busy. Updating droid may help."
 }
 
-// registerKill tells who may have to end at once what the doctor has started: everything of this
-// directory, and client unless it is nil.
+// registerKill passes a function that ends what the doctor has started to Config.Started: everything in this directory, and client unless
+// it is nil.
 func (p *inspection) registerKill(client *droid.Client) {
 	if p.Started == nil {
 		return
@@ -90,7 +90,7 @@ func (p *inspection) registerKill(client *droid.Client) {
 			case <-time.After(droid.KillTime):
 			}
 		}
-		_ = temporary.Remove() // there is nobody left to tell
+		_ = temporary.Remove() // nobody is left to report it to
 	})
 }
 
@@ -111,7 +111,7 @@ func programWords(path, release string, program droid.Program) string {
 func checkStart(p *inspection, ctx context.Context) Check {
 	command := droid.Command{Path: p.program, Dir: p.isolated.work, Env: p.isolated.env, Alone: true}
 	client, err := droid.Start(command, p.Log)
-	if _, ok := errors.AsType[*droid.ExcludeError](err); ok { // the directory is empty, so there is little that could run
+	if _, ok := errors.AsType[*droid.ExcludeError](err); ok { // the directory is empty, so little could run
 		command.Alone = false
 		client, err = droid.Start(command, p.Log)
 	}
@@ -121,12 +121,12 @@ func checkStart(p *inspection, ctx context.Context) Check {
 	p.droid = client
 	p.registerKill(client)
 	p.reader.Go(func() {
-		for range client.Events() { // nothing of it is of interest
+		for range client.Events() { // the events are not needed
 		}
 	})
 	version := client.AwaitVersion(ctx)
 	var exit *droid.ExitError
-	if version.IsZero() { // it has ended, or it is one that tells no version
+	if version.IsZero() { // it has exited, or it reports no version
 		_, err := client.Skills(ctx)
 		errors.As(err, &exit)
 	}
@@ -171,7 +171,7 @@ func checkSession(p *inspection, ctx context.Context) Check {
 		check.Result, check.Found, check.ToDo = Warning, "It opened, but what droid wrote could not be removed again: "+diagnosis.Sentence(end), "Remove that directory."
 	case p.Model != "" && (p.opened.model.ID != p.Model || !p.opened.known):
 		check.Result, check.Found = Failure, fmt.Sprintf("A session does not start with the model %q, but with %s.", p.Model, p.opened.describe())
-		if p.opened.model.ID == p.Model { // 0.99 takes any
+		if p.opened.model.ID == p.Model { // 0.99 accepts any
 			check.Found = fmt.Sprintf("droid does not offer the model %q.", p.Model)
 		}
 		check.ToDo = "Correct --model or $DROID_ACP_MODEL. droid offers " + p.opened.offered + "."
@@ -223,7 +223,7 @@ func newOpenedSession(info *stream.SessionInfo) *openedSession {
 	return o
 }
 
-// describe name the model that a session starts with.
+// describe names the model of the session.
 func (o *openedSession) describe() string {
 	name := cmp.Or(o.model.DisplayName, o.model.ID)
 	switch {
@@ -235,8 +235,7 @@ func (o *openedSession) describe() string {
 	return "the model " + name
 }
 
-// end ends droid, and removes the directory in which it lives. Where ctx has ended, droid is
-// killed.
+// end ends droid, and removes its directory. If ctx has ended, droid is killed.
 func (p *inspection) end(ctx context.Context) error {
 	if p.droid != nil {
 		ctx, cancel := context.WithTimeout(ctx, closeTime)

@@ -17,14 +17,13 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// ownModel is an entry of "customModels". Its key is never told.
+// ownModel is an entry of "customModels". Its key is never shown.
 type ownModel struct {
 	Model, DisplayName, Provider string
 	OldName                      string `json:"model_display_name"` // in config.json
 }
 
-// checkSettings reads the files that decide which models there are. Those that it may not
-// read are a matter of the check of own files.
+// checkSettings reads the files that determine the available models. Files that it may not read are reported by the check of own files.
 func checkSettings(p *inspection, _ context.Context) Check {
 	var own, old []ownModel
 	var read []string
@@ -49,7 +48,7 @@ func checkSettings(p *inspection, _ context.Context) Check {
 			continue
 		case f.Name == config.OldModels:
 			old = models.Old
-		case models.Own != nil: // droid takes the last ones (0.99 to 0.225)
+		case models.Own != nil: // droid uses the last ones (0.99 to 0.225)
 			own = models.Own
 		}
 		read = append(read, f.Path)
@@ -72,7 +71,7 @@ func checkSettings(p *inspection, _ context.Context) Check {
 	}}
 }
 
-// unread is the check of settings in a file that cannot be read.
+// unread returns the check for a settings file that cannot be read.
 func (p *inspection) unread(file string, err error) Check {
 	if errors.Is(err, fs.ErrPermission) {
 		return Check{Result: Skipped, Found: `Not looked at, because of "own files" above.`, tells: func(p *inspection) { p.blocked["settings"] = "own files" }}
@@ -80,8 +79,7 @@ func (p *inspection) unread(file string, err error) Check {
 	return Check{Result: Failure, Found: file + " cannot be read: " + errorText(err), ToDo: "Correct it there; droid passes over the whole file, with the models in it."}
 }
 
-// errorText is the text of an error about a file that was named before. What the file
-// holds is not in it.
+// errorText returns the text of an error about a file that was named before, without the file's content.
 func errorText(err error) string {
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
@@ -89,19 +87,18 @@ func errorText(err error) string {
 	return diagnosis.Sentence(err)
 }
 
-// all are the files with these names: the user's own, and the project's.
+// all returns the files with these names: the user's own, and the project's.
 func (p *inspection) all(names ...string) []config.File {
 	home := filepath.Dir(p.factory)
 	return append(config.UserFiles(home, names...), config.ProjectFiles(p.Dir, home, names...)...)
 }
 
-// told: another check tells of this error of reading a file.
+// reportedElsewhere reports whether another check reports this error of reading a file.
 func (p *inspection) reportedElsewhere(f config.File, err error) bool {
 	return f.Dir == filepath.Dir(p.factory) && (errors.Is(err, fs.ErrPermission) || err != nil && f.Name == config.Settings)
 }
 
-// mcpServer is an entry of "mcpServers". What it gets as environment or headers is not
-// read.
+// mcpServer is an entry of "mcpServers". Its environment and headers are not read.
 type mcpServer struct {
 	Command  string
 	Disabled bool
@@ -142,8 +139,8 @@ func checkMCP(p *inspection, _ context.Context) (check Check) {
 	return warningCheck(words, faults, todo, map[string]any{"servers": facts})
 }
 
-// noteExcluded adds to a check that found something in files of the project, whose words name
-// them, that it does not run until the user has said yes.
+// noteExcluded adds to a check with findings in files of the project, whose words name these files, that they do not run until the user has
+// allowed it.
 func (p *inspection) noteExcluded(check *Check, words *[]string) {
 	own := filepath.Join(p.factory, "") + string(filepath.Separator)
 	if p.Trust == "" || !slices.ContainsFunc(*words, func(w string) bool { return !strings.Contains(w, own) }) {
@@ -153,7 +150,7 @@ func (p *inspection) noteExcluded(check *Check, words *[]string) {
 	check.ToDo = strings.TrimSpace(check.ToDo + " To let it run: " + p.Trust + ".")
 }
 
-// warningCheck is a check whose faults do not stop a user.
+// warningCheck returns a check whose faults do not prevent work.
 func warningCheck(words, faults, todo []string, facts map[string]any) Check {
 	if more := len(faults) - maxNames; more > 0 {
 		faults = append(faults[:maxNames:maxNames], "And "+counted(more, "more fault")+".")
@@ -169,8 +166,8 @@ func warningCheck(words, faults, todo []string, facts map[string]any) Check {
 	return check
 }
 
-// withoutArguments is a command without what may be a key: somebody has put arguments or
-// variables into the field that is for the program alone. A path may have spaces.
+// withoutArguments returns a command without anything that may be a key: some users put arguments or variables into the field for the
+// program. A path may contain spaces.
 func withoutArguments(command string) string {
 	end := strings.IndexByte(command, '=')
 	if dash := strings.Index(command, " -"); end < 0 || dash >= 0 && dash < end {
@@ -185,10 +182,10 @@ func withoutArguments(command string) string {
 	return command[:end] + "…"
 }
 
-// runs reports whether a command is there, as seen from a directory.
+// runs reports whether a command exists, as seen from a directory.
 func runs(command, dir string) bool {
 	if strings.Contains(command, "$") {
-		return true // it is known only when it runs
+		return true // it is known only at run time
 	}
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
 		command = filepath.Join(dir, command)

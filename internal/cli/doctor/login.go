@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 )
 
-// checkLogin looks whether droid has a login. Whether Factory still takes it would have
-// to be asked there.
+// checkLogin checks whether droid has a login. Whether it is still valid only Factory knows.
 func checkLogin(p *inspection, _ context.Context) Check {
 	facts := map[string]any{"kind": "none"}
 	switch {
@@ -36,7 +35,7 @@ func checkLogin(p *inspection, _ context.Context) Check {
 	return check
 }
 
-// needsLogin: nothing is known of a login, and a session would start with a model that needs one.
+// needsLogin reports whether no login is known, and a session would start with a model that needs one.
 func (p *inspection) needsLogin() bool {
 	return os.Getenv(envKey) == "" && p.login == "" && !p.opened.model.IsCustom
 }

@@ -17,44 +17,43 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// AttachOptions say what is attached to, and what a person does there.
+// AttachOptions configure Attach.
 type AttachOptions struct {
-	Session  string      // "" for a new one
+	Session  string      // "" for a new session
 	CWD      string      // of the session, absolute
-	Terminal *Terminal   // of a person who answers and prompts, nil for one who watches
+	Terminal *Terminal   // of a person who answers and prompts, nil to only watch
 	Colour   bool        // show the conversation in colours
-	Log      *zap.Logger // of the client's own mistakes; nil for none
+	Log      *zap.Logger // for errors of the client itself; may be nil
 }
 
-// attachment is a client of a session that runs.
+// attachment is a client of a running session.
 type attachment struct {
 	conn *jsonrpc.Conn
 	o    AttachOptions
 	fail context.CancelCauseFunc // ends it with this error
-	edit *screen                 // nil for one who watches
+	edit *screen                 // nil if it only watches
 
 	mu          sync.Mutex
-	over        bool // nothing is shown any more
+	over        bool // nothing more is shown
 	show        viewer
-	questions   []*pendingQuestion // that wait for an answer, the oldest first, which alone is shown
-	held        string             // a number that was entered last, and did nothing
+	questions   []*pendingQuestion // unanswered ones, the oldest first, which alone is shown
+	held        string             // a number that was entered last, and answered nothing
 	interrupted bool               // the last key was Ctrl-C
 }
 
-// pendingQuestion is a question that waits for an answer.
+// pendingQuestion is an unanswered question.
 type pendingQuestion struct {
 	call *jsonrpc.Call
 	p    permissionRequest
 }
 
-// errUserLeft is that the user has left.
+// errUserLeft means that the user has left.
 var errUserLeft = errors.New("the user has left")
 
-// Attach joins a session of the agent behind in and out, or begins one, and shows on w what was said there and what
-// comes. On a Terminal a number that is typed answers the question that is shown as being asked, and any other line is
-// a prompt; so is a number that is entered twice and answers nothing. Ctrl-C cancels the turn. Attach returns nil when
-// ctx ends or the user leaves, by Ctrl-C twice or by Ctrl-D: the session goes on. The goroutine that waits for a key
-// stays behind where none comes.
+// Attach joins a session of the agent connected to in and out, or begins one, and shows its conversation so far and its updates on w. On a
+// Terminal, entering a number answers the current question, and any other line is a prompt; so is a number that is entered twice and
+// answers nothing. Ctrl-C cancels the turn. Attach returns nil when ctx ends or the user leaves, with Ctrl-C twice or Ctrl-D: the session
+// continues. The goroutine that reads keys stays behind until a key is pressed.
 func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions) error {
 	inner, fail := context.WithCancelCause(ctx)
 	a := &attachment{o: o, show: viewer{w: w, colour: o.Colour}, fail: fail}
@@ -82,7 +81,7 @@ func Attach(ctx context.Context, in io.Reader, out, w io.Writer, o AttachOptions
 	}()
 	joined := make(chan struct{})
 	if a.edit != nil {
-		go a.read(inner, joined) // what is typed before a question is shown is no answer to it
+		go a.read(inner, joined) // input before a question is shown does not answer it
 	}
 	err := a.join(inner)
 	if err == nil {
@@ -107,7 +106,7 @@ func (a *attachment) notJoined(err error) error {
 	return fmt.Errorf("session %s cannot be joined: %w", a.o.Session, err)
 }
 
-// read does what is typed, until there is no more. Lines wait until the session is joined.
+// read handles the lines that are entered, until the end of input. Lines wait until the session is joined.
 func (a *attachment) read(ctx context.Context, joined <-chan struct{}) {
 	for {
 		line, how, err := a.edit.line()
@@ -124,7 +123,7 @@ func (a *attachment) read(ctx context.Context, joined <-chan struct{}) {
 	}
 }
 
-// join opens the session, of which what was said so far comes before the answer.
+// join opens the session; its conversation so far precedes the answer.
 func (a *attachment) join(ctx context.Context) error {
 	if _, err := a.conn.Request(ctx, "initialize", map[string]any{
 		"protocolVersion": 1, "clientCapabilities": map[string]any{}, "clientInfo": map[string]any{"name": "droid-acp attach", "version": "1"},
@@ -143,10 +142,10 @@ func (a *attachment) join(ctx context.Context) error {
 		}
 		answered <- err
 	})
-	return <-answered // at the end of ctx, too
+	return <-answered // also at the end of ctx
 }
 
-// opened takes the answer that opens the session.
+// opened handles the answer that opens the session.
 func (a *attachment) opened(result json.RawMessage) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -163,7 +162,7 @@ func (a *attachment) opened(result json.RawMessage) error {
 	return nil
 }
 
-// help is what a person can do.
+// help describes what a person can do.
 func (a *attachment) help() string {
 	if a.edit == nil {
 		return "Ctrl-C leaves, and the session goes on"
@@ -193,7 +192,7 @@ func (a *attachment) handle(call *jsonrpc.Call) {
 	}
 }
 
-// question takes a question, which is shown when it is the oldest.
+// question adds a question, which is shown when it is the oldest.
 func (a *attachment) question(call *jsonrpc.Call) {
 	q := &pendingQuestion{call: call}
 	if err := json.Unmarshal(call.Params, &q.p); err != nil {
@@ -220,7 +219,7 @@ func (a *attachment) showQuestion() {
 	a.show.asked(q.p.call(), q.p.Options, func(i int) string { return strconv.Itoa(i+1) + ". " })
 }
 
-// titleLength is how many characters of a title stand in front of a line.
+// titleLength is the maximum number of characters of a title before a line.
 const titleLength = 30
 
 func shorten(title string) string {
@@ -236,7 +235,7 @@ func (a *attachment) mark(text string) {
 	}
 }
 
-// current is the question that is shown as being asked, nil for none.
+// current returns the question that is shown, nil if none.
 func (a *attachment) current() *pendingQuestion {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -246,7 +245,7 @@ func (a *attachment) current() *pendingQuestion {
 	return a.questions[0]
 }
 
-// withdrawn says that another one has answered a question.
+// withdrawn shows that another client has answered a question.
 func (a *attachment) withdrawn(q *pendingQuestion) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -261,7 +260,7 @@ func (a *attachment) withdrawn(q *pendingQuestion) {
 	}
 }
 
-// enter does what a line says.
+// enter handles an entered line.
 func (a *attachment) enter(line string, how lineOrigin) {
 	if line == "" {
 		return
@@ -274,7 +273,7 @@ func (a *attachment) enter(line string, how lineOrigin) {
 	}, a.prompted)
 }
 
-// prompted says how a prompt of this client ended.
+// prompted shows how a prompt of this client ended.
 func (a *attachment) prompted(result json.RawMessage, err error) {
 	var done struct {
 		StopReason string `json:"stopReason"`
@@ -288,8 +287,8 @@ func (a *attachment) prompted(result json.RawMessage, err error) {
 	}
 }
 
-// isRepeated reports whether a number is sent as a prompt: one that is entered twice while nothing is asked. While something
-// is asked it answers that, if it was typed while that was shown.
+// isRepeated reports whether a number is sent as a prompt: if it is entered twice while there is no question. If there is one, the number
+// answers it, provided that it was typed while that was shown.
 func (a *attachment) isRepeated(number int, line string, how lineOrigin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -306,7 +305,7 @@ func (a *attachment) isRepeated(number int, line string, how lineOrigin) bool {
 	return false
 }
 
-// answerNumber has a number answer a question, or says why it does not. The caller holds mu.
+// answerNumber answers a question with a number, or says why that is impossible. The caller holds mu.
 func (a *attachment) answerNumber(q *pendingQuestion, number int, how lineOrigin) {
 	switch {
 	case !how.typed:
@@ -329,7 +328,7 @@ func (a *attachment) answer(chosen option) {
 	a.showQuestion()
 }
 
-// interrupt cancels what runs, or the second time in a row leaves.
+// interrupt cancels the turn, or leaves when called twice in a row.
 func (a *attachment) interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -339,10 +338,10 @@ func (a *attachment) interrupt() {
 	}
 	a.interrupted = true
 	a.show.entry("", "what runs here is cancelled; Ctrl-C once more leaves, and the session goes on")
-	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it encodes
+	_ = a.conn.Notify("session/cancel", map[string]any{"sessionId": a.o.Session}) // it can be encoded
 }
 
-// otherKey notes a key that is not Ctrl-C.
+// otherKey records a key other than Ctrl-C.
 func (a *attachment) otherKey() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -358,7 +357,7 @@ func (a *attachment) note(label, text string) {
 	}
 }
 
-// end ends a running text block. Nothing is shown after that.
+// end ends a running text block. Nothing is shown afterwards.
 func (a *attachment) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
