@@ -69,7 +69,7 @@ func runDoctor(c *invocation) int {
 }
 
 func (c *invocation) doctorConfig(log *zap.Logger) doctor.Config {
-	home, _ := os.UserHomeDir() // "" is looked at
+	home, _ := os.UserHomeDir() // "" is checked
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = home
@@ -93,8 +93,7 @@ func (c *invocation) doctorConfig(log *zap.Logger) doctor.Config {
 	}
 }
 
-// demoTurn has the built-in droid play its conversation, and returns why it did not come
-// to its end.
+// demoTurn plays the conversation of the built-in droid, and returns why it did not reach its end.
 func demoTurn(ctx context.Context, log *zap.Logger) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,19 +8,18 @@ import (
 	"syscall"
 )
 
-// termination is how the program is ended from outside: a first signal begins the end,
-// a second does not wait for it.
+// termination handles signals that end the program: the first one starts the end, the second one forces it.
 type termination struct {
-	ctx   context.Context // ends with the first signal
-	begin func()          // begins the end as a first signal does
+	ctx   context.Context // cancelled by the first signal
+	begin func()          // starts the end as a first signal does
 	force chan struct{}   // closed by the second signal
 
 	mu     sync.Mutex
 	kill   func() // ends what would outlive the program
-	hangup func() // is called for SIGHUP, which ends nothing then; nil where it is a signal as the others
+	hangup func() // called for SIGHUP, which then does not end the program; nil if it does
 }
 
-// watchSignals begins to listen for signals, until stop is called.
+// watchSignals starts to handle signals, until stop is called.
 func watchSignals() (l *termination, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l = &termination{ctx: ctx, begin: cancel, force: make(chan struct{}), kill: func() {}}
@@ -60,14 +59,14 @@ func (l *termination) onForce(kill func()) {
 	l.kill = kill
 }
 
-// onHangup sets what a SIGHUP does in place of ending the program.
+// onHangup sets what a SIGHUP does instead of ending the program.
 func (l *termination) onHangup(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hangup = do
 }
 
-// handleHangup does what a SIGHUP does. It reports false where that is to end the program.
+// handleHangup handles a SIGHUP. It returns false if that must end the program.
 func (l *termination) handleHangup() bool {
 	l.mu.Lock()
 	do := l.hangup
@@ -78,8 +77,7 @@ func (l *termination) handleHangup() bool {
 	return do != nil
 }
 
-// orForce runs f and returns its exit code; when a second signal comes, it ends
-// the droids and does not wait for f.
+// orForce runs f and returns its exit code; if a second signal arrives, it kills the droids and does not wait for f.
 func (l *termination) orForce(f func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- f() }()

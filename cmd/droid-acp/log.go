@@ -24,13 +24,11 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// logFileTime bounds how long the log file may take to open: a pipe opens when
-// somebody reads it, a dead mount never does.
+// logFileTime limits how long opening the log file may take: a pipe opens when it is read, a dead mount never does.
 const logFileTime = 2 * time.Second
 
-// logger makes the log: short lines on stderr, JSON lines in the log file if
-// there is one. Neither holds prompts or answers, and the file names no files of a project
-// unless it is to have everything. Nobody who logs has to wait for either. closeLog writes what is left.
+// logger makes the log: short lines on stderr, and JSON lines in the log file if there is one. Neither contains prompts or answers, and the
+// file contains no names of project files unless the level is debug. Logging never blocks. closeLog writes what is queued.
 func (c *invocation) logger(stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
 	toStderr, toFile := zapcore.WarnLevel, zapcore.InfoLevel
 	if named := c.values.String(flags.LogLevel); named != "" {
@@ -74,7 +72,7 @@ func jsonEncoder() zapcore.Encoder {
 	return zapcore.NewJSONEncoder(config)
 }
 
-// logTo is a core that writes to w through a logWriter, with the names of files or without.
+// logTo returns a core that writes to w through a logWriter, with or without file names.
 func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool) (core zapcore.Core, closeIt func()) {
 	writer := newLogWriter(w, func(n int) []byte {
 		line, err := encoder.EncodeEntry(zapcore.Entry{
@@ -90,7 +88,7 @@ func logTo(w io.Writer, encoder zapcore.Encoder, level zapcore.Level, names bool
 	return redactingCore{zapcore.NewCore(encoder, writer, level), names}, func() { writer.close() }
 }
 
-// safeJSON writes whole lines of JSON, safe to show: a log file is read in terminals.
+// safeJSON writes whole lines of JSON, safe to show, since log files are read in terminals.
 type safeJSON struct{ to io.Writer }
 
 func (w safeJSON) Write(lines []byte) (int, error) {
@@ -100,8 +98,8 @@ func (w safeJSON) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// redactingCore is a core that takes out what others wrote, which may be part of a prompt or of an
-// answer, and unless it has names the names of files, for a log that is shown to others.
+// redactingCore removes the texts of others, which may be part of a prompt or an answer, and, unless names is set, file names, for a log
+// that is shown to others.
 type redactingCore struct {
 	zapcore.Core
 	names bool
@@ -122,7 +120,7 @@ func (d redactingCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return d.Core.Write(e, d.redacted(fields))
 }
 
-// fieldPath is the field with the file that a line is about.
+// fieldPath is the field with the file that a line concerns.
 const fieldPath = "path"
 
 func (d redactingCore) redacted(fields []zapcore.Field) []zapcore.Field {
@@ -150,7 +148,7 @@ func (d redactingCore) redacted(fields []zapcore.Field) []zapcore.Field {
 	return fields
 }
 
-// redactText is the text of an error without what droid or the editor wrote.
+// redactText returns the text of an error without texts of droid or the editor.
 func redactText(err error) string {
 	text := droid.LogText(err)
 	refused, is := errors.AsType[*jsonrpc.Error](err)
@@ -164,7 +162,7 @@ func redactText(err error) string {
 	return strings.ReplaceAll(text, refused.Error(), instead)
 }
 
-// redactPaths is the text of an error without the names of files in it.
+// redactPaths returns the text of an error without the file names in it.
 func redactPaths(err error, text string) string {
 	switch e := err.(type) {
 	case *fs.PathError:
@@ -188,13 +186,13 @@ func openLogFile(path string) (*os.File, error) {
 	file, err := files.CallBounded(context.Background(), files.NewCallLimiter(1, logFileTime), "the log", path, func(path string) (*os.File, error) {
 		return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	})
-	if errors.Is(err, files.ErrHangs) { // and who asked ends
+	if errors.Is(err, files.ErrHangs) { // its caller exits
 		err = fmt.Errorf("%s did not open within %v; is it a pipe that nobody reads, or on a file system that does not answer?", path, logFileTime)
 	}
 	return file, err
 }
 
-// logged runs a command that has a log, in which its start stands.
+// logged runs a command with a log, and logs its start.
 func (c *invocation) logged(run func(log *zap.Logger) int) int {
 	log, closeLog, err := c.logger(c.stderr)
 	if err != nil {
@@ -205,7 +203,7 @@ func (c *invocation) logged(run func(log *zap.Logger) int) int {
 	return run(log)
 }
 
-// logStart logs which program runs, and in which version, and the variables that nobody reads.
+// logStart logs the running program and its version, and unknown variables.
 func (c *invocation) logStart(log *zap.Logger) {
 	log.Info("droid-acp has started", zap.String("version", version()), zap.String("command", c.cmd.Name()),
 		zap.String("system", runtime.GOOS+"/"+runtime.GOARCH), zap.String("go", runtime.Version()))

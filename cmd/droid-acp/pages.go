@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manName is the command that prints the manual page, for which all flags are needed.
+// manName is the name of the command that prints the manual page, for which all flags are needed.
 const manName = "man"
 
 // manCommand is the command that prints the manual page.
@@ -21,8 +21,8 @@ func manCommand() subcommand {
 	}}
 }
 
-// manual is the manual page in the language of man(7): the help of each command, as it is.
-// The package that makes cobra's pages would slow each start, that of our hooks included.
+// manual returns the manual page in the language of man(7): the unchanged help of each command. cobra's package for man pages would slow
+// each start, including that of our hooks.
 func manual(root *cobra.Command, of buildOrigin) string {
 	roff := strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, "…", "...")
 	day, _, _ := strings.Cut(of.date, "T")
@@ -35,14 +35,14 @@ func manual(root *cobra.Command, of buildOrigin) string {
 		}
 		fmt.Fprintf(&b, ".SH %s\n.nf\n", roff.Replace(strings.ToUpper(cmd.CommandPath())))
 		for line := range strings.Lines(strings.TrimSpace(helpText(cmd, 72))) {
-			b.WriteString(`\&` + roff.Replace(line)) // a dot at its beginning is no macro
+			b.WriteString(`\&` + roff.Replace(line)) // a leading dot is not a macro
 		}
 		b.WriteString("\n.fi\n")
 	}
 	return b.String()
 }
 
-// versionName is the command that prints the version, and a flag that does.
+// versionName is the name of the command that prints the version, and of the flag.
 const versionName = "version"
 
 // versionCommand is the command that prints what --version does.
@@ -55,7 +55,7 @@ func versionCommand() subcommand {
 	}}
 }
 
-// errWriter passes on what is written, and keeps the first error.
+// errWriter passes writes on, and keeps the first error.
 type errWriter struct {
 	to  io.Writer
 	err error
@@ -70,8 +70,7 @@ func (n *errWriter) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// printed is the exit code of a command that prints. A reader that has seen enough and has
-// gone ("| head") is no failure.
+// printed returns the exit code of a command that prints. A reader that has gone early ("| head") is not a failure.
 func (c *invocation) printed(err error) int {
 	if err == nil || readerHasGone(err) {
 		return exitOK

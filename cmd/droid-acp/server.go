@@ -26,10 +26,10 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// serverName is the command that keeps agents.
+// serverName is the name of the command that keeps agents.
 const serverName = "serve"
 
-// serverEndTime is how long the agents of a server that ends may take to end politely.
+// serverEndTime is how long the agents of an ending server may take to end gracefully.
 const serverEndTime = 25 * time.Second
 
 // serverCommand is the command that keeps agents alive while editors come and go.
@@ -58,17 +58,17 @@ func serverCommand() subcommand {
 	}
 }
 
-// remote is what a server offers over TCP.
+// remote is a server's configuration for TCP.
 type remote struct {
 	address, tokenFile string
 	cert, key          string       // files, "" without TLS
 	listener           net.Listener // nil until it listens
 	options            transport.Options
-	tls                *tls.Config // nil without
+	tls                *tls.Config // nil without TLS
 	pair               atomic.Pointer[tls.Certificate]
 }
 
-// remote is what --listen and its flags ask for, nil where there is no --listen. The error says what is wrong with them.
+// remote returns the configuration given by --listen and its flags, nil without --listen. The error says what is wrong with them.
 func (c *invocation) remote() (*remote, error) {
 	v := c.values
 	address, cert, key := v.String("listen"), v.String("tls-cert"), v.String("tls-key")
@@ -92,7 +92,7 @@ func (c *invocation) remote() (*remote, error) {
 	}
 	r := &remote{address: address, tokenFile: v.String("token-file"), cert: cert, key: key, options: transport.Options{Origins: v.Strings("origin")}}
 	if loopback && cert == "" {
-		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may lead here (DNS rebinding)
+		r.options.Hosts = []string{"localhost", "127.0.0.1", "::1"} // a page's own name may resolve to this host (DNS rebinding)
 	}
 	if cert != "" {
 		pair, err := r.readPair()
@@ -107,7 +107,7 @@ func (c *invocation) remote() (*remote, error) {
 	return r, nil
 }
 
-// readPair reads the certificate and its key; it is nil without TLS.
+// readPair reads the certificate and its key; it returns nil without TLS.
 func (r *remote) readPair() (*tls.Certificate, error) {
 	if r.cert == "" {
 		return nil, nil
@@ -119,8 +119,7 @@ func (r *remote) readPair() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// reload reads the token and the certificate again, for those who connect from now on to the handler. After an error
-// both are as they were.
+// reload reads the token and the certificate again, for new connections. After an error both are unchanged.
 func (r *remote) reload(h *transport.Handler) error {
 	pair, err := r.readPair()
 	if err != nil {
@@ -135,7 +134,7 @@ func (r *remote) reload(h *transport.Handler) error {
 	return nil
 }
 
-// listen takes the token and the address.
+// listen loads the token and listens on the address.
 func (r *remote) listen() (err error) {
 	if r.options.Token, err = keep.LoadToken(r.tokenFile); err != nil {
 		return err
@@ -158,7 +157,7 @@ func runServer(c *invocation) int {
 	return c.logged(func(log *zap.Logger) int { return c.keep(log, path, remote) })
 }
 
-// keep runs the server on the socket at path, and where remote says, nil for nowhere else.
+// keep runs the server on the socket at path, and on the network if remote is not nil.
 func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	limitMemory()
 	_ = os.Unsetenv(flags.EnvKeep) // its agents are kept already
@@ -173,7 +172,7 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	defer listener.Release()
 	s, err := c.newServer(listener, path, remote, log)
 	if err != nil {
-		_ = listener.Close() // nobody was served
+		_ = listener.Close() // no client was served
 		return c.failed(err)
 	}
 	defer s.stderr.close()
@@ -186,26 +185,26 @@ func (c *invocation) keep(log *zap.Logger, path string, remote *remote) int {
 	return s.run(c)
 }
 
-// server is what runs until nobody needs it.
+// server runs until it is no longer needed.
 type server struct {
 	hub       *serve.Server
 	stderr    *logWriter // of its agents
 	endpoints []endpoint
 	stop      chan struct{} // closed by the command stop
-	ended     chan struct{} // closed when all that it ran has ended
+	ended     chan struct{} // closed when everything that it ran has ended
 	stopping  func()        // closes stop
-	reload    func() error  // reads again what those over the network must know
+	reload    func() error  // reads the token and the certificate again
 	log       *zap.Logger
 }
 
-// endpoint is a way in.
+// endpoint is one way to connect to the server.
 type endpoint struct {
 	listener net.Listener
 	http     *http.Server
 	acp      *transport.Handler
 }
 
-// newServer makes a server that takes nobody yet.
+// newServer makes a server that accepts no connections yet.
 func (c *invocation) newServer(socket net.Listener, path string, remote *remote, log *zap.Logger) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -221,7 +220,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	s.stderr = newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp serve: %d pieces of what agents wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
-	place := sha256.Sum256([]byte(path)) // another server has journals of its own
+	place := sha256.Sum256([]byte(path)) // each server has its own journals
 	s.hub, err = serve.New(serve.Options{
 		Agent: thisAgent(), Program: self, Args: c.values.Flags(agentNames()), Journals: stateFile(filepath.Join("journals", hex.EncodeToString(place[:8]))),
 		AnswerFor: c.values.Duration("answer-for"), KeepIdle: c.values.Duration("keep-idle"), Version: version(), Command: commandFor(path), Stderr: s.stderr, Log: log, ServeQueries: serveQueries, Compare: compare, Thread: threads(),
@@ -241,7 +240,7 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 		s.reload = func() error {
 			err := remote.reload(far)
 			if err == nil {
-				log.Info("token and certificate were read again")
+				log.Info("reloaded token and certificate")
 			}
 			return err
 		}
@@ -254,20 +253,20 @@ func (c *invocation) newServer(socket net.Listener, path string, remote *remote,
 	return s, nil
 }
 
-// handler serves ACP to those who come by one way.
+// handler returns a handler that serves ACP on one endpoint.
 func (s *server) handler(o transport.Options) *transport.Handler {
 	o.Join = func(out serve.Outlet, client serve.ClientOptions) transport.Receiver { return s.hub.Join(out, client) }
 	o.Version, o.Log = version(), s.log
 	return transport.New(o)
 }
 
-// end is what the command stop asks for. It returns when all has ended.
+// end handles the command stop. It returns when everything has ended.
 func (s *server) end() {
 	s.stopping()
 	<-s.ended
 }
 
-// run serves until nobody needs it, and ends all that it runs.
+// run serves until the server is no longer needed, and ends everything that it runs.
 func (s *server) run(c *invocation) int {
 	ctx, cancel := context.WithCancel(c.leaving.ctx)
 	defer cancel()
@@ -293,7 +292,7 @@ func (s *server) run(c *invocation) int {
 	case <-ctx.Done():
 	case <-s.stop:
 	case <-idle:
-		s.log.Info("nothing was there for so long that the server ends")
+		s.log.Info("the server ends because it is unused")
 	case err := <-broken:
 		code = c.failed(err)
 	}
@@ -303,7 +302,7 @@ func (s *server) run(c *invocation) int {
 	return code
 }
 
-// kill ends all that it runs at once.
+// kill ends everything that the server runs at once.
 func (s *server) kill() {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -317,13 +316,13 @@ func (d endpoint) serve() error {
 	return d.http.Serve(d.listener)
 }
 
-// close takes nobody more, ends what runs, politely for serverEndTime, and tells who asked for it.
+// close accepts no more connections, ends what runs, gracefully for serverEndTime, and answers the stop requests.
 func (s *server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), serverEndTime)
 	defer cancel()
 	var shut sync.WaitGroup
 	for _, d := range s.endpoints {
-		_ = d.listener.Close() // it takes no more
+		_ = d.listener.Close() // it accepts no more
 	}
 	s.hub.Close(ctx)
 	for _, d := range s.endpoints {
@@ -331,12 +330,12 @@ func (s *server) close() {
 	}
 	close(s.ended)
 	for _, d := range s.endpoints {
-		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // who is still there has got its answer
+		shut.Go(func() { _ = d.http.Shutdown(ctx) }) // clients that are still connected have got their answers
 	}
 	shut.Wait()
 }
 
-// thisAgent is what serve and via know of the agent that this program is.
+// thisAgent describes this program as an agent, for serve and via.
 func thisAgent() relay.Agent {
 	return relay.Agent{
 		Name: "droid-acp", HistoryOwner: "droid", Activity: true, Client: protocol.ParseCapabilities,

@@ -21,10 +21,10 @@ import (
 	"droid-acp/internal/text/visible"
 )
 
-// noServer is what ps and stop say where no server runs.
+// noServer is the output of ps and stop if no server runs.
 const noServer = "No server runs, so no session is kept.\n"
 
-// psCommand is the command that shows what the user's server keeps.
+// psCommand is the command that shows the sessions of the user's server.
 func psCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -61,14 +61,14 @@ func runPs(c *invocation) int {
 		return c.failed(err)
 	case c.values.Bool("json"):
 		if err != nil {
-			status.Sessions = []serve.SessionInfo{} // there are none, of the process 0
+			status.Sessions = []serve.SessionInfo{} // none, of the process 0
 		}
-		text, _ := json.MarshalIndent(status, "", "  ") // texts and numbers always encode
+		text, _ := json.MarshalIndent(status, "", "  ") // strings and numbers can always be encoded
 		return c.printed(c.print(visible.JSONLine(string(text)) + "\n"))
 	case err != nil:
 		return c.printed(c.print(noServer))
 	}
-	home, _ := os.UserHomeDir() // without one nothing is "~"
+	home, _ := os.UserHomeDir() // without one nothing is shown as "~"
 	err = keep.WriteTable(c.stdout, status, home, time.Now())
 	if err == nil {
 		err = c.print(otherProgram(status, commandFor(path)))
@@ -76,7 +76,7 @@ func runPs(c *invocation) int {
 	return c.printed(err)
 }
 
-// otherProgram says that the server is not the program that would start now.
+// otherProgram says that the server runs a program other than the one that would be started now.
 func otherProgram(s serve.Status, command relay.Command) string {
 	if which := programDifference(s); which != "" {
 		return "\n" + which + " " + stopsServer(command) + "\n"
@@ -98,7 +98,7 @@ func programDifference(s serve.Status) string {
 	return ""
 }
 
-// checkServer is what the doctor asks of the server of --keep.
+// checkServer is the doctor's check of the server of --keep.
 func checkServer(ctx context.Context) doctor.KeepStatus {
 	const without = "See to that, or do without --keep."
 	path, err := defaultSocket()
@@ -117,13 +117,13 @@ func checkServer(ctx context.Context) doctor.KeepStatus {
 	return doctor.KeepStatus{Socket: path, Found: fmt.Sprintf("It runs (process %d), with %d sessions.", status.Process, len(status.Sessions))}
 }
 
-// sentence is an error in a line of its own.
+// sentence returns an error as a sentence.
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// print writes what is safe to show.
+// print writes text that is safe to show.
 func (c *invocation) print(text string) error {
 	_, err := io.WriteString(c.stdout, text)
 	return err

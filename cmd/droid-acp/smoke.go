@@ -65,7 +65,7 @@ Exit codes:
 	}
 }
 
-// runSmoke runs prompts against the agent in this process.
+// runSmoke runs prompts with the agent in this process.
 func runSmoke(c *invocation) int {
 	options, err := smokeOptions(c)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 	defer cancel()
 	trusted, sessions := trustStore(c.values.String(flags.Trust)), sessionStore(os.Getenv, log)
 	if c.values.Bool("demo") {
-		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and keeps nothing
+		trusted, sessions = nil, nil // the scripted droid runs nothing of a project, and stores nothing
 	}
 	agent := adapter.New(adapter.Config{
 		Config: opening.Config{
@@ -113,7 +113,7 @@ func (c *invocation) smoke(log *zap.Logger, options smoke.Options) int {
 	return code
 }
 
-// writeResult writes the files that were asked for, and returns the exit code.
+// writeResult writes the requested files, and returns the exit code.
 func writeResult(c *invocation, result *smoke.Result) int {
 	for _, file := range []struct {
 		path   string
@@ -134,10 +134,9 @@ func writeResult(c *invocation, result *smoke.Result) int {
 	return result.ExitCode
 }
 
-// converse runs the agent and the client on two pipes until the prompts have
-// ended, and returns when the agent and its droid have, too.
+// converse runs the agent and the client on two pipes until the prompts have ended, and returns when the agent and its droid have, too.
 func converse(ctx context.Context, agent *adapter.Agent, stdout io.Writer, o smoke.Options) (result *smoke.Result) {
-	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // what went wrong stands in the result
+	_ = connectPipes(func(in io.Reader, out io.Writer) error { return agent.Serve(ctx, in, out) }, // the result contains the error
 		func(in io.Reader, out io.Writer) { result = smoke.Run(ctx, in, out, stdout, o) })
 	return result
 }
@@ -167,7 +166,7 @@ func smokeOptions(c *invocation) (o smoke.Options, err error) {
 	return o, err
 }
 
-// sameFile reports whether two paths lead to one file, also if it is not there yet.
+// sameFile reports whether two paths lead to one file, which may not exist yet.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -182,7 +181,7 @@ func sameFile(a, b string) bool {
 	return errOne == nil && errTwo == nil && os.SameFile(one, two) && filepath.Base(a) == filepath.Base(b)
 }
 
-// directory is the absolute path of a directory, which must be there.
+// directory returns the absolute path of a directory, which must exist.
 func directory(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -196,11 +195,10 @@ func directory(path string) (string, error) {
 	return path, nil
 }
 
-// maxPrompts bounds the files of prompts and of a schema, in bytes.
+// maxPrompts limits the size of a file of prompts and of a schema, in bytes.
 const maxPrompts = 10 << 20
 
-// promptsOf are the prompts of the file, or the one of the command line. The last one
-// also has the expectations of the flags.
+// promptsOf returns the prompts in the file, or the one on the command line. The last one also has the expectations of the flags.
 func promptsOf(v flags.Values, text string) (prompts []smoke.Prompt, err error) {
 	path := v.String("prompts")
 	switch {
@@ -262,7 +260,7 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-// locateDroid is the command of droid: the real one, or this program as the scripted one.
+// locateDroid returns the command that runs droid: the real one, or this program as the scripted one.
 func (c *invocation) locateDroid() (droid.Command, error) {
 	if !c.values.Bool("demo") {
 		path, err := c.findDroid()

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/workspace/trust"
 )
 
-// trustCommand is the command that shows what a project brings to run, and says yes to it.
+// trustCommand is the command that shows what a project brings to run, and allows it.
 func trustCommand() subcommand {
 	return subcommand{
 		Command: &cobra.Command{
@@ -31,7 +31,7 @@ func trustCommand() subcommand {
 }
 
 func runTrust(c *invocation) int {
-	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // of which there is one at most
+	dir, err := directory(cmp.Or(strings.Join(c.args, ""), ".")) // there is at most one
 	if err != nil {
 		return c.wrong(err)
 	}

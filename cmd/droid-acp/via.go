@@ -16,7 +16,7 @@ import (
 	"droid-acp/internal/remote/via"
 )
 
-// viaCommand is the command that an editor starts in place of an agent that runs elsewhere.
+// viaCommand is the command that an editor starts instead of an agent that runs elsewhere.
 func viaCommand() subcommand {
 	c := subcommand{
 		Command: &cobra.Command{
@@ -37,7 +37,7 @@ func viaCommand() subcommand {
 		},
 		run: runVia,
 	}
-	c.Flags().SetInterspersed(false) // the flags behind COMMAND are its own
+	c.Flags().SetInterspersed(false) // flags after COMMAND are its own
 	return c
 }
 
@@ -49,7 +49,7 @@ func needsCommand(_ *cobra.Command, args []string) error {
 }
 
 func runVia(c *invocation) int {
-	home, _ := os.UserHomeDir() // without one a ~ is no path
+	home, _ := os.UserHomeDir() // without one a "~" is not a path
 	maps, err := via.ReadMaps(c.values.Strings("map"), home)
 	if err != nil {
 		return c.wrong(err)
@@ -61,10 +61,10 @@ func runVia(c *invocation) int {
 	return c.logged(func(log *zap.Logger) int { return c.via(log, maps, binary) })
 }
 
-// via passes messages on. The program binary is copied to the far side first, "" for none.
+// via passes messages on. It first copies the program binary to the far side, "" for none.
 func (c *invocation) via(log *zap.Logger, maps via.Maps, binary string) int {
 	limitMemory()
-	runtime.GOMAXPROCS(1) // it copies lines; to wake other processors for that costs half as much again
+	runtime.GOMAXPROCS(1) // it only copies lines; waking other processors for that costs half as much again
 	words := newLogWriter(c.stderr, func(n int) []byte {
 		return fmt.Appendf(nil, "droid-acp via: %d pieces of what the far side wrote to stderr were lost here, because nobody read them in time\n", n)
 	})
@@ -84,7 +84,7 @@ func (c *invocation) via(log *zap.Logger, maps via.Maps, binary string) int {
 	return c.failed(err)
 }
 
-// copied is the droid-acp that is to be copied to the far side, "" for none.
+// copied returns the droid-acp program that is to be copied to the far side, "" for none.
 func (c *invocation) copied() (string, error) {
 	binary := c.values.String("binary")
 	switch {
