@@ -408,7 +408,7 @@ func TestHangupReloads(t *testing.T) {
 	}
 	writePair(t, newPair(t, "two"), certFile, keyFile)
 	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
-	hangsUp("token and certificate were read again")
+	hangsUp("reloaded token and certificate")
 	of, status := got(second)
 	require.Equal(t, "two", of)
 	require.Equal(t, http.StatusUpgradeRequired, status)
