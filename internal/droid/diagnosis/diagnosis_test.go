@@ -203,7 +203,7 @@ func TestErrorsAreExplained(t *testing.T) {
 	for _, setting := range settings {
 		words[setting+"_refused"], words[setting+"_ignored"] = true, true
 	}
-	named := regexp.MustCompile(`\bInternal(?:Error)?\("([a-z_]+)"|\bKind += "(far_[a-z_]+)"`)
+	named := regexp.MustCompile(`\bInternal(?:Error)?\("([a-z_]+)"|\bFailureKind += "(far_[a-z_]+)"`)
 	for _, wing := range []string{"cmd", "internal"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, wing), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
