@@ -37,12 +37,12 @@ type Options struct {
 	Late func(method, path string) time.Duration
 	// Fail is an error that a request is answered with, instead of being done.
 	Fail func(method, path string) error
-	// MindsTimes has the editor compare the time of an open file with the one that it knows
+	// ChecksTimes has the editor compare the time of an open file with the one that it knows
 	// (when it opened, reloaded or saved the file) before each request, and ask the user
 	// where they differ. Nobody answers: the request gets ErrAsks. Emacs does that.
-	MindsTimes bool
-	// Beside has the agent's writes go to the disk as they are, and not into the buffer.
-	Beside bool
+	ChecksTimes bool
+	// BypassBuffer has the agent's writes go to the disk as they are, and not into the buffer.
+	BypassBuffer bool
 }
 
 // NotFoundError is the answer to a request for a file that does not exist, or is not in

@@ -19,7 +19,7 @@ func (e *Editor) ReadTextFile(ctx context.Context, path string) (string, error) 
 	return e.request(ctx, ReadMethod, path, func() (string, error) {
 		b, err := e.open(path, false)
 		if err == nil {
-			err = e.minds(b)
+			err = e.checkTime(b)
 		}
 		if err != nil {
 			return "", err
@@ -40,9 +40,9 @@ func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 	_, err := e.request(ctx, WriteMethod, path, func() (string, error) {
 		b, err := e.open(path, true)
 		if err == nil {
-			err = e.minds(b)
+			err = e.checkTime(b)
 		}
-		if err == nil && e.o.Beside {
+		if err == nil && e.o.BypassBuffer {
 			_, err = store(b.path, []byte(text))
 			return "", err
 		}
@@ -61,9 +61,9 @@ func (e *Editor) WriteTextFile(ctx context.Context, path, text string) error {
 	return err
 }
 
-// minds asks the user when a file has another time than the editor knows.
-func (e *Editor) minds(b *buffer) error {
-	if !e.o.MindsTimes {
+// checkTime asks the user when a file has another time than the editor knows.
+func (e *Editor) checkTime(b *buffer) error {
+	if !e.o.ChecksTimes {
 		return nil
 	}
 	now, err := os.Stat(b.path)
