@@ -191,7 +191,7 @@ func (k *kit) another(t *testing.T, initialize map[string]any) (*client, initial
 	return c, result
 }
 
-const nobodysSession = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+const unknownSession = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
 var requirements = []requirement{
 	{"ACP-JSONRPC-001", "A response has the id of its request, number or string.", func(t *testing.T, k *kit) {
@@ -323,7 +323,7 @@ var requirements = []requirement{
 		require.JSONEq(t, `{"sessions":[]}`, string(result))
 	}},
 	{"ACP-DELETE-001", "session/delete succeeds, also for what is not there (ACP-DELETE-002).", func(t *testing.T, k *kit) {
-		for _, id := range []string{k.opens(t), "kit-never-created", nobodysSession} {
+		for _, id := range []string{k.opens(t), "kit-never-created", unknownSession} {
 			result, err := k.call("session/delete", map[string]any{"sessionId": id})
 			require.Nil(t, err)
 			require.JSONEq(t, `{}`, string(result))
@@ -394,7 +394,7 @@ var requirements = []requirement{
 	{"ACP-INFO-PARSE-001", "A line that is no JSON is answered so, and the connection goes on.", func(t *testing.T, k *kit) { k.lost(t, "{nothing", codeParse) }},
 	{"ACP-INFO-INVALIDREQ-001", "JSON that is no message is not answered, as two that answer each other's answers never end, and the connection goes on.", func(t *testing.T, k *kit) { k.lost(t, `{"foo":"bar"}`, 0) }},
 	{"ACP-INFO-UNKNOWNSESSION-001", "A session that nobody made is an error. acpx: errors.unknown_session.", func(t *testing.T, k *kit) {
-		k.refused(t, codeSession, "session/prompt", map[string]any{"sessionId": nobodysSession, "prompt": []any{text("hello")}})
+		k.refused(t, codeSession, "session/prompt", map[string]any{"sessionId": unknownSession, "prompt": []any{text("hello")}})
 	}},
 	{"ACP-ERROR-001", "An error's message is one line.", func(t *testing.T, k *kit) {
 		errs := 0

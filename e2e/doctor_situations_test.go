@@ -127,10 +127,10 @@ func TestDoctorSituations(t *testing.T) {
 					s.heals(t, h, screen)
 				}
 				for _, m := range printedCommand.FindAllStringSubmatch(screen, -1) {
-					h.typed(t, m[1])
+					h.runPrinted(t, m[1])
 				}
 				if s.well && s.fails != "" {
-					healed, code := h.asked(t, 80)
+					healed, code := h.doctorUnprivileged(t, 80)
 					require.Zero(t, code, healed)
 				}
 			})
@@ -159,22 +159,22 @@ func (h home) tools(t *testing.T) {
 	h.env[1] = "PATH=" + bin
 }
 
-// asked runs the doctor without root's right to read and write everything.
-func (h home) asked(t *testing.T, columns int, args ...string) (screen string, code int) {
+// doctorUnprivileged runs the doctor without root's right to read and write everything.
+func (h home) doctorUnprivileged(t *testing.T, columns int, args ...string) (screen string, code int) {
 	t.Helper()
 	cmd := exec.Command(programs.Agent, append([]string{"doctor"}, args...)...)
 	cmd.Env, cmd.Dir = append(h.env, fmt.Sprintf("COLUMNS=%d", columns), "PWD="+h.work), h.work
 	if _, err := os.Stat(h.work); err != nil {
 		cmd.Dir = "/"
 	}
-	out, err := asNobody(cmd)
+	out, err := unprivileged(cmd)
 	var exit *exec.ExitError
 	require.True(t, err == nil || errors.As(err, &exit), err)
 	return out, cmd.ProcessState.ExitCode()
 }
 
-// asNobody runs a command without root's rights to read, write and give away everything.
-func asNobody(cmd *exec.Cmd) (output string, err error) {
+// unprivileged runs a command without root's rights to read, write and give away everything.
+func unprivileged(cmd *exec.Cmd) (output string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -195,7 +195,7 @@ func asNobody(cmd *exec.Cmd) (output string, err error) {
 // situation checks what the doctor says.
 func (h home) situation(t *testing.T, s situation, columns int) (screen string) {
 	t.Helper()
-	screen, code := h.asked(t, columns)
+	screen, code := h.doctorUnprivileged(t, columns)
 	t.Logf("%d columns, exit code %d\n%s", columns, code, screen)
 	require.Contains(t, inOneLine(screen), s.says)
 	if s.fails == "" {
@@ -218,16 +218,16 @@ func (h home) situation(t *testing.T, s situation, columns int) (screen string) 
 	return screen
 }
 
-// typed runs a command as it is printed, in the directory where it was printed. What wants a
+// runPrinted runs a command as it is printed, in the directory where it was printed. What wants a
 // network or somebody who answers ends by itself, and says so.
-func (h home) typed(t *testing.T, line string) {
+func (h home) runPrinted(t *testing.T, line string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Env, cmd.Dir = h.env, h.work
 	if _, err := os.Stat(h.work); err != nil {
 		cmd.Dir = "/"
 	}
-	out, _ := asNobody(cmd)
+	out, _ := unprivileged(cmd)
 	code := cmd.ProcessState.ExitCode()
 	t.Logf("$ %s\n%sexit code %d", line, out, code)
 	if strings.Contains(line, " login") {

@@ -173,7 +173,7 @@ func TestDoctorWithACustomModel(t *testing.T) {
 }
 
 // acpx, a client from npm, shows the words that the doctor says.
-func TestDoctorsWordsInACPX(t *testing.T) {
+func TestDoctorTextInACPX(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newDroid, "http://127.0.0.1:9/v1")
 	require.NoError(t, os.Remove(filepath.Join(h.dir, ".factory", "settings.json")))

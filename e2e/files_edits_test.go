@@ -443,7 +443,7 @@ func TestEditsThroughLinksNameTheRealFile(t *testing.T) {
 				after, err := os.ReadFile(bashrc)
 				require.NoError(t, err)
 				require.Equal(t, string(before), string(after))
-				require.True(t, told(model, "now, so this was refused"), "the model learns why")
+				require.True(t, modelGot(model, "now, so this was refused"), "the model learns why")
 			})
 		}
 	})

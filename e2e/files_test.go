@@ -122,7 +122,7 @@ func (c *client) transcriptLines() (lines []string) {
 
 // An edit is the agent's own in the editor: it is listed with the right text before it,
 // and Reject restores that.
-func TestEditsAreTheAgents(t *testing.T) {
+func TestEditsAreListedAsTheAgents(t *testing.T) {
 	alsoFar(t)
 	type file struct{ name, before, typed, old, replaced, after string }
 	files := []file{

@@ -125,7 +125,7 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		elsewhere := filepath.Join(h.dir, "elsewhere")
 		require.NoError(t, os.Mkdir(elsewhere, 0o700))
 		first := startKept(t, h).onPermission(allowOnce).open(h)
-		require.Equal(t, "still", first.promptStill(model))
+		require.Equal(t, "still", first.nextPrompt(model))
 		second := startKept(t, h).onPermission(allowOnce).initialize()
 		second.mustCall("session/load", map[string]any{"sessionId": first.id, "cwd": elsewhere, "mcpServers": []any{}}, nil)
 		texts, _ := second.agentSaid(0)
@@ -137,7 +137,7 @@ func TestSecondWindowElsewhere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, elsewhere+"\n", string(where))
 		second.catchUp() // with that turn, which would be read as a part of the next
-		require.Equal(t, "still", session{second, first.id}.promptStill(model))
+		require.Equal(t, "still", session{second, first.id}.nextPrompt(model))
 	})
 }
 
@@ -159,7 +159,7 @@ func TestSwitchesInTwoWindows(t *testing.T) {
 		says := func(s session, command string) string {
 			one.catchUp()
 			two.catchUp() // what the other window has caused is not read as a part of the answer
-			return s.says(command)
+			return s.commandReply(command)
 		}
 		require.Contains(t, says(one, "/mcp"), "tiny")
 		require.Contains(t, says(two, "/mcp disable tiny"), "tiny is off")

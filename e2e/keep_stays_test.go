@@ -57,7 +57,7 @@ func (h home) serveByHand(t *testing.T, args ...string) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) // it has ended by then
 	require.Eventually(t, func() bool {
-		text, _ := h.keeper(t, "ps")
+		text, _ := h.serverCommand(t, "ps")
 		return strings.Contains(text, "The server runs")
 	}, turnLimit, 50*time.Millisecond)
 }
@@ -107,7 +107,7 @@ func TestBackgroundCommandStays(t *testing.T) {
 		first.dies()
 		second := startKept(t, h, "--mode", "auto-high").initialize()
 		second.mustCall("session/load", h.params(first.id), nil)
-		require.Equal(t, "still", session{second, first.id}.promptStill(model))
+		require.Equal(t, "still", session{second, first.id}.nextPrompt(model))
 		require.True(t, h.runs(t, "sleep 293"))
 		h.awaitState(t, first.id, "running")
 	})
@@ -115,11 +115,11 @@ func TestBackgroundCommandStays(t *testing.T) {
 
 // Who opens a session from elsewhere, where there is not even a droid, joins it, and ends nothing. All see what is steered, and when no window has
 // the session it can be deleted.
-func TestSessionStaysWhereItIs(t *testing.T) {
+func TestJoinFromOtherDirectory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h = h.keeps(t)
 		first := startKept(t, h).onPermission(allowOnce).open(h)
-		require.Equal(t, "still", first.promptStill(model))
+		require.Equal(t, "still", first.nextPrompt(model))
 		droids := h.droidIDs(t)
 		elsewhere := h
 		elsewhere.droid, elsewhere.env = "/nonexistent/droid", append([]string{"ONLY_HERE=1"}, h.env...)
@@ -139,7 +139,7 @@ func TestSessionStaysWhereItIs(t *testing.T) {
 		h.awaitState(t, first.id, "idle")
 		second.dies()
 		third.dies()
-		require.Eventually(t, func() bool { text, _ := h.keeper(t, "ps"); return strings.Contains(text, "nobody") }, turnLimit, 50*time.Millisecond)
+		require.Eventually(t, func() bool { text, _ := h.serverCommand(t, "ps"); return strings.Contains(text, "nobody") }, turnLimit, 50*time.Millisecond)
 		fourth := startKept(t, h).initialize()
 		fourth.mustCall("session/delete", map[string]any{"sessionId": first.id}, nil)
 		var list struct{ Sessions []struct{ SessionID string } }
@@ -160,7 +160,7 @@ func (h home) droidIDs(t *testing.T) (ids []int) {
 }
 
 // Who looks and who opens a session without doing anything leaves neither an agent nor a droid behind.
-func TestWhoLooksLeavesNothing(t *testing.T) {
+func TestQueriesLeaveNoProcess(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		h = h.keeps(t)
 		stays := startKept(t, h).initialize()
@@ -173,7 +173,7 @@ func TestWhoLooksLeavesNothing(t *testing.T) {
 			<-c.exited
 		}
 		agents := func() int {
-			text, _ := h.keeper(t, "ps", "--json")
+			text, _ := h.serverCommand(t, "ps", "--json")
 			var status struct{ Agents int }
 			require.NoError(t, json.Unmarshal([]byte(text), &status), text)
 			return status.Agents
@@ -219,7 +219,7 @@ func TestKilledUnderASession(t *testing.T) {
 				model.On("serve", modelserver.Step{Text: "I serve. ", Tools: []modelserver.ToolCall{backgroundCall("b", "sleep 292")}}, modelserver.Step{Text: "It runs."})
 				h := newHome(t, latestDroid, model.URL()).keeps(t)
 				s := startKept(t, h, "--mode", "auto-high").onPermission(allowOnce).open(h)
-				require.Equal(t, "still", s.promptStill(model))
+				require.Equal(t, "still", s.nextPrompt(model))
 				ran, asked := begin(h, s, state)
 				if ran != "" {
 					h.awaitProcess(t, ran)
@@ -244,7 +244,7 @@ func TestKilledUnderASession(t *testing.T) {
 					told := map[string]string{"steered": why, "background": "ran in the background was ended"}[state]
 					require.Eventually(t, func() bool { return strings.Contains(s.text(0), told) }, turnLimit, 50*time.Millisecond)
 				}
-				require.Contains(t, next.promptStill(model), "still")
+				require.Contains(t, next.nextPrompt(model), "still")
 			})
 		}
 	}
@@ -254,11 +254,11 @@ func TestKilledUnderASession(t *testing.T) {
 func (h home) keptProcess(t *testing.T, which string) int {
 	t.Helper()
 	if which == "droid" {
-		text, _ := h.keeper(t, "ps", "--json")
+		text, _ := h.serverCommand(t, "ps", "--json")
 		require.Contains(t, text, `"agent":`)
 		return h.droidIDs(t)[0]
 	}
-	text, _ := h.keeper(t, "ps", "--json")
+	text, _ := h.serverCommand(t, "ps", "--json")
 	var status struct {
 		Process  int
 		Sessions []struct{ Agent int }

@@ -42,7 +42,7 @@ func (h home) keeps(t *testing.T) home {
 	require.NoError(t, err)
 	h.env = append(slices.Clip(h.env), "XDG_RUNTIME_DIR="+dir)
 	t.Cleanup(func() {
-		h.keeper(t, "stop")
+		h.serverCommand(t, "stop")
 		require.Empty(t, h.agents(t))
 		h.awaitNone(t, 0, func(p process) bool { return p.droid })
 		require.NoError(t, os.RemoveAll(dir))
@@ -50,8 +50,8 @@ func (h home) keeps(t *testing.T) home {
 	return h
 }
 
-// keeper runs a command that asks the server, and returns what it printed and its exit code.
-func (h home) keeper(t *testing.T, args ...string) (text string, code int) {
+// serverCommand runs a command that asks the server, and returns what it printed and its exit code.
+func (h home) serverCommand(t *testing.T, args ...string) (text string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), programs.Agent, args...)
 	if t.Context().Err() != nil { // at the end of the test
@@ -87,7 +87,7 @@ func (h home) agents(t *testing.T) (found []string) {
 func startKept(t *testing.T, h home, args ...string) *client {
 	t.Helper()
 	c := startAgent(t, h, append([]string{"--keep"}, args...)...)
-	t.Cleanup(func() { h.keeper(t, "stop") })
+	t.Cleanup(func() { h.serverCommand(t, "stop") })
 	return c
 }
 
@@ -96,7 +96,7 @@ func (h home) awaitState(t *testing.T, id, state string) {
 	t.Helper()
 	var said string
 	for until := time.Now().Add(turnLimit); ; {
-		said, _ = h.keeper(t, "ps", "--json")
+		said, _ = h.serverCommand(t, "ps", "--json")
 		var status struct{ Sessions []struct{ ID, State string } }
 		require.NoError(t, json.Unmarshal([]byte(said), &status), said)
 		for _, s := range status.Sessions {
@@ -189,21 +189,21 @@ func TestTurnOutlivesTheFront(t *testing.T) {
 				require.Equal(t, tools, gotTools)
 				require.Equal(t, asked, asksOf(model), "the model was asked as often")
 				require.FileExists(t, filepath.Join(h.work, "made"))
-				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+				require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
 			})
 		}
 	})
 }
 
-// promptStill is a turn after all that.
-func (s session) promptStill(model *modelserver.Server) string {
+// nextPrompt is a turn after all that.
+func (s session) nextPrompt(model *modelserver.Server) string {
 	model.On("there", modelserver.Step{Text: "still"})
 	return s.say("are you there?")
 }
 
 // A client that drops what comes while no prompt of its own runs (CodeCompanion) loads a session that asks: it is asked
 // with its next prompt, and shown the rest of the turn, for which that prompt waits.
-func TestBackInAClientThatHearsInItsPrompts(t *testing.T) {
+func TestLoadInClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
 		h = h.keeps(t)
@@ -291,17 +291,17 @@ func TestStopLeavesNothing(t *testing.T) {
 		s := c.open(h)
 		turn := s.prompt("sleep well")
 		h.awaitProcess(t, "sleep 296")
-		text, code := h.keeper(t, "ps")
+		text, code := h.serverCommand(t, "ps")
 		require.Zero(t, code, text)
 		require.Contains(t, text, s.id[:8])
 		require.Contains(t, text, "running")
 		require.Contains(t, text, "zed (socket)")
 		require.Contains(t, text, "~/work")
-		text, code = h.keeper(t, "attach", "no-such")
+		text, code = h.serverCommand(t, "attach", "no-such")
 		require.Equal(t, 1, code)
 		require.Contains(t, text, "no session no-such is open here; `"+programs.Agent+" ps` shows "+s.id[:8])
 
-		text, code = h.keeper(t, "stop")
+		text, code = h.serverCommand(t, "stop")
 		require.Zero(t, code, text)
 		for _, p := range h.processes(t) {
 			t.Errorf("process %d is left: %s", p.pid, p.command)
@@ -312,7 +312,7 @@ func TestStopLeavesNothing(t *testing.T) {
 		<-c.exited
 		require.Equal(t, 1, c.cmd.ProcessState.ExitCode())
 		require.Empty(t, h.agents(t))
-		text, code = h.keeper(t, "ps")
+		text, code = h.serverCommand(t, "ps")
 		require.Zero(t, code)
 		require.Equal(t, "No server runs, so no session is kept.\n", text)
 	})
@@ -324,12 +324,12 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for name, end := range map[string]func(h home){
 			"killed": func(h home) {
-				text, _ := h.keeper(t, "ps", "--json")
+				text, _ := h.serverCommand(t, "ps", "--json")
 				var status struct{ Process int }
 				require.NoError(t, json.Unmarshal([]byte(text), &status), text)
 				require.NoError(t, syscall.Kill(status.Process, syscall.SIGKILL))
 			},
-			"stopped": func(h home) { h.keeper(t, "stop") },
+			"stopped": func(h home) { h.serverCommand(t, "stop") },
 		} {
 			t.Run(name+" in a command", func(t *testing.T) {
 				model := newModel(t)
@@ -370,7 +370,7 @@ func TestAnswerOutlivesItsServer(t *testing.T) {
 				second.mustCall("session/load", h.params(s.id), nil)
 				texts, _ = second.agentSaid(from)
 				require.NotContains(t, strings.Join(texts, ""), "Unfinished", "it was shown")
-				require.Equal(t, "still", session{second, s.id}.promptStill(model))
+				require.Equal(t, "still", session{second, s.id}.nextPrompt(model))
 			})
 		}
 	})

@@ -89,7 +89,7 @@ func withOffice(t *testing.T, h *home) *pairingOffice {
 // The real droid has a code, and its address reaches a client without URL elicitation in
 // the session that is open; a cancel ends the login. How a success looks was never seen,
 // and is not played here.
-func TestPairingInWords(t *testing.T) {
+func TestPairingByText(t *testing.T) {
 	eachVersion(t, func(t *testing.T, _ *modelserver.Server, h home) {
 		withOffice(t, &h)
 		s := startAgent(t, h).open(h)

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(socatEnv) != "" {
 		os.Exit(pretendSocat(os.Args[1:]))
 	}
-	if play := pretended(); play != nil {
+	if play := otherProgram(); play != nil {
 		if err := play(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

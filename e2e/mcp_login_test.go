@@ -136,15 +136,15 @@ func (s session) awaitHint(t *testing.T, server string) {
 // from on: what belongs to no turn comes with the next one, or with one that runs.
 func (s session) awaitTold(t *testing.T, from int, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(turnLimit); !s.told(from, text); {
+	for deadline := time.Now().Add(turnLimit); !s.agentSent(from, text); {
 		require.True(t, time.Now().Before(deadline), "not told: %s", text)
 		require.Nil(t, s.prompt("hello").end(turnLimit).Err)
 	}
 }
 
-// told reports whether the agent itself has said something, from line number from
+// agentSent reports whether the agent itself has said something, from line number from
 // on.
-func (c *client) told(from int, text string) bool {
+func (c *client) agentSent(from int, text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.lines[from:], func(l line) bool {

@@ -380,7 +380,7 @@ func TestMCPServersStay(t *testing.T) {
 
 // Where the user has runtime settings of their own, droid ≥ 0.215 is passed the
 // servers with the session; an older one ignores them, which the user is told.
-func TestMCPServersBesideRuntimeSettings(t *testing.T) {
+func TestMCPServersWithRuntimeSettings(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		useMCP(model, "use", "tiny")
 		settings := filepath.Join(h.dir, "mine.json")

@@ -38,8 +38,8 @@ const (
 	relayEnv = "DROID_ACP_E2E_RELAY"
 )
 
-// pretended is what this process is to play instead of tests, nil for nothing.
-func pretended() func() error {
+// otherProgram is what this process is to play instead of tests, nil for nothing.
+func otherProgram() func() error {
 	switch {
 	case os.Getenv(preparedEnv) != "":
 		return nil

@@ -40,8 +40,8 @@ func (h home) savedPlans(t *testing.T) string {
 	return text
 }
 
-// told reports whether the model got a text.
-func told(model *modelserver.Server, text string) bool {
+// modelGot reports whether the model got a text.
+func modelGot(model *modelserver.Server, text string) bool {
 	return slices.ContainsFunc(model.Requests(), func(r modelserver.Request) bool { return strings.Contains(string(r.Body), text) })
 }
 
@@ -94,7 +94,7 @@ func TestPlanIsEdited(t *testing.T) {
 		shown := updates[len(updates)-1].items()
 		require.Equal(t, strings.TrimSpace(edited), shown[0].Content.Text)
 		require.Contains(t, itemText(shown), filepath.Join(h.dir, ".factory", "specs"))
-		require.True(t, told(model, "manually edited"), "the model knows that it has to read it")
+		require.True(t, modelGot(model, "manually edited"), "the model knows that it has to read it")
 
 		c.end(h)
 		again := startAgent(t, h).initialize()
@@ -177,7 +177,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 			end := turn.done()
 			require.Equal(t, []string{"failed"}, end.tools(), word)
 			require.Len(t, c.asked(), before+len(pick))
-			require.False(t, told(model, "I choose"))
+			require.False(t, modelGot(model, "I choose"))
 			require.NotContains(t, end.text(), "Carried out")
 			require.Empty(t, c.modesAfter(turn.from), "the session stays in spec mode")
 		}
@@ -193,7 +193,7 @@ func TestOneOfSeveralPlans(t *testing.T) {
 		require.Contains(t, optionNames(asked[1]), "Yes, and ask each time: Auto (Off)")
 		require.Equal(t, []string{"auto-low"}, c.modesAfter(turn.from))
 		require.Equal(t, []string{"completed"}, end.tools())
-		require.True(t, told(model, "I choose this option of the plan: Plan B"), "the model gets the pick")
+		require.True(t, modelGot(model, "I choose this option of the plan: Plan B"), "the model gets the pick")
 		require.Contains(t, end.text(), "Carried out.")
 	})
 }
@@ -314,7 +314,7 @@ func TestAlwaysRaisesTheMode(t *testing.T) {
 }
 
 // What "always" keeps for a tool of an MCP server is where the request says.
-func TestAlwaysOfAnMCPTool(t *testing.T) {
+func TestAlwaysForMCPTool(t *testing.T) {
 	t.Parallel()
 	model := newModel(t)
 	h := newHome(t, newDroid, model.URL())

@@ -71,7 +71,7 @@ func (e ending) userTexts() (texts []string) {
 
 // What the user says with a refusal is the next that the model gets, within the same
 // prompt: for a command, for an edit, for a plan, and for several tools at once.
-func TestRefusalWithWords(t *testing.T) {
+func TestRefusalWithText(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")
 		require.NoError(t, os.WriteFile(file, []byte("line one\n"), 0o600))
@@ -125,7 +125,7 @@ func TestRefusalWithWords(t *testing.T) {
 
 // A follow-up that droid has already runs before the words; a cancel while the model is to
 // answer the words ends the prompt.
-func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
+func TestRefusalTextWithFollowUpsAndCancels(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("command", modelserver.Step{Text: "I run it. ", Tools: []modelserver.ToolCall{execute("a", "touch refused")}})
 		model.On("follow", modelserver.Step{Text: "I followed."})
@@ -148,8 +148,8 @@ func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
 		first := running.done()
 		require.Equal(t, []string{"because 1"}, first.userTexts())
 		require.Equal(t, "end_turn", follow.end(turnLimit).Stop)
-		require.True(t, told(model, "because 1"))
-		require.True(t, told(model, "follow"))
+		require.True(t, modelGot(model, "because 1"))
+		require.True(t, modelGot(model, "follow"))
 
 		c.onPermission(refuseWithWords)
 		saying(c, "hang")
@@ -166,7 +166,7 @@ func TestWordsAmongFollowUpsAndCancels(t *testing.T) {
 
 // Of several tools one is allowed and another refused with words: the model gets them in
 // the same prompt, whichever was answered first.
-func TestRefusalOfOneOfSeveralWithWords(t *testing.T) {
+func TestRefusalOfOneOfSeveralWithText(t *testing.T) {
 	t.Parallel()
 	for first, name := range map[bool]string{true: "the first", false: "the second"} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestSteering(t *testing.T) {
 			require.Equal(t, "end_turn", end.Stop, prompt)
 			require.Empty(t, end.userTexts(), prompt)
 			require.Contains(t, end.text(), "I was steered.", prompt)
-			require.True(t, told(model, message), prompt)
+			require.True(t, modelGot(model, message), prompt)
 			return end
 		}
 		steer("long", "steered while speaking", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })

@@ -82,7 +82,7 @@ func toldOf(model *modelserver.Server, name string) (server, subagent bool) {
 // The first session is in another directory than the agent, at once or when the droid
 // that was started ahead has read that of the agent: it has the servers, the hooks and the
 // subagents of its own directory, and only those.
-func TestFirstSessionElsewhere(t *testing.T) {
+func TestFirstSessionInOtherDirectory(t *testing.T) {
 	notKept(t, "it counts the droids of one editor after the other, and the server keeps those of the first")
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for _, waits := range []bool{false, true} {

@@ -25,7 +25,7 @@ const hurryLimit = 3 * time.Second
 // Every way in which an editor leaves ends droid, and what droid's tools run:
 // 0.225 ends its tools itself when it is killed, 0.99 cannot, so that its tools
 // survive a SIGKILL of the agent alone.
-func TestNobodyIsLeftBehind(t *testing.T) {
+func TestNoProcessSurvivesTheEditor(t *testing.T) {
 	notKept(t, "what the agent runs is to outlive the editor; TestStopLeavesNothing has what is left behind the server")
 	t.Parallel()
 	ways := map[string]func(*client){
@@ -126,7 +126,7 @@ var ignoredSignals = regexp.MustCompile(`SigIgn:(?:\\t|\s)*([0-9a-f]{16})`)
 // What a command writes into a pipe that nobody reads any more ends it, be it the
 // user's or droid's: the agent, and droid itself, live without SIGPIPE, but do
 // not pass that on.
-func TestCommandsDieOfBrokenPipes(t *testing.T) {
+func TestBrokenPipesEndCommands(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("look", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "grep SigIgn /proc/self/status")}}, modelserver.Step{Text: "Seen."})
 		s := startAgent(t, h, "--shell").onPermission(allowOnce).open(h)

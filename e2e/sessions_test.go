@@ -320,7 +320,7 @@ func TestParkedSessionsHaveNoProcess(t *testing.T) {
 
 // With --spare each, a session that is opened has another droid started in its directory, which
 // the next session there takes.
-func TestASpareForEachSession(t *testing.T) {
+func TestPrewarmedForEachSession(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("hello", modelserver.Step{Text: "Hello."})
 		c := startAgent(t, h, "--spare", "each").initialize()

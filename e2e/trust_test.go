@@ -49,15 +49,15 @@ func newHostile(t *testing.T, h home) hostile {
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+r.mark("program")+"\n"), 0o755))
 	require.NoError(t, exec.Command("git", "-C", r.root, "config", "core.fsmonitor", "sh -c '"+r.mark("fsmonitor")+"'").Run())
 	r.plugin(t)
-	r.nobodyThoughtOf(t)
+	r.unusualFiles(t)
 	return r
 }
 
 // deep is where the sessions of the test are: below a .git that droid does not take for one.
 func (r hostile) deep() string { return filepath.Join(r.root, "sub", "deep") }
 
-// nobodyThoughtOf adds what got past a reader that looked for what it knew.
-func (r hostile) nobodyThoughtOf(t *testing.T) {
+// unusualFiles adds what got past a reader that looked for what it knew.
+func (r hostile) unusualFiles(t *testing.T) {
 	t.Helper()
 	as := func(path string, v any) {
 		data, err := json.Marshal(v)
@@ -253,7 +253,7 @@ const goOnWithout = "No, go on without it"
 
 // What a user has of their own holds in a project that brings nothing, and in one whose servers
 // are left out: their model, their mode, their MCP server, their hook, and files in the editor.
-func TestUsersOwnThingsHold(t *testing.T) {
+func TestUserConfigurationIsKept(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		marks := filepath.Join(h.dir, "marks")
 		require.NoError(t, os.Mkdir(marks, 0o755))

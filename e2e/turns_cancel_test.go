@@ -32,8 +32,8 @@ func (t turn) cancelled() {
 	t.noUpdateAfter(end, time.Second)
 }
 
-// still checks that the session takes another prompt.
-func (s session) still() {
+// nextPromptWorks checks that the session takes another prompt.
+func (s session) nextPromptWorks() {
 	s.t.Helper()
 	end := s.prompt("still there?").end(turnLimit)
 	require.Nil(s.t, end.Err)
@@ -91,7 +91,7 @@ func TestCancel(t *testing.T) {
 				if tc.after != nil {
 					tc.after(t, h)
 				}
-				s.still()
+				s.nextPromptWorks()
 			})
 		})
 	}
@@ -117,7 +117,7 @@ func TestCancelStoppedDroid(t *testing.T) {
 		for _, p := range stopped { // a cancel that is faster than the prompt costs no droid its life
 			_ = syscall.Kill(p.pid, syscall.SIGCONT) // most are gone
 		}
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 
@@ -140,7 +140,7 @@ func TestCancelRequest(t *testing.T) {
 			require.Equal(t, "cancelled", end.Stop)
 		}
 		turn.noUpdateAfter(end, time.Second)
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 

@@ -39,7 +39,7 @@ func TestModelRefusesTheKey(t *testing.T) {
 		model.On("still", modelserver.Step{Text: "Still here."})
 		s := startAgent(t, h).open(h)
 		loud(t, s.prompt("go").end(failureLimit), "scripted 401")
-		s.still()
+		s.nextPromptWorks()
 	})
 }
 
@@ -250,7 +250,7 @@ func TestProviders(t *testing.T) {
 		turn := s.prompt("a long story")
 		turn.awaitUpdate("text", func(u update) bool { return u.SessionUpdate == "agent_message_chunk" })
 		turn.cancelled()
-		s.still()
+		s.nextPromptWorks()
 		c.end(h)
 		c = startAgent(t, h).initialize()
 		from := c.seen()
@@ -266,7 +266,7 @@ func TestProviders(t *testing.T) {
 			last = []string{"message: word ", "user_message: still there?", "message: Still here."}
 		}
 		require.Equal(t, last, replayed[len(replayed)-3:])
-		session{c, s.id}.still()
+		session{c, s.id}.nextPromptWorks()
 		if last := lastRequest(model); provider != modelserver.ChatCompletions {
 			require.Contains(t, string(last.Body), modelserver.Signature, "the provider gets its thinking back")
 			require.Contains(t, string(last.Body), "I think again.")

@@ -316,7 +316,7 @@ func TestCompactionSummary(t *testing.T) {
 		require.Contains(t, shown, encoded(t, last.Summary[0].Text))
 		require.Contains(t, shown, "`/fork before` makes")
 		require.Equal(t, "Hi.", s.prompt("hello").end(turnLimit).text())
-		require.False(t, told(model, "in place of which the model has it"))
+		require.False(t, modelGot(model, "in place of which the model has it"))
 		require.Contains(t, s.prompt("/fork before").end(turnLimit).text(), "The copy is the session")
 	})
 }

@@ -124,6 +124,6 @@ func TestCancelOfAClientThatReadsNothing(t *testing.T) {
 		require.Nil(t, end.Err)
 		require.Equal(t, "cancelled", end.Stop)
 		require.True(t, strings.HasPrefix(story.Text, end.text()), "a beginning of the story, without a gap")
-		s.still()
+		s.nextPromptWorks()
 	})
 }

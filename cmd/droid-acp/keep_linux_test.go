@@ -408,7 +408,7 @@ func TestHangupReloads(t *testing.T) {
 	}
 	writePair(t, newPair(t, "two"), certFile, keyFile)
 	require.NoError(t, os.WriteFile(token, []byte(second), 0o600))
-	hangsUp("token and certificate were read again")
+	hangsUp("reloaded token and certificate")
 	of, status := got(second)
 	require.Equal(t, "two", of)
 	require.Equal(t, http.StatusUpgradeRequired, status)
@@ -622,16 +622,16 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 	runtime := shortDir(t)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	socket := filepath.Join(runtime, "droid-acp", "serve.sock")
-	require.Equal(t, doctor.Kept{Socket: socket, Found: "No server runs; --keep starts one."}, lookAtServer(t.Context()))
+	require.Equal(t, doctor.KeepStatus{Socket: socket, Found: "No server runs; --keep starts one."}, checkServer(t.Context()))
 	require.NoError(t, os.Mkdir(filepath.Dir(socket), 0o777))
 	require.NoError(t, os.Chmod(filepath.Dir(socket), 0o777))
-	got := lookAtServer(t.Context())
+	got := checkServer(t.Context())
 	require.Contains(t, got.Found, " is open for other users, who could reach a socket in it; close it: chmod 700 ")
 	require.Equal(t, "See to that, or do without --keep.", got.ToDo)
 	long := filepath.Join(runtime, strings.Repeat("x", 100))
 	require.NoError(t, os.Mkdir(long, 0o700))
 	t.Setenv("XDG_RUNTIME_DIR", long)
-	require.Contains(t, lookAtServer(t.Context()).Found, "The path of the server's socket is too long: ")
+	require.Contains(t, checkServer(t.Context()).Found, "The path of the server's socket is too long: ")
 	_, k := startKept(t)
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	for _, v := range k.env {
@@ -639,5 +639,5 @@ func TestDoctorLooksAtTheServer(t *testing.T) {
 			t.Setenv("XDG_RUNTIME_DIR", dir)
 		}
 	}
-	require.Eventually(t, func() bool { return strings.HasPrefix(lookAtServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.HasPrefix(checkServer(t.Context()).Found, "It runs (process ") }, patience, time.Millisecond)
 }

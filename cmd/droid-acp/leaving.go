@@ -8,22 +8,21 @@ import (
 	"syscall"
 )
 
-// leaving is how the program is ended from outside: a first signal begins the end,
-// a second does not wait for it.
-type leaving struct {
-	ctx   context.Context // ends with the first signal
-	begin func()          // begins the end as a first signal does
-	hurry chan struct{}   // closed by the second signal
+// termination handles signals that end the program: the first one starts the end, the second one forces it.
+type termination struct {
+	ctx   context.Context // cancelled by the first signal
+	begin func()          // starts the end as a first signal does
+	force chan struct{}   // closed by the second signal
 
 	mu     sync.Mutex
 	kill   func() // ends what would outlive the program
-	hangup func() // is called for SIGHUP, which ends nothing then; nil where it is a signal as the others
+	hangup func() // called for SIGHUP, which then does not end the program; nil if it does
 }
 
-// awaitSignals begins to listen for signals, until stop is called.
-func awaitSignals() (l *leaving, stop func()) {
+// watchSignals starts to handle signals, until stop is called.
+func watchSignals() (l *termination, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l = &leaving{ctx: ctx, begin: cancel, hurry: make(chan struct{}), kill: func() {}}
+	l = &termination{ctx: ctx, begin: cancel, force: make(chan struct{}), kill: func() {}}
 	signals, stopped, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // by nohup, or a script that runs us in the background
@@ -32,10 +31,10 @@ func awaitSignals() (l *leaving, stop func()) {
 	}
 	go func() {
 		defer close(done)
-		for acts := []func(){cancel, func() { close(l.hurry) }}; len(acts) > 0; {
+		for acts := []func(){cancel, func() { close(l.force) }}; len(acts) > 0; {
 			select {
 			case s := <-signals:
-				if s == syscall.SIGHUP && l.hungUp() {
+				if s == syscall.SIGHUP && l.handleHangup() {
 					continue
 				}
 				acts[0]()
@@ -53,22 +52,22 @@ func awaitSignals() (l *leaving, stop func()) {
 	}
 }
 
-// onHurry sets what a second signal does before the program ends.
-func (l *leaving) onHurry(kill func()) {
+// onForce sets what a second signal does before the program ends.
+func (l *termination) onForce(kill func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kill = kill
 }
 
-// onHangup sets what a SIGHUP does in place of ending the program.
-func (l *leaving) onHangup(do func()) {
+// onHangup sets what a SIGHUP does instead of ending the program.
+func (l *termination) onHangup(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hangup = do
 }
 
-// hungUp does what a SIGHUP does. It reports false where that is to end the program.
-func (l *leaving) hungUp() bool {
+// handleHangup handles a SIGHUP. It returns false if that must end the program.
+func (l *termination) handleHangup() bool {
 	l.mu.Lock()
 	do := l.hangup
 	l.mu.Unlock()
@@ -78,15 +77,14 @@ func (l *leaving) hungUp() bool {
 	return do != nil
 }
 
-// orHurry runs f and returns its exit code; when a second signal comes, it ends
-// the droids and does not wait for f.
-func (l *leaving) orHurry(f func() int) int {
+// orForce runs f and returns its exit code; if a second signal arrives, it kills the droids and does not wait for f.
+func (l *termination) orForce(f func() int) int {
 	code := make(chan int, 1)
 	go func() { code <- f() }()
 	select {
 	case c := <-code:
 		return c
-	case <-l.hurry:
+	case <-l.force:
 	}
 	l.mu.Lock()
 	kill := l.kill

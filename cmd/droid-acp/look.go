@@ -21,19 +21,19 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// errLooks refuses to start droid in an agent that opens no session.
-var errLooks = errors.New("no session is opened here")
+// errQueryAgent is the error of starting droid in an agent that opens no session.
+var errQueryAgent = errors.New("no session is opened here")
 
-// look is serve.Options.Look: an agent in this process that starts no droid. What it says of itself and of the stored sessions is
-// what one would say that was started by h.
-func look(h serve.AttachParams, in io.Reader, out io.Writer) error {
+// serveQueries implements serve.Options.ServeQueries: an agent in this process that starts no droid. It answers about itself and the stored
+// sessions as an agent started with h would.
+func serveQueries(h serve.AttachParams, in io.Reader, out io.Writer) error {
 	values, getenv, err := settingsOf(h)
 	if err != nil {
 		return err
 	}
 	return adapter.New(adapter.Config{
 		Config: opening.Config{
-			Start: func(droid.Command) (*droid.Client, error) { return nil, errLooks },
+			Start: func(droid.Command) (*droid.Client, error) { return nil, errQueryAgent },
 			Store: sessionStore(getenv, zap.NewNop()),
 			Spare: opening.SpareNone,
 		},
@@ -46,13 +46,13 @@ func look(h serve.AttachParams, in io.Reader, out io.Writer) error {
 }
 
 const (
-	// threadTime bounds the wait for a disk; the files of a large store on a slow drive of the network take seconds.
+	// threadTime limits the wait for a disk; reading the files of a large store on a slow network drive takes seconds.
 	threadTime = 30 * time.Second
-	// maxThreadReads bounds the reads that are under way at once.
+	// maxThreadReads is the maximum number of concurrent reads.
 	maxThreadReads = 64
 )
 
-// threads makes serve.Options.Thread.
+// threads returns a function for serve.Options.Thread.
 func threads() func(h serve.AttachParams, id string) ([]string, error) {
 	reads := files.NewCallLimiter(maxThreadReads, threadTime)
 	return func(h serve.AttachParams, id string) ([]string, error) {
@@ -65,7 +65,7 @@ func threads() func(h serve.AttachParams, id string) ([]string, error) {
 	}
 }
 
-// settingsOf are the settings of an agent that is started by h, and its environment.
+// settingsOf returns the settings of an agent that is started with h, and its environment.
 func settingsOf(h serve.AttachParams) (values flags.Values, getenv func(string) string, err error) {
 	getenv = func(name string) string {
 		i := slices.IndexFunc(h.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
@@ -91,11 +91,11 @@ func settingsOf(h serve.AttachParams) (values flags.Values, getenv func(string) 
 // trustOrder are the values of --trust, the strictest first.
 var trustOrder = []string{"never", "ask", "always"}
 
-// compare is serve.Options.Compare.
+// compare implements serve.Options.Compare.
 func compare(has, joiner serve.AttachParams) (stricter string, settings []string) {
 	here, _, err := settingsOf(has)
 	if err != nil {
-		return "", nil // it runs, so they were read
+		return "", nil // that agent runs, so they were valid
 	}
 	there, _, err := settingsOf(joiner)
 	if err != nil {
@@ -109,7 +109,7 @@ func compare(has, joiner serve.AttachParams) (stricter string, settings []string
 		return "`--shell=false`", nil
 	}
 	for _, name := range agentNames() {
-		byFlag := !strings.HasPrefix(here.Source(name), "$") && !strings.HasPrefix(there.Source(name), "$") // else the variable differs
+		byFlag := !strings.HasPrefix(here.Source(name), "$") && !strings.HasPrefix(there.Source(name), "$") // otherwise the variable differs
 		if byFlag && here.String(name) != there.String(name) {
 			settings = append(settings, "`--"+name+"`")
 		}

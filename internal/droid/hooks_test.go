@@ -168,7 +168,7 @@ func TestSettingsOfAnotherOnesDroid(t *testing.T) {
 		return NewClientWithSettings(stdout, stdin, func(data []byte) error { held = string(data); return nil }, nil)
 	})
 	require.True(t, c.TakesRuntime())
-	known := beside(func() error {
+	known := async(func() error {
 		c.AwaitVersion(t.Context())
 		return nil
 	})

@@ -98,8 +98,8 @@ func (p *peer) notify(body string) {
 	p.send(`"type":"notification","method":"droid.session_notification","params":{"notification":%s}`, body)
 }
 
-// beside runs f in a goroutine of its own and returns its error.
-func beside(f func() error) <-chan error {
+// async runs f in a goroutine of its own and returns its error.
+func async(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return done

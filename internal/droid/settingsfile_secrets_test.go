@@ -66,7 +66,7 @@ const withoutSecrets = `{` + noMCP + `,"hooks":{"PreToolUse":[` + oursPre + `],"
 // opens has the client open a session. The servers must be there when droid hears of it.
 func opens(t *testing.T, p *peer, w *watched, method string, open func() error) {
 	t.Helper()
-	opened := beside(open)
+	opened := async(open)
 	m := p.expect(method)
 	require.True(t, w.has(), "droid reads the file now")
 	p.reply(m.ID, `{"sessionId":"s"}`)
@@ -97,7 +97,7 @@ func TestSecretsLeaveWithTheAnswer(t *testing.T) {
 	opens(t, p, w, methodLoad, load(c))
 	require.JSONEq(t, withoutSecrets, w.get())
 
-	refused := beside(load(c))
+	refused := async(load(c))
 	m := p.expect(methodLoad)
 	require.True(t, w.has())
 	p.refuse(`"`+m.ID+`"`, -32603, "no such session")
@@ -133,7 +133,7 @@ func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
 				if i == 0 {
 					open = initialize(c)
 				}
-				opened := beside(open)
+				opened := async(open)
 				m := p.expect(method)
 				time.Sleep(took)
 				synctest.Wait()
@@ -160,7 +160,7 @@ func TestSecretsComeWhenDroidListens(t *testing.T) {
 		return NewClientWithSettings(stdout, stdin, w.write, nil)
 	})
 	require.NoError(t, c.SetRuntime(Runtime{CWD: t.TempDir(), MCPServers: []stream.MCPServer{{Name: "b", URL: "http://b/?key=" + secret}}}))
-	opened := beside(initialize(c))
+	opened := async(initialize(c))
 	m := p.expect(methodVersion)
 	require.False(t, w.has(), "droid has not said anything yet")
 	p.refuse(`"`+m.ID+`"`, -32601, "no such method")

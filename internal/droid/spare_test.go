@@ -17,13 +17,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// ahead is what a spare starts: droids that say nothing.
-type ahead struct {
+// prewarmedStart is what a spare starts: droids that say nothing.
+type prewarmedStart struct {
 	mu      sync.Mutex
 	clients []*Client
 }
 
-func (a *ahead) start(string) (*Client, error) {
+func (a *prewarmedStart) start(string) (*Client, error) {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	go func() {
@@ -38,7 +38,7 @@ func (a *ahead) start(string) (*Client, error) {
 }
 
 // running is how many of the droids have not ended.
-func (a *ahead) running() (n int) {
+func (a *prewarmedStart) running() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.clients) - len(slices.DeleteFunc(slices.Clone(a.clients), func(c *Client) bool { return !hasExited(c) }))
@@ -47,7 +47,7 @@ func (a *ahead) running() (n int) {
 // Nothing is started once Discard was called, whoever asks for it.
 func TestSpareStartsNothingAfterDiscard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var droids ahead
+		var droids prewarmedStart
 		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Discard()
 		s.Prepare()
@@ -61,7 +61,7 @@ func TestSpareStartsNothingAfterDiscard(t *testing.T) {
 // Discard waits for a start that is under way, that of Renew among them.
 func TestDiscardWaitsForARenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var droids ahead
+		var droids prewarmedStart
 		starts, let := 0, make(chan struct{})
 		s := NewPrewarmed(t.TempDir(), func(dir string) (*Client, error) {
 			if starts++; starts == 2 {
@@ -92,7 +92,7 @@ func TestDiscardWaitsForARenewal(t *testing.T) {
 // Two that ask for a spare at once get one.
 func TestSpareIsStartedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var droids ahead
+		var droids prewarmedStart
 		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Prepare()
 		s.Prepare()
@@ -109,7 +109,7 @@ func TestSpareIsStartedOnce(t *testing.T) {
 func TestSpareIsDiscardedAtAnyMoment(t *testing.T) {
 	here, elsewhere := t.TempDir(), t.TempDir()
 	for range 900 {
-		var droids ahead
+		var droids prewarmedStart
 		s := NewPrewarmed(here, droids.start, nil, zap.NewNop())
 		taken := make(chan *Client, 1)
 		uses := []func(){
@@ -139,7 +139,7 @@ func TestSpareIsDiscardedAtAnyMoment(t *testing.T) {
 }
 
 // started is how many droids were started.
-func (a *ahead) started() int {
+func (a *prewarmedStart) started() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.clients)
@@ -175,7 +175,7 @@ func TestSpareFitsItsDirectoryAlone(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var droids ahead
+			var droids prewarmedStart
 			s := NewPrewarmed(dir, droids.start, nil, zap.NewNop())
 			defer s.Discard()
 			s.Prepare()
@@ -249,7 +249,7 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 				if !comes {
 					change("{}")
 				}
-				var droids ahead
+				var droids prewarmedStart
 				s := NewPrewarmed(dir, droids.start, nil, zap.NewNop())
 				s.Prepare()
 				<-s.starting
@@ -268,7 +268,7 @@ func TestSpareFitsWhatItHasRead(t *testing.T) {
 // later, and where there is room for it.
 func TestSpareForTheNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var droids ahead
+		var droids prewarmedStart
 		first, second := t.TempDir(), t.TempDir()
 		var room atomic.Bool
 		room.Store(true)
@@ -300,7 +300,7 @@ func TestSpareForTheNextSession(t *testing.T) {
 
 func TestNoSpareForTheNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var droids ahead
+		var droids prewarmedStart
 		s := NewPrewarmed(t.TempDir(), droids.start, nil, zap.NewNop())
 		s.Next(s.dir)
 		time.Sleep(time.Minute)

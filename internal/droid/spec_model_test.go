@@ -23,7 +23,7 @@ func TestSpecModelIsTakenBack(t *testing.T) {
 	require.JSONEq(t, `{"modelId":"m","autonomyMode":"spec"}`, string(without.Raw))
 
 	c, p := newPeer(t, old)
-	sent := beside(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{NoSpecModeModel: true}) })
+	sent := async(func() error { return c.UpdateSettings(testContext(t), stream.SettingsPatch{NoSpecModeModel: true}) })
 	m := p.expect(methodUpdateSettings)
 	require.JSONEq(t, `{"specModeModelId":null}`, string(m.Params))
 	p.reply(m.ID, `{}`)

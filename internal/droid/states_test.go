@@ -19,12 +19,12 @@ import (
 func TestRefusedPromptLeavesDroidIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
-		sent := beside(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
+		sent := async(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{RequestID: "1"}) })
 		p.expect(methodAddUserMessage)
 		p.refuse(`"1"`, -32603, "no")
 		require.Error(t, <-sent)
 		begin := time.Now()
-		closed := beside(func() error { return c.Close(t.Context()) })
+		closed := async(func() error { return c.Close(t.Context()) })
 		_, err := p.in.ReadByte()
 		require.ErrorIs(t, err, io.EOF, "stdin is closed, without an interrupt")
 		require.Zero(t, time.Since(begin))
@@ -50,7 +50,7 @@ func TestUnknownNotificationIsNotAnswered(t *testing.T) {
 	learn(c, p)
 	p.send(`"type":"notification","method":"droid.something_new","params":{}`)
 	require.IsType(t, stream.Unknown{}, <-c.Events())
-	called := beside(func() error { return c.Call(t.Context(), "droid.anything", nil, nil) })
+	called := async(func() error { return c.Call(t.Context(), "droid.anything", nil, nil) })
 	p.reply(p.expect("droid.anything").ID, `{}`)
 	require.NoError(t, <-called)
 }

@@ -84,7 +84,7 @@ func TestNoFileOfAProcessThatDoesNotStart(t *testing.T) {
 func TestInitializeWithAnAddition(t *testing.T) {
 	for text, want := range map[string]string{"": "", "a\nb": `{"append":"a\nb"}`} {
 		c, p := newPeer(t, "1.220.0")
-		opened := beside(func() error {
+		opened := async(func() error {
 			_, err := c.Initialize(context.Background(), InitializeParams{CWD: "/x", SystemPrompt: text})
 			return err
 		})

@@ -16,42 +16,40 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// A droid looks up Factory's hosts as soon as it starts, sends its session there where it
-// has a login, and leaves some dozen files in ~/.factory. The doctor's has a directory of
-// its own in the place of ~/.factory, no login, and addresses at which nobody listens.
-// Whatever else it asks for goes to a proxy that is not there.
-// Measured with 0.99.0, 0.215.0 and 0.225.2 on Linux: it looks up no name and
-// connects to nobody. It leaves nothing either, but that 0.99 writes lines to ~/.factory/logs/console.log all the
-// same. HOME stays: programs that choose a version of Node read it.
+// droid looks up Factory's hosts as soon as it starts, sends its session there if it has a login, and creates a dozen files in ~/.factory.
+// The doctor's droid has its own directory instead of ~/.factory, no login, and addresses at which nothing listens. Any other request goes
+// to a proxy that does not exist. Measured with 0.99.0, 0.215.0 and 0.225.2 on Linux: it looks up no name and makes no connection. It also
+// leaves nothing behind, except that 0.99 still writes lines to ~/.factory/logs/console.log. HOME is unchanged: programs that select a
+// version of Node read it.
 
-// nobody is an address at which nobody listens: only the system may take that port.
-const nobody = "http://127.0.0.1:9"
+// unusedAddress is an address at which nothing listens: only the system may use that port.
+const unusedAddress = "http://127.0.0.1:9"
 
-// Variables of droid's (0.99 to 0.225).
+// Environment variables of droid (0.99 to 0.225).
 const (
 	envHome = "FACTORY_HOME_OVERRIDE"
 	envKey  = droid.EnvKey // a login
 )
 
-// addresses are variables with the addresses of which droid makes use without a login.
+// addresses are the variables with the addresses that droid uses without a login.
 var addresses = []string{"FACTORY_API_BASE_URL", "FACTORY_API_BASE_URL_EU", "FACTORY_TELEMETRY_INGEST_BASE_URL", "OTEL_CUSTOMER_ENDPOINT"}
 
-// apart is where a droid of the doctor's lives.
-type apart struct {
+// isolation is the environment of the doctor's droid.
+type isolation struct {
 	temporary *files.TempDir
-	id        string // is part of its name
-	work      string // an empty directory, as droid calls it
+	id        string // part of its name
+	work      string // an empty directory, by the path that droid uses
 	env       []string
 }
 
-// newApart makes one with these files in the place of ~/.factory.
-func newApart(copies map[string][]byte) (*apart, error) {
-	a := &apart{id: uuid.NewString()}
+// newIsolation creates one with these files instead of ~/.factory.
+func newIsolation(copies map[string][]byte) (*isolation, error) {
+	a := &isolation{id: uuid.NewString()}
 	var err error
 	if a.temporary, _, err = files.MakeTempDir("doctor", a.id); err != nil {
 		return nil, err
 	}
-	dir := files.RealPath(a.temporary.Path) // as droid calls it
+	dir := files.RealPath(a.temporary.Path) // the path that droid uses
 	home, factory := filepath.Join(dir, "home"), filepath.Join(dir, "home", ".factory")
 	a.work = filepath.Join(dir, "work")
 	err = errors.Join(os.Mkdir(a.work, 0o700), os.MkdirAll(factory, 0o700))
@@ -68,22 +66,22 @@ func newApart(copies map[string][]byte) (*apart, error) {
 	})
 	a.env = append(a.env, envHome+"="+home, "FACTORY_DISABLE_KEYRING=1", "OTEL_SDK_DISABLED=true")
 	for _, name := range append(addresses, "HTTP_PROXY", "HTTPS_PROXY") {
-		a.env = append(a.env, name+"="+nobody)
+		a.env = append(a.env, name+"="+unusedAddress)
 	}
 	return a, nil
 }
 
-// copied are the keys of settings that a droid apart gets.
+// copied are the keys of settings that an isolated droid gets.
 var copied = []string{"customModels", "custom_models", "model", "modelPolicy", "sessionDefaultSettings"}
 
-// plain are the keys of texts about a model that are no secret, and no address.
+// plain are the keys of strings about a model that are neither secret nor an address.
 var plain = []string{"model", "id", "displayName", "model_display_name", "provider", "authMode", "reasoningEffort", "reasoning_effort", "awsProfile", "awsRegion"}
 
-// reference is a variable's name in the place of a key, or what droid takes for none.
+// reference matches the name of a variable in place of a key, or a value that droid treats as no key.
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\$\{?\w+\}?|YOUR(_OPENAI)?_API_KEY)?$`) })
 
-// withoutSecrets is the part of a user's settings that decides which models droid offers:
-// whatever may be a key or an address is replaced.
+// withoutSecrets returns the part of a user's settings that determines which models droid offers: everything that may be a key or an
+// address is replaced.
 func withoutSecrets(settings map[string]any) ([]byte, error) {
 	part := map[string]any{}
 	for _, key := range copied {
@@ -103,7 +101,7 @@ func replaced(key string, value any) any {
 		if slices.Contains(plain, key) || reference().MatchString(v) {
 			return v
 		}
-		return nobody
+		return unusedAddress
 	case []any:
 		for i := range v {
 			v[i] = replaced("", v[i])

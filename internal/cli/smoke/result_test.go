@@ -92,9 +92,9 @@ func TestKindsOfTheAgent(t *testing.T) {
 func someResult() *Result {
 	r := &Result{Agent: Agent{"droid-acp", "1"}, Dir: "/w", Seconds: 3.5, Prompts: []PromptResult{
 		{Prompt: "a\nb", Outcome: Passed, StopReason: "end_turn", Answer: "<&>\x00\x1b[2K\u202e\xff", Seconds: 1.25},
-		{Prompt: "b", Outcome: NotMet, StopReason: "end_turn", Expectations: []Checked{{Contains: "x", Met: true}, {File: "f", Contains: "]]>", Found: "no such file"}}},
+		{Prompt: "b", Outcome: NotMet, StopReason: "end_turn", Expectations: []CheckedExpectation{{Contains: "x", Met: true}, {File: "f", Contains: "]]>", Found: "no such file"}}},
 		{Prompt: strings.Repeat("ü", 200), Outcome: TurnFailed, StopReason: "refusal"},
-		{Prompt: "c", Outcome: TimedOut, Error: &Failure{Message: "no end within 5m\n\x07"}},
+		{Prompt: "c", Outcome: TimedOut, Error: &PromptError{Message: "no end within 5m\n\x07"}},
 		{Prompt: "d", Outcome: NotRun},
 	}}
 	r.conclude()
@@ -129,9 +129,9 @@ func TestJUnit(t *testing.T) {
 	}
 	r := &Result{Agent: Agent{all.String(), all.String()}, Dir: all.String(), Seconds: 1234567.8912}
 	for _, text := range []string{all.String(), "\xff\xc0]]>&#0;", ""} {
-		r.Prompts = append(r.Prompts, PromptResult{Prompt: text, Answer: text, Outcome: Passed}, PromptResult{Prompt: text, Answer: text, Outcome: ModelFailed, Error: &Failure{Message: text}},
+		r.Prompts = append(r.Prompts, PromptResult{Prompt: text, Answer: text, Outcome: Passed}, PromptResult{Prompt: text, Answer: text, Outcome: ModelFailed, Error: &PromptError{Message: text}},
 			PromptResult{Prompt: text, Answer: text, Outcome: TurnFailed, StopReason: text}, PromptResult{Prompt: text, Outcome: NotRun},
-			PromptResult{Prompt: text, Answer: text, Outcome: NotMet, Expectations: []Checked{{Contains: text, Found: text}}})
+			PromptResult{Prompt: text, Answer: text, Outcome: NotMet, Expectations: []CheckedExpectation{{Contains: text, Found: text}}})
 	}
 	r.conclude()
 	text, err = r.JUnit()

@@ -43,7 +43,7 @@ func program(t *testing.T, script string) (start login.Start, opened string) {
 }
 
 // The address that a real process opens by xdg-open is told, and xdg-open runs.
-func TestProcessTellsItsLink(t *testing.T) {
+func TestProcessReportsItsLink(t *testing.T) {
 	start, opened := program(t, "pending")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

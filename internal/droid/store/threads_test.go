@@ -60,7 +60,7 @@ func TestThreadGoesOn(t *testing.T) {
 }
 
 // Where nothing can be noted, the user is told what that means: droid has made the session all the same.
-func TestWhatCannotBeNoted(t *testing.T) {
+func TestUnwritableLinksAreReported(t *testing.T) {
 	threads := threadsOf(t, Unknown(errors.New("there is no home")))
 	n := threads.Successor(t.Context(), "a")
 	n.Made("b", LinkRewind)

@@ -40,17 +40,16 @@ func TestFactsOfVersions(t *testing.T) {
 	}
 }
 
-// What users miss is told with the release that has all of it, and nothing of the newest.
+// Missing features are listed with the release that has all of them, and none for the newest.
 func TestMissing(t *testing.T) {
 	require.Equal(t, "cannot rename a session, "+strings.Join([]string{ExpandsCommands.can, StoresSystemPrompt.can, TakesEditedPlan.can, TellsContextUse.can,
 		SwitchesAutoCompaction.can}, ", ")+"; droid 0.215 and newer can", Version{1, 15, 0}.Missing())
 	require.Empty(t, Version{1, 206, 0}.Missing())
 }
 
-// A fact that decides nothing would go stale unseen: each is read somewhere in the
-// program. So would a release of droid that stands in a text: texts take it from a
-// fact.
-func TestEveryFactIsRead(t *testing.T) {
+// A feature that is never used would become outdated unnoticed: each is read somewhere in the
+// program. So would a release of droid in a text: texts take it from a feature.
+func TestEveryFeatureIsRead(t *testing.T) {
 	const root = "../../.."
 	facts := factsOf(t, "version.go")
 	require.Greater(t, len(facts), 10)

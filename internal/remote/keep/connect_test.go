@@ -19,8 +19,7 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Fronts that start at once get to one server, which leads a session of its own; when it was
-// killed, the next front starts another one.
+// Bridges that start at the same time use one server, in its own session; after it was killed, the next bridge starts another one.
 func TestConnectStarts(t *testing.T) {
 	path := socketPath(t)
 	s, started := starter(t, "server", path)
@@ -65,7 +64,7 @@ func TestConnectStarts(t *testing.T) {
 	require.NoFileExists(t, lockOf(path))
 }
 
-// awaitNobody waits until nobody takes connections.
+// awaitNobody waits until connections are refused.
 func awaitNobody(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -77,14 +76,13 @@ func awaitNobody(t *testing.T, path string) {
 	}, patience, time.Millisecond)
 }
 
-// fakeServer is a server that was started and is no process.
+// fakeServer is a started server without a process.
 type fakeServer chan struct{}
 
 func (f fakeServer) Exited() <-chan struct{} { return f }
 func (f fakeServer) Exit() subprocess.Exit   { return subprocess.Exit{} }
 
-// The server that was started may have to wait for one that ends, which takes up to 25 s. It is waited for as long as
-// the server itself waits.
+// A started server may have to wait for one that is ending, for up to 25 s. Connect waits as long as the server itself.
 func TestConnectWhileAnotherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := socketPath(t)
@@ -121,7 +119,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 	})
 }
 
-// A server that does not start is told with the end of its log, and what to do.
+// The error of a server that does not start has the end of its log, and a remedy.
 func TestServerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
@@ -157,7 +155,7 @@ func TestLogBeginsAnew(t *testing.T) {
 	require.Equal(t, "line\nline", s.logTail())
 }
 
-// A server that takes connections and does not answer (SIGSTOP) is named, with what ends it.
+// The error of a server that accepts connections and does not answer (SIGSTOP) names its process, and the command that ends it.
 func TestHungServer(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
@@ -171,7 +169,7 @@ func TestHungServer(t *testing.T) {
 	require.NoError(t, unix.Kill(status.Process, unix.SIGSTOP))
 	client.limit = 100 * time.Millisecond
 	want := fmt.Sprintf("the server that keeps sessions (process %d) does not answer, also not after 100ms; <stop --force> ends it and what it runs", status.Process)
-	require.Eventually(t, func() bool { // the signal is on its way
+	require.Eventually(t, func() bool { // the signal may not have arrived yet
 		_, err = client.Status(t.Context())
 		return err != nil
 	}, patience, time.Millisecond)
@@ -201,7 +199,7 @@ func TestHungServer(t *testing.T) {
 	require.ErrorIs(t, client.ForceStop(t.Context()), ErrNotRunning)
 }
 
-// One that answers ends politely.
+// A server that answers is ended gracefully.
 func TestForcePolite(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)

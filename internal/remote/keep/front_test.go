@@ -26,7 +26,7 @@ type memoryConn struct {
 	toServer, toFront chan string
 	ended             chan struct{}
 	end               func()
-	failure           error // how it has ended
+	failure           error // the error it ended with
 }
 
 func newMemoryConn() *memoryConn {
@@ -61,12 +61,12 @@ func (l *memoryConn) Write(ctx context.Context, message []byte) error {
 
 func (l *memoryConn) Close() error { l.end(); return nil }
 
-// stage is a front between an editor and a server in memory.
+// stage is a bridge between an editor and a server in memory.
 type stage struct {
 	*testing.T
 	server *memoryConn
-	editor *io.PipeWriter // what it says
-	peer   *acptest.Peer  // the same, and what it is told
+	editor *io.PipeWriter // the editor's output
+	peer   *acptest.Peer  // the same, and the editor's input
 	out    *io.PipeReader
 	stderr strings.Builder
 	front  *StdioBridge
@@ -74,8 +74,7 @@ type stage struct {
 	ended  chan error
 }
 
-// withBridge runs a front. Connecting to the server fails with an error that is not nil, with context.Canceled once it is
-// cancelled.
+// onStage runs a bridge. Connecting to the server fails with noServer if that is not nil, with context.Canceled once it is cancelled.
 func withBridge(t *testing.T, noServer error, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, editor := io.Pipe()
@@ -104,7 +103,7 @@ func (s *stage) hello() {
 	require.JSONEq(s, `{"jsonrpc":"2.0","method":"_droid-acp/hello","params":{"program":"/bin/droid-acp","args":["--mode=spec"],"env":["A=<b>"],"directory":"/w","stderr":true}}`, <-s.server.toServer)
 }
 
-// What both say passes byte for byte, after the hello.
+// Messages of both sides are passed byte for byte, after the attach notification.
 func TestBridge(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -123,8 +122,8 @@ func TestBridge(t *testing.T) {
 	})
 }
 
-// An editor behind a via whose link dies is noticed by its silence, also while the agent streams; one that says nothing, or
-// is not behind a via, stays.
+// An editor behind a via whose link dies is detected by its silence, even while the agent streams; one that is quiet, or not behind a via,
+// stays.
 func TestLinkDies(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -156,7 +155,7 @@ func TestLinkDies(t *testing.T) {
 	})
 }
 
-// An editor that goes while the server takes nothing of what it said before is not waited for.
+// An editor that leaves while the server takes no more messages is not waited for.
 func TestEditorGoesBehindAFullServer(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -171,7 +170,7 @@ func TestEditorGoesBehindAFullServer(t *testing.T) {
 	})
 }
 
-// What is no message is answered as an agent answers it; a response that cannot be read is an error for who has asked.
+// Invalid messages are answered as by an agent; an unreadable response is an error for the request.
 func TestInvalidMessages(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -189,7 +188,7 @@ func TestInvalidMessages(t *testing.T) {
 	})
 }
 
-// When the server goes, what waits gets the reason, and what comes then.
+// When the server goes, pending requests get the reason, as do later ones.
 func TestServerGoes(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -215,7 +214,7 @@ func TestServerGoes(t *testing.T) {
 	})
 }
 
-// A server that was killed says nothing, and what the library makes of that is not for people.
+// The end of a killed server is reported in our own words, not the library's.
 func TestServerIsKilled(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -243,13 +242,13 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
-// saying is an error with the server's own words.
+// saying is an error with text of the server.
 type saying string
 
 func (s saying) Error() string { return "status = 1001: " + string(s) }
 func (s saying) Said() string  { return string(s) }
 
-// What was asked before the end of stdin is answered, but for prompts: their turns go on.
+// Requests before the end of stdin are answered, except for prompts: their turns continue.
 func TestAnswersBehindTheEnd(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -263,7 +262,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.Equal(s, `{"jsonrpc":"2.0","id":0,"result":{}}`, s.peer.Line())
 		require.NoError(s, <-s.ended)
 	})
-	withBridge(t, nil, func(s *stage) { // nobody answers
+	withBridge(t, nil, func(s *stage) { // the server does not answer
 		s.hello()
 		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 		<-s.server.toServer
@@ -272,7 +271,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 		require.NoError(s, <-s.ended)
 		require.Equal(s, lastTime, time.Since(began))
 	})
-	withBridge(t, nil, func(s *stage) { // nobody reads
+	withBridge(t, nil, func(s *stage) { // the server does not read
 		s.hello()
 		for id := range 3 {
 			s.peer.Say(`{"jsonrpc":"2.0","id":%d,"method":"m"}`, id)
@@ -296,7 +295,7 @@ func TestAnswersBehindTheEnd(t *testing.T) {
 	})
 }
 
-// What the agent writes to stderr the front does; it is no message of the editor's.
+// The bridge writes the agent's stderr to its own; it is not a message to the editor.
 func TestStderrOfTheAgent(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -309,7 +308,7 @@ func TestStderrOfTheAgent(t *testing.T) {
 	})
 }
 
-// readsGone reads an error response and returns its id.
+// readsGone reads an error response and returns its ID.
 func (s *stage) readsGone(words string) string {
 	var answer struct {
 		ID    json.RawMessage `json:"id"`
@@ -326,7 +325,7 @@ func (s *stage) readsGone(words string) string {
 	return string(answer.ID)
 }
 
-// Where nothing waits, the next request is told, and not waited for without end.
+// If no request is pending, the next one gets the reason, and the wait for it is limited.
 func TestServerGoesUnnoticed(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -354,7 +353,7 @@ func TestServerGoesUnnoticed(t *testing.T) {
 	})
 }
 
-// Where there is no server, the first request is told why.
+// If there is no server, the first request gets the reason.
 func TestNoServer(t *testing.T) {
 	withBridge(t, errors.New("it did not start"), func(s *stage) {
 		s.peer.Say(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
@@ -372,7 +371,7 @@ func TestNoServer(t *testing.T) {
 	})
 }
 
-// No more is read of the server than a slow editor takes; a signal ends the front all the same.
+// The server is not read faster than a slow editor reads; a signal still ends the bridge.
 func TestSlowEditor(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()
@@ -407,7 +406,7 @@ func TestEditorReadsNoMore(t *testing.T) {
 	})
 }
 
-// A message that is too long ends the front, and what waits is told the limit.
+// A message that is too long ends the bridge, and pending requests get an error with the limit.
 func TestTooLongForTheServer(t *testing.T) {
 	withBridge(t, nil, func(s *stage) {
 		s.hello()

@@ -138,7 +138,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if _, err := subprocess.CheckPeer(conn); err != nil {
-			l.log.Warn("refused a connection of another user", zap.Error(err))
+			l.log.Warn("refused a connection", zap.Error(err))
 			_ = conn.Close() // nothing was sent
 			continue
 		}

@@ -40,7 +40,7 @@ func TestListen(t *testing.T) {
 	require.ErrorIs(t, connectError(t, socketPath(t)), ErrNotRunning, "there is no directory either")
 }
 
-// What a server that was killed has left is taken away.
+// The socket of a killed server is removed.
 func TestStaleSocket(t *testing.T) {
 	path := socketPath(t)
 	l := listenAt(t, path)
@@ -52,7 +52,7 @@ func TestStaleSocket(t *testing.T) {
 	closeListener(listenAt(t, path))
 }
 
-// A server that ends has its lock until its agents are gone; the next one waits for that.
+// An ending server holds its lock until its agents have ended; the next one waits for that.
 func TestNextServerWaits(t *testing.T) {
 	path := socketPath(t)
 	first := listenAt(t, path)
@@ -87,7 +87,7 @@ func TestListenRefusesOtherFiles(t *testing.T) {
 	require.ErrorContains(t, listenError(t, path), "the server's lock "+lockOf(path)+" cannot be taken")
 }
 
-// Of several that start at once, one listens.
+// Of several servers that start at the same time, one listens.
 func TestOneServer(t *testing.T) {
 	path := socketPath(t)
 	type outcome struct {
@@ -116,8 +116,8 @@ func TestOneServer(t *testing.T) {
 	closeListener(winner)
 }
 
-// Another user can neither connect, nor ask, nor signal; and where the directory was opened for
-// all, the server still closes the connection.
+// Another user can neither connect, nor send requests, nor signals; and if the directory was opened to all, the server still closes the
+// connection.
 func TestAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -157,11 +157,11 @@ func TestAnotherUser(t *testing.T) {
 	said = ask()
 	require.Contains(t, said, "dial: closed")
 	require.Regexp(t, "status: .*belongs to another user", said)
-	require.Equal(t, "a connection was refused", logged.All()[0].Message)
+	require.Equal(t, "refused a connection", logged.All()[0].Message)
 	require.Contains(t, logged.All()[0].ContextMap()["error"], "is of user 65534, and this one of 0")
 }
 
-// playStranger tries what another user must not do.
+// playStranger tries what another user must not be able to do.
 func playStranger(path, pid string) {
 	conn, err := net.Dial("unix", path)
 	if err == nil {

@@ -40,7 +40,7 @@ func TestSocketPath(t *testing.T) {
 	}
 }
 
-// The longest path that is taken can be listened on, and one more byte cannot.
+// A path of the maximum length works, and one more byte does not.
 func TestLongestPath(t *testing.T) {
 	dir := filepath.Dir(socketPath(t))
 	path := dir + "/" + strings.Repeat("s", maxPath(runtime.GOOS)-len(dir)-1)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a client declares that the agent of a session does not use is noted when it joins. Of what it does not declare and the agent sends it gets
-// nothing: live, from the journal, and while it loads the session.
+// A joining client's declared abilities that the session's agent does not use are noted. Updates that it did not declare are omitted: live,
+// from the journal, and while it loads the session.
 func TestAbilities(t *testing.T) {
 	const options = `[{"id":"a","type":"select"},{"id":"b","type":"boolean"}]`
 	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"subagents":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
@@ -107,7 +107,7 @@ func TestAbilities(t *testing.T) {
 	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 
-// updates are what the client was told of sessions since the last time, without ids and marks of messages.
+// updates returns the session updates that the client got since the last call, without IDs and marks of messages.
 func (c *fakeClient) updates() (updates []string) {
 	c.t.Helper()
 	c.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What works without a prompt, such as a steered turn or a background command, goes on as a turn does, whoever comes or goes. What the
-// agent reports is for nobody else.
+// Work without a prompt, such as a steered turn or a background command, continues like a turn, whoever connects or leaves. The agent's
+// reports about it go to no client.
 func TestWorkWithoutAPrompt(t *testing.T) {
 	const running = "something runs in it, which no window shows; open the session and stop that, or end it where the server runs: <stop s1>"
 	withServer(t, func(t *testing.T, h *testServer) {
@@ -37,7 +37,7 @@ func TestWorkWithoutAPrompt(t *testing.T) {
 	})
 }
 
-// The words of a steering message are shown to the other windows once the agent has taken it.
+// A steering message is shown to the other clients once the agent has taken it.
 func TestSteeringOfAnotherClient(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -57,7 +57,7 @@ func TestSteeringOfAnotherClient(t *testing.T) {
 	})
 }
 
-// A session that is being loaded when its time is over is not closed.
+// A session that is being loaded when its idle time ends is not closed.
 func TestLoadAtTheEndOfARest(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)

@@ -96,7 +96,7 @@ func (a *agent) Write(text []byte) (int, error) {
 	a.server.mu.Lock()
 	defer a.server.mu.Unlock()
 	for _, c := range a.clients {
-		if c.hello.Stderr && c.options.Local && c.out.Full() == nil {
+		if c.attachParams.Stderr && c.options.Local && c.out.Full() == nil {
 			c.notify(StderrMethod, StderrParams{string(text)})
 		}
 	}
@@ -151,11 +151,11 @@ func (a *agent) supervise() {
 	if a.queryOnly {
 		start = s.Options.startQueryAgent
 	}
-	proc, err := start(a.hello, a)
+	proc, err := start(a.attachParams, a)
 	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.hello.Program, err)))
+		a.handleExit(jsonrpc.InternalError("agent_not_started", fmt.Sprintf("The agent %s does not start: %v.", a.attachParams.Program, err)))
 		return
 	}
 	s.mu.Lock()

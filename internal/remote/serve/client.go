@@ -44,7 +44,7 @@ func (c *Client) Receive(message []byte) (full <-chan struct{}) {
 	h, refusal := headOf(message)
 	program := c.program
 	if opens(h.Method) || h.Method == "initialize" {
-		program = statFileID(c.hello.Program)
+		program = statFileID(c.attachParams.Program)
 	}
 	s := c.server
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (c *Client) leave() {
 // displayName returns the name of the client for users.
 func (c *Client) displayName() string {
 	name := cmp.Or(c.name, "a client without a name")
-	if c.hello.WatchOnly {
+	if c.attachParams.WatchOnly {
 		name += ", watching"
 	}
 	if c.options.From != "" {
@@ -196,7 +196,7 @@ func (c *Client) attach(params []byte) {
 		c.server.Log.Warn("ignored the parameters of a client", zap.Error(err))
 		return
 	}
-	c.hello = h
+	c.attachParams = h
 }
 
 // initialize records what the client declares.
@@ -283,9 +283,9 @@ func (c *Client) route(line []byte, h jsonrpc.Head) {
 	leaves := h.Method == "session/close"
 	needsAgent := h.ID != nil && (h.Method == "session/fork" || open == nil && opens(h.Method) || id == "" && h.Method != "session/list" && h.Method != "initialize")
 	switch {
-	case c.hello.WatchOnly && !reopens && !leaves && h.Method != "session/list":
+	case c.attachParams.WatchOnly && !reopens && !leaves && h.Method != "session/list":
 		c.reply(h, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not done", "this client only watches"))
-	case needsAgent && (c.hello.Joins || c.hello.WatchOnly):
+	case needsAgent && (c.attachParams.Joins || c.attachParams.WatchOnly):
 		c.refuse(h.ID, jsonrpc.NewError(jsonrpc.CodeInvalidParams, "Not opened", "this client only joins sessions that are open here, which "+c.server.Command("ps")+" shows"))
 	case needsAgent && open != nil && open.worksForOthers(c): // a fork: the agent that has the session does not copy one that works
 		c.forward(c.sessionAgent(open.agent), line, h, nil)
@@ -363,7 +363,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 		open.later = append(open.later, c.deferred(line))
 	case refusal != nil:
 		c.refuse(h.ID, refusal)
-	case c.hello.WatchOnly, c.hello.Joins:
+	case c.attachParams.WatchOnly, c.attachParams.Joins:
 		open.join(c, line, h, "")
 	case open.working && (moves || lacks != nil && !alone):
 		c.refuse(h.ID, open.reopenError(wants, moves, lacks))

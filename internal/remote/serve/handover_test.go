@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files and forms are those of the client in which the last prompt was sent, if it has them; a
-// program that decides by itself does not take them from a person.
+// Files and forms go to the client that sent the last prompt, if it supports them; a program that decides by itself does not take them from
+// a person.
 func TestFilesFollowThePrompt(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		clients := map[string]*fakeClient{}
@@ -63,8 +63,8 @@ func TestFilesFollowThePrompt(t *testing.T) {
 	})
 }
 
-// A client whose fs methods are not known to be safe is not asked in place of one whose methods are; where the agent of such
-// a client asks for files, as with --files editor, every client is.
+// A client whose fs methods are not known to be safe is not asked instead of one whose methods are; if the agent of such a client asks for
+// files, as with --files editor, every client is.
 func TestFilesOfAnUnknownClientThatJoins(t *testing.T) {
 	for first, follows := range map[string]bool{"zed": false, "somebody new": true} {
 		withServer(t, func(t *testing.T, h *testServer) {

@@ -11,12 +11,12 @@ import (
 	"droid-acp/internal/acp/protocol"
 )
 
-// asks asks for permission by the rest of a request's params.
+// asks requests a permission with the remaining params.
 func (a *fakeAgent) asks(session, rest string) {
 	a.say(`{"jsonrpc":"2.0","id":77,"method":"session/request_permission","params":{"sessionId":%q,%s}}`, session, rest)
 }
 
-// last is the last message that the client heard, and forgets all.
+// last returns the client's last message, and discards the others.
 func (c *fakeClient) last() (m message) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -27,7 +27,7 @@ func (c *fakeClient) last() (m message) {
 	return m
 }
 
-// What the agent does not ask any more is over, also for a client that says nothing to that.
+// A question that the agent cancels is closed, even if a client does not answer the cancel.
 func TestQuestionIsTakenBack(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -47,8 +47,8 @@ func TestQuestionIsTakenBack(t *testing.T) {
 	})
 }
 
-// A client that drops what it is told outside its own prompts gets that with its next prompt, and is
-// asked then; when it loads a session that runs, it is told so.
+// A client that drops updates outside its own prompts gets them, and open questions, with its next prompt; if it loads a working session,
+// it gets a notice.
 func TestClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -100,7 +100,7 @@ func TestClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	})
 }
 
-// Its agent is told that the server sees to that: it does not keep from other clients what that one would drop.
+// The agent of such a client is informed that the server handles this: it does not withhold updates from other clients.
 func TestAgentOfClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		for name, drops := range map[string]bool{"CodeCompanion.nvim": true, "vscode-acp-client": true, "Zed": false} {
@@ -124,7 +124,7 @@ func TestAgentOfClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	})
 }
 
-// The prompts of such a client keep their order while it is told what it missed.
+// The prompts of such a client keep their order while missed updates are replayed.
 func TestPromptsWaitForMissedUpdates(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -144,7 +144,7 @@ func TestPromptsWaitForMissedUpdates(t *testing.T) {
 	})
 }
 
-// A client that takes another's prompt for an error is told it as a message.
+// A client that treats another client's prompt as an error gets it as a message.
 func TestPromptOfAnotherClient(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -171,7 +171,7 @@ func TestPromptOfAnotherClient(t *testing.T) {
 	})
 }
 
-// Who resumes a session in which a turn runs is told that turn, and nothing before it.
+// A client that resumes a working session gets the running turn, and nothing before it.
 func TestRunningTurnIsResumed(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -205,8 +205,8 @@ func TestRunningTurnIsResumed(t *testing.T) {
 	})
 }
 
-// Who acts on the kind of an option, and shows the title alone, gets the content as a message, and no two
-// options of a kind that allows something; of those that refuse the first.
+// A client that acts on an option's kind, and shows titles only, gets the content as a message, no two options of a kind that allows
+// something, and the first of those that refuse.
 func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"t","title":"Edit a.txt","content":[{"type":"content","content":{"type":"text","text":"Risk: low"}},{"type":"diff","path":"/w/a.txt","oldText":"one\n","newText":"two\n"}]},` +
 		`"options":[{"optionId":"o","kind":"allow_once","name":"Yes"},{"optionId":"l","kind":"allow_always","name":"Low"},{"optionId":"h","kind":"allow_always","name":"High"},` +
@@ -214,7 +214,7 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
-		two, own := h.client("avante-like", "{}") // known by nothing but its name
+		two, own := h.client("avante-like", "{}") // known only by its name
 		two.load("s1")
 		by, _ := h.client("Agentic.nvim", "{}")
 		by.load("s1")
@@ -248,7 +248,7 @@ func TestQuestionOfAnotherClientsAgent(t *testing.T) {
 	})
 }
 
-// What only who reads the names may choose is not offered to a client of which nobody knows whether it shows them.
+// Options that only their names distinguish are not offered to a client that may not show names.
 func TestQuestionDistinguishedByNamesOnly(t *testing.T) {
 	const rest = `"toolCall":{"toolCallId":"trust-1","title":"Trust this project?","_meta":{"droid-acp":{"namesOnly":true}}},` +
 		`"options":[{"optionId":"n","kind":"allow_once","name":"Not now"},{"optionId":"y","kind":"allow_once","name":"Trust"},{"optionId":"c","kind":"reject_once","name":"Cancel"}]`

@@ -14,10 +14,10 @@ import (
 
 // agentKind decides whether clients share an agent: how the agent is started, and what the client declares.
 type agentKind struct {
-	hello     AttachParams
-	program   fileID // identifies hello.Program when a session was last opened
-	caps      protocol.ClientCapabilities
-	abilities string // all of caps that an agent acts on
+	attachParams AttachParams
+	program      fileID // identifies hello.Program when a session was last opened
+	caps         protocol.ClientCapabilities
+	abilities    string // all of caps that an agent acts on
 }
 
 // ignoredVariables are variables that may differ between equivalent environments: no program acts on them. Sessions name their directory
@@ -26,8 +26,8 @@ var ignoredVariables = []string{"_", "OLDPWD", "PWD", "SHLVL", "WINDOWID"}
 
 // isLike reports whether agents of both kinds would open sessions alike.
 func (k agentKind) isLike(other agentKind) bool {
-	return k.hello.Program == other.hello.Program && k.program == other.program && slices.Equal(k.hello.Args, other.hello.Args) &&
-		k.abilities == other.abilities && len(differing(k.hello.Env, other.hello.Env)) == 0
+	return k.attachParams.Program == other.attachParams.Program && k.program == other.program && slices.Equal(k.attachParams.Args, other.attachParams.Args) &&
+		k.abilities == other.abilities && len(differing(k.attachParams.Env, other.attachParams.Env)) == 0
 }
 
 // differing returns the sorted names of variables that differ between two environments.
@@ -69,21 +69,21 @@ const mostNames = 5
 // allow less is refused; others get a note about what does not apply to them.
 func (c *Client) compareAgents(o *session) (refusal *jsonrpc.Error, note string) {
 	has := o.agent.agentKind
-	if c.hello.Joins || c.hello.WatchOnly || o.subscriber(c) != nil || has.isLike(c.agentKind) {
+	if c.attachParams.Joins || c.attachParams.WatchOnly || o.subscriber(c) != nil || has.isLike(c.agentKind) {
 		return nil, ""
 	}
 	var settings []string
 	if compare := c.server.Compare; compare != nil {
 		var stricter string
-		if stricter, settings = compare(has.hello, c.hello); stricter != "" {
+		if stricter, settings = compare(has.attachParams, c.attachParams); stricter != "" {
 			return jsonrpc.PlainError(jsonrpc.CodeInvalidParams, "The session cannot be opened: its agent was not started with "+stricter+", as this window's would be; "+
 				"close the session in each window, or end it by "+c.server.Command("stop", o.id)+", then open it here"), ""
 		}
 	}
-	if has.hello.Program != c.hello.Program || has.program != c.program {
+	if has.attachParams.Program != c.attachParams.Program || has.program != c.program {
 		settings = append(settings, "another version of the program")
 	}
-	variables := differing(has.hello.Env, c.hello.Env)
+	variables := differing(has.attachParams.Env, c.attachParams.Env)
 	for i, name := range variables {
 		if i == mostNames {
 			settings = append(settings, fmt.Sprintf("%d more variables", len(variables)-i))

@@ -10,7 +10,7 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// attached is a client that says how its agent is run.
+// attached returns a client that says how its agent is run.
 func (h *testServer) attached(capabilities string, hello AttachParams) *fakeClient {
 	h.t.Helper()
 	c := &fakeClient{t: h.t}
@@ -31,8 +31,8 @@ func (c *fakeClient) begins() {
 	c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
 }
 
-// Clients share an agent where theirs would be alike, and have one of their own where program, flags, environment or what they declare differ.
-// A program that was replaced serves new sessions alone.
+// Clients share an agent if their own agents would be alike; a different program, flags, environment or declaration requires another. A
+// replaced program serves new sessions only.
 func TestAgentSharing(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	require.NoError(t, os.WriteFile(program, []byte("old"), 0o600))
@@ -83,8 +83,8 @@ func TestAgentSharing(t *testing.T) {
 	})
 }
 
-// Clients that share an agent are told nothing of each other's sessions, such as what it says of one that was closed meanwhile; what is about
-// none is for all of them.
+// Clients that share an agent get no updates of each other's sessions, such as one for a closed session; notifications without a session go
+// to all of them.
 func TestSharedAgentUpdates(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -102,7 +102,8 @@ func TestSharedAgentUpdates(t *testing.T) {
 	})
 }
 
-// Whoever leaves takes nothing along, and nothing stays behind: neither who looks nor who opens a session and does nothing in it.
+// A client that leaves does not affect others, and nothing remains: neither of one that only queried nor of one that opened a session
+// without using it.
 func TestQueriesLeaveNothingRunning(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -132,13 +133,13 @@ func TestQueriesLeaveNothingRunning(t *testing.T) {
 	})
 }
 
-// Who joins a session is told what of theirs it does not use, and refused where their agent would let less run.
+// A client that joins a session gets a note about its settings that are not used, and is refused if its own agent would allow less.
 func TestJoinSessionOfDifferentAgent(t *testing.T) {
 	first := AttachParams{Program: "/p", Args: []string{"--a"}, Env: []string{"A=1", "SHLVL=1"}}
 	for name, c := range map[string]struct {
 		hello        AttachParams
 		capabilities string
-		want         string // that it is told before the answer, or in place of it
+		want         string // the text that it gets before the answer, or instead of it
 	}{
 		"alike":     {first, "{}", "l= {}"},
 		"attach":    {AttachParams{Program: "/q", Joins: true}, everything, "l= {}"},
@@ -176,13 +177,13 @@ func TestJoinSessionOfDifferentAgent(t *testing.T) {
 	}
 }
 
-// What a window does not get is said behind the response to its resume, which opens the session for it: in the agent, and where it joins
-// another window or a turn. Behind that response comes the turn.
+// The note about unused settings follows the response to a resume, which opens the session for the client: in the agent, and when it joins
+// another client or a turn. The turn follows the note.
 func TestNoteBehindResume(t *testing.T) {
 	first, other := AttachParams{Program: "/p", Env: []string{"A=1"}}, AttachParams{Program: "/p", Env: []string{"A=2"}}
 	const opened = `r= {"modes":{"currentModeId":"off","availableModes":[]}}`
 	for name, c := range map[string]struct {
-		leaves, works bool // the window that has it
+		leaves, works bool // the client that has it
 		want          []string
 	}{
 		"resumed by the agent": {true, false, []string{"r= {}", use("`$A`")}},

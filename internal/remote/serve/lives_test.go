@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// restCase is a session that is in a state when something happens to it.
+// restCase is a session in some state when an event occurs.
 type restCase struct {
 	*testServer
 	t      *testing.T
 	window *fakeClient
 	agent  *fakeAgent
-	prompt *message // that has no answer
+	prompt *message // unanswered
 }
 
-// heard is what an agent was told since the last time, by method, with "answer" for an answer.
+// heard returns the messages an agent got since the last call, by method, with "answer" for an answer.
 func (a *fakeAgent) heard() string {
 	synctest.Wait()
 	var all []string
@@ -33,8 +33,8 @@ func (a *fakeAgent) heard() string {
 	return strings.Join(all, ", ")
 }
 
-// What goes on and what is told when something happens to a session, whatever it does. agent is what its agent is told, and told a part of what
-// is told: the window, or who comes.
+// What continues and what is sent when an event occurs in each state of a session. agent is what its agent gets, and told a part of what
+// the client gets.
 func TestSessionLifetime(t *testing.T) {
 	states := map[string]func(s *restCase){
 		"resting": func(s *restCase) {

@@ -94,7 +94,7 @@ func (q *question) audience() (to []*Client) {
 		return []*Client{q.client}
 	}
 	for _, w := range q.session.subscribers {
-		if c := w.client; !w.replaying && !c.hello.WatchOnly && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
+		if c := w.client; !w.replaying && !c.attachParams.WatchOnly && q.mayAnswer(c) && (w.receptive() || !q.forPeople()) {
 			to = append(to, c)
 		}
 	}

@@ -17,27 +17,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is a house with clients and agents that do what comes to their mind.
+// world is a server with clients and agents that act at random.
 type world struct {
 	*testServer
 	rng     *rand.Rand
 	clients []*actor
-	asked   map[any]string // requests of agents that are open, by agent and id
+	asked   map[any]string // open requests of agents, by agent and ID
 	told    map[*session][]string
 	said    int
 }
 
-// actor is a client that counts what it asks and is told.
+// actor is a client that records its requests and updates.
 type actor struct {
 	*fakeClient
 	last   int
-	open   map[string]bool // its requests without an answer
+	open   map[string]bool // its unanswered requests
 	asked  []string        // questions that it may answer
 	seen   map[string][]string
 	at     map[string]bool   // sessions that it has opened
 	loads  map[string]string // the request that loads a session
-	whole  map[string]bool   // by which it is shown all of it
-	early  map[string]bool   // which it asked for while it was told something
+	whole  map[string]bool   // whether that request replays everything
+	early  map[string]bool   // whether it was sent during a replay
 	absent bool
 }
 
@@ -57,7 +57,7 @@ func (a *actor) asks(method, params string) {
 	a.say(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 }
 
-// hears takes what a client was told.
+// hears handles the messages that a client got.
 func (w *world) hears(a *actor) {
 	a.mu.Lock()
 	heard := a.heard
@@ -84,7 +84,7 @@ func (w *world) hears(a *actor) {
 	}
 }
 
-// acts has an agent answer all that it has heard, or ask, or say something. One that has ended does nothing.
+// acts makes an agent answer all its requests, or ask, or send something. One that has ended does nothing.
 func (w *world) acts(a *fakeAgent, sessions []string) {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 				a.answer(m, fmt.Sprintf(`{"sessionId":"m%d"}`, w.said))
 			case m.Method == "session/load":
 				w.mu.Lock()
-				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal begins anew
+				delete(w.told, w.sessions[m.Params["sessionId"].(string)]) // the journal is reset
 				w.mu.Unlock()
 				a.answer(m, `{}`)
 			case m.Method == "session/prompt":
@@ -149,8 +149,8 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 	}
 }
 
-// Whatever comes beside whatever: each request of a client and of an agent has one answer at most, and one once
-// all is quiet; nobody is shown something twice, or in another order.
+// For any interleaving: each request of a client and of an agent has at most one answer, and exactly one when everything has settled; no
+// update is shown twice, or out of order.
 func TestAnyOrder(t *testing.T) {
 	sessions := []string{"s1", "s2"}
 	seeds := 1000
@@ -169,7 +169,7 @@ func TestAnyOrder(t *testing.T) {
 					a.Disconnected()
 				}
 			}
-			time.Sleep(2 * time.Hour) // what nobody answers is given up
+			time.Sleep(2 * time.Hour) // unanswered questions are given up
 			for range 4 {
 				synctest.Wait()
 				for _, agent := range h.all() {
@@ -218,7 +218,7 @@ func TestAnyOrder(t *testing.T) {
 	}
 }
 
-// since is what the client has seen since it opened the session last.
+// since returns what the client got since it last opened the session.
 func (a *actor) since(session string) []string {
 	texts := a.seen[session]
 	for i := range texts {
@@ -229,8 +229,8 @@ func (a *actor) since(session string) []string {
 	return texts
 }
 
-// A month of a server: 500 sessions of clients that come, go, load what others have and lose their agents. Each request has one answer, and
-// nothing is left in the end: no session, agent, question, file, descriptor, goroutine (synctest sees to that) or memory.
+// A month of a server: 500 sessions of clients that connect, leave, load sessions of others and lose their agents. Each request has one
+// answer, and nothing is left at the end: no session, agent, question, file, descriptor, goroutine (checked by synctest) or memory.
 func TestMonth(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -266,7 +266,7 @@ func TestMonth(t *testing.T) {
 			for _, agent := range h.all() {
 				w.settle(agent)
 			}
-			time.Sleep(2 * time.Hour) // what nobody answers is given up
+			time.Sleep(2 * time.Hour) // unanswered questions are given up
 		}
 		for _, a := range w.clients {
 			w.hears(a)
@@ -299,7 +299,7 @@ func TestMonth(t *testing.T) {
 	require.Less(t, heap(), memory+8<<20)
 }
 
-// openFiles is how many descriptors this process has; 0 where the system does not tell.
+// openFiles returns the number of this process's descriptors; 0 if unknown.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -309,7 +309,7 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// lives has a client do something, and agents what comes to their mind.
+// lives makes a client do something, and agents act at random.
 func (w *world) lives(a *actor, sessions []string) {
 	synctest.Wait()
 	w.hears(a)
@@ -362,7 +362,7 @@ func number(text string) (n int) {
 // settle is acts without anything new.
 func (w *world) settle(a *fakeAgent) { w.acts(a, []string{"none"}) }
 
-// answers has a client answer all that it is asked.
+// answers makes a client answer all its questions.
 func (w *world) answers(a *actor) {
 	w.hears(a)
 	for _, id := range a.asked {
@@ -391,8 +391,8 @@ func (w *world) step(sessions []string) {
 		}
 	case 1, 2:
 		if id := a.loads[session]; !a.absent && !a.open[id] {
-			// What it has seen begins anew, once what is on its way has come: sometimes that comes behind the
-			// request, as what the server has sent before it read that.
+			// What it has seen starts over once pending messages have arrived: some arrive after the request if the server sent them before
+			// reading it.
 			if a.early[session] = w.rng.Intn(2) == 0; !a.early[session] {
 				synctest.Wait()
 				w.hears(a)

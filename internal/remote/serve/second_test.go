@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a window asks of a session that it has not loaded is answered as by an agent that does not have it, without one; only what needs an
-// agent of its own starts that.
+// A request about a session that the client has not loaded is answered as by an agent that does not have it, without starting one; only a
+// request that needs an agent starts one.
 func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	const session = `"sessionId":"s1"`
 	for method, c := range map[string]struct {
@@ -62,8 +62,8 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 	})
 }
 
-// A session that works is copied for another window from what is stored of it, by an agent that does not have it, also if the window has joined
-// it. One whose own prompt runs, or that nobody else has open, asks the agent that has it.
+// A working session is forked for another client from its stored state, by an agent that does not have it open, even if the client has
+// joined it. If its own prompt runs, or no other client has it open, the agent that has it is asked.
 func TestForkOfASessionThatWorks(t *testing.T) {
 	fork := func(c *fakeClient) {
 		c.say(`{"jsonrpc":"2.0","id":"f","method":"session/fork","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
@@ -105,7 +105,7 @@ func TestForkOfASessionThatWorks(t *testing.T) {
 	})
 }
 
-// A session is deleted when nobody else has it, and nothing runs in it.
+// A session is deleted if no other client has it, and nothing runs in it.
 func TestDeleteSession(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		remove := func(c *fakeClient) {
@@ -139,7 +139,7 @@ func TestDeleteSession(t *testing.T) {
 	})
 }
 
-// What a window says behind its load waits for that, as an agent has it wait.
+// Requests behind a load wait for it, as in an agent.
 func TestRequestsBehindALoad(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -164,8 +164,8 @@ func (c *fakeClient) loads(session, directory, servers string) {
 	c.say(`{"jsonrpc":"2.0","id":"l","method":"session/load","params":{"sessionId":%q,"cwd":%q,"mcpServers":[%s]}}`, session, directory, servers)
 }
 
-// One droid cannot be in two directories, nor have two sets of MCP servers: who loads a session with others is
-// refused while a turn runs, and else has the agent load it with these.
+// One droid cannot be in two directories, or have two sets of MCP servers: a client that loads a session with others is refused during a
+// turn, and otherwise the agent loads it with these.
 func TestLoadElsewhere(t *testing.T) {
 	const server, other = `{"name":"one","command":"/bin/one","args":[],"env":[]}`, `{"name":"two","command":"/bin/two","args":[],"env":[]}`
 	for name, c := range map[string]struct{ directory, servers, refused, told string }{
@@ -209,7 +209,7 @@ func TestLoadElsewhere(t *testing.T) {
 	}
 }
 
-// What a load tells is for its window alone, also when that has gone before its end.
+// The updates of a load go only to its client, even if that has left before the end.
 func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 	for name, c := range map[string]struct{ ends, directory string }{
 		"loaded": {`"result":{}`, "/v"}, "failed": {`"error":{"code":-32602,"message":"no such directory"}`, "/w"},
@@ -239,8 +239,8 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 	}
 }
 
-// A load that its agent never answers ends some time after its window has gone: others see the session again, and who
-// waited for it goes on.
+// A load that its agent never answers ends some time after its client has left: others can use the session again, and waiting requests
+// continue.
 func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -279,8 +279,8 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 	})
 }
 
-// Who has missed something when another window loads the session is told that it cannot be shown, and what was
-// said since; who loads it itself has missed nothing.
+// A client that missed updates when another client loads the session gets a notice that they cannot be shown, and what followed; a client
+// that loads it itself has missed nothing.
 func TestMissedBeforeALoadElsewhere(t *testing.T) {
 	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
 		"Load it again when it rests: droid has all of it."
@@ -323,7 +323,7 @@ func TestMissedBeforeALoadElsewhere(t *testing.T) {
 	})
 }
 
-// Who comes back to its turn gets that, whatever servers the editor has now, and is told.
+// A client that returns to its turn gets it, whatever servers the editor has now, with a note.
 func TestBackWithOtherServers(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -337,7 +337,7 @@ func TestBackWithOtherServers(t *testing.T) {
 	})
 }
 
-// A load that fails leaves the others as they were, and lets go who waited for it.
+// A failed load leaves the others unchanged, and releases waiting requests.
 func TestLoadElsewhereFails(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -355,8 +355,8 @@ func TestLoadElsewhereFails(t *testing.T) {
 	})
 }
 
-// Who joins is told the mode, the options and the model as they are now, by whichever method another window has
-// set them; the others are told at once.
+// A joining client gets the current mode, options and model, whichever method another client has set them with; the others get them at
+// once.
 func TestJoinerGetsCurrentOptions(t *testing.T) {
 	const options = `[{"id":"mode","category":"mode","type":"select","currentValue":"spec"},{"id":"model","category":"model","type":"select","currentValue":"b"}]`
 	withServer(t, func(t *testing.T, h *testServer) {
@@ -381,7 +381,7 @@ func TestJoinerGetsCurrentOptions(t *testing.T) {
 	})
 }
 
-// A client routes a question by the request that it is about, which it knows by its own id.
+// A client routes a question by the request that it concerns, which it knows by its own ID.
 func TestQuestionAboutARequest(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", `{"elicitation":{"url":{}}}`)
@@ -398,7 +398,7 @@ func TestQuestionAboutARequest(t *testing.T) {
 	})
 }
 
-// What an agent writes to stderr reaches the front of its own editor, which has asked for it.
+// An agent's stderr reaches the bridge of its own editor, which has asked for it.
 func TestStderrOfAnAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		for _, local := range []bool{true, false} {

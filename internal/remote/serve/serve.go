@@ -217,7 +217,7 @@ func (s *Server) removeJournal(j *journal) { s.work.Go(j.remove) }
 func (s *Server) Join(out Outlet, o ClientOptions) *Client {
 	c := &Client{
 		server: s, out: out, options: o,
-		agentKind: agentKind{hello: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
+		agentKind: agentKind{attachParams: AttachParams{Program: s.Program, Args: s.Args, Env: s.env}},
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// fakeAgent is an agent of which the test has both ends.
+// fakeAgent is an agent whose ends are both played by the test.
 type fakeAgent struct {
 	t        *testing.T
 	hello    AttachParams
@@ -31,7 +31,7 @@ type fakeAgent struct {
 	stdin    *io.PipeWriter
 	out      *io.PipeWriter
 	stdout   *io.PipeReader
-	lines    chan string // what it heard, without initialize, which it answers
+	lines    chan string // the lines it got, except initialize, which it answers
 	hellos   chan message
 	exited   chan struct{}
 	exit     func()
@@ -67,13 +67,13 @@ func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
 			a.lines <- lines.Text()
 		}
 		if !a.stubborn {
-			a.exit() // with its input
+			a.exit() // at the end of its input
 		}
 	}()
 	return a
 }
 
-// message is any message of JSON-RPC.
+// message is any JSON-RPC message.
 type message struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
@@ -97,7 +97,7 @@ func (a *fakeAgent) next() (m message) {
 	return m
 }
 
-// greeted is the request initialize that it got.
+// greeted returns the initialize request that it got.
 func (a *fakeAgent) greeted() message {
 	a.t.Helper()
 	synctest.Wait()
@@ -117,7 +117,7 @@ func (a *fakeAgent) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// answer answers a request that it heard. A session whose prompt has ended rests.
+// answer answers a request. A session whose prompt has ended is idle.
 func (a *fakeAgent) answer(m message, result string) {
 	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
 	if m.Method == "session/prompt" {
@@ -125,7 +125,7 @@ func (a *fakeAgent) answer(m message, result string) {
 	}
 }
 
-// closes is told to close a session, and does.
+// closes expects a request to close a session, and answers it.
 func (a *fakeAgent) closes(session string) {
 	a.t.Helper()
 	m := a.next()
@@ -134,23 +134,23 @@ func (a *fakeAgent) closes(session string) {
 	a.answer(m, `{}`)
 }
 
-// works reports whether a session works, if the agent still runs.
+// works reports whether a session works, unless the agent has ended.
 func (a *fakeAgent) works(session string, working bool) {
 	_, _ = fmt.Fprintf(a.out, `{"jsonrpc":"2.0","method":%q,"params":{"sessionId":%q,"working":%v}}`+"\n", protocol.ActivityMethod, session, working)
 	synctest.Wait()
 }
 
-// chunk says something in a session.
+// chunk sends a message chunk in a session.
 func (a *fakeAgent) chunk(session, text string) {
 	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`, session, text)
 }
 
-// fakeClient is a client of which the test is the transport.
+// fakeClient is a client whose transport is the test.
 type fakeClient struct {
 	*Client
 	t     *testing.T
 	house *testServer
-	own   *fakeAgent // that is started for it, if one is
+	own   *fakeAgent // the agent started for it, if one is
 
 	mu     sync.Mutex
 	heard  []string
@@ -176,7 +176,7 @@ func (c *fakeClient) Close(reason string) {
 
 func (c *fakeClient) Full() <-chan struct{} { return c.full }
 
-// take returns what the client heard since the last time, in short: texts, answers, questions.
+// take returns what the client got since the last call, in short: texts, answers, questions.
 func (c *fakeClient) take() (short []string) {
 	c.t.Helper()
 	synctest.Wait()
@@ -211,28 +211,28 @@ func (m message) short() string {
 	return fmt.Sprintf("%v= %s", m.ID, m.Result)
 }
 
-// testServer is a server with agents of the test's.
+// testServer is a server with agents of the test.
 type testServer struct {
 	*Server
 	t    *testing.T
 	fail error
 
-	starting <-chan struct{} // an agent starts when it is closed, nil for at once
+	starting <-chan struct{} // agents start when it is closed, nil for at once
 
 	starts      sync.Mutex
 	began       []*fakeAgent
-	queryAgents []*fakeAgent // which answer clients that have opened nothing
-	next        *fakeAgent   // that is started
+	queryAgents []*fakeAgent // those that answer clients without a session
+	next        *fakeAgent   // the one to be started
 }
 
-// agents are those that were started.
+// agents returns those that were started for sessions.
 func (h *testServer) agents() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
 	return slices.Clone(h.began)
 }
 
-// lastQueryAgent is the last of those that answer clients which have opened nothing.
+// lastQueryAgent returns the last agent for a client without a session.
 func (h *testServer) lastQueryAgent() *fakeAgent {
 	synctest.Wait()
 	h.starts.Lock()
@@ -240,7 +240,7 @@ func (h *testServer) lastQueryAgent() *fakeAgent {
 	return h.queryAgents[len(h.queryAgents)-1]
 }
 
-// all are those that were started, for whatever.
+// all returns all agents that were started.
 func (h *testServer) all() []*fakeAgent {
 	h.starts.Lock()
 	defer h.starts.Unlock()
@@ -260,7 +260,7 @@ func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 		require.NoError(t, err)
 		defer func() {
 			h.Server.Close(context.Background())
-			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, unfinishedDir))) // a turn may run yet
+			require.NoError(t, os.RemoveAll(filepath.Join(h.Journals, unfinishedDir))) // a turn may still run
 			_ = os.Remove(h.Journals)
 			require.NoDirExists(t, h.Journals)
 		}()
@@ -268,7 +268,7 @@ func withServer(t *testing.T, test func(t *testing.T, h *testServer)) {
 	})
 }
 
-// startQueryAgent starts what answers a client that has opened nothing.
+// startQueryAgent starts an agent for a client without a session.
 func (h *testServer) startQueryAgent(hello AttachParams, _ io.Writer) (agentProcess, error) {
 	h.starts.Lock()
 	defer h.starts.Unlock()
@@ -298,7 +298,7 @@ func (h *testServer) start(hello AttachParams, stderr io.Writer) (agentProcess, 
 
 const everything = `{"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{}}}`
 
-// client joins, and is initialized. The agent is the one that is started if it opens the first session of its kind.
+// client adds an initialized client. The agent is the one that is started if the client opens the first session of its kind.
 func (h *testServer) client(name, capabilities string) (*fakeClient, *fakeAgent) {
 	h.t.Helper()
 	c := &fakeClient{t: h.t, house: h, own: newFakeAgent(h.t, AttachParams{})}
@@ -319,7 +319,7 @@ func (c *fakeClient) say(format string, args ...any) {
 	synctest.Wait()
 }
 
-// opens has a client open a new session.
+// opens makes a client open a new session.
 func (c *fakeClient) opens(a *fakeAgent, id string) {
 	c.t.Helper()
 	c.say(`{"jsonrpc":"2.0","id":"n","method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
@@ -327,7 +327,7 @@ func (c *fakeClient) opens(a *fakeAgent, id string) {
 	require.Len(c.t, c.take(), 1)
 }
 
-// prompts has a client send a prompt, and returns what its agent heard.
+// prompts makes a client send a prompt, and returns the agent's request.
 func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
 	c.t.Helper()
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
@@ -347,7 +347,7 @@ func (a *fakeAgent) asksPermission(session string) {
 
 const allowed = `{"outcome":{"outcome":"selected","optionId":"yes"}}`
 
-// A load waits for a close that the same client has sent before it, also for one that fails.
+// A load waits for a close that the same client sent before it, even if that fails.
 func TestLoadBehindAClose(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		withServer(t, func(t *testing.T, h *testServer) {
@@ -374,7 +374,7 @@ func TestLoadBehindAClose(t *testing.T) {
 	}
 }
 
-// A client sees no difference to an agent of its own.
+// A client sees no difference to an agent that it starts itself.
 func TestOneClient(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -399,7 +399,7 @@ func TestOneClient(t *testing.T) {
 	})
 }
 
-// When the editor goes in the middle of a turn, the turn goes on, and who comes back sees all of it.
+// If the editor leaves during a turn, the turn continues, and a returning client sees all of it.
 func TestTurnOutlivesItsClient(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -430,7 +430,7 @@ func TestTurnOutlivesItsClient(t *testing.T) {
 	})
 }
 
-// A session that rests stays in the agent of a client that has gone, and the next one joins it there.
+// An idle session stays in the agent of a client that has left, and the next client joins it there.
 func TestRestingSessionStays(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -455,7 +455,7 @@ func TestRestingSessionStays(t *testing.T) {
 	})
 }
 
-// Two windows see the same in the same order. The first answer counts, and the other is told.
+// Two clients see the same in the same order. The first answer counts, and is shown to the other.
 func TestTwoClients(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -484,8 +484,7 @@ func TestTwoClients(t *testing.T) {
 	})
 }
 
-// A client that only watches is asked nothing and changes nothing; a program by policy does not answer
-// where a person is.
+// A client that only watches is not asked and changes nothing; a program that decides by policy does not answer if there is a person.
 func TestAnswerRights(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -518,7 +517,7 @@ func (c *fakeClient) prompt() {
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}`)
 }
 
-// Files are the editor's while it is there, and the disk's afterwards, also those that it did not answer for.
+// Files are the editor's while it is connected, and the disk's afterwards, including those with unanswered requests.
 func TestFilesWithoutAnEditor(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		path := filepath.Join(t.TempDir(), "a b.txt")
@@ -547,7 +546,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 	})
 }
 
-// What nobody answers is refused after a while; then the turn can end, and with it the agent.
+// A question that nobody answers is refused after a while; then the turn can end, and with it the agent.
 func TestNobodyAnswers(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -576,7 +575,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-// An agent that ends by itself is told to all who wait for it, or see its sessions.
+// The unexpected end of an agent is reported to all clients that wait for it, or see its sessions.
 func TestAgentEnds(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -602,7 +601,7 @@ func TestAgentEnds(t *testing.T) {
 	})
 }
 
-// A message that is too long ends the agent, and who waits for it is told the limit.
+// A message that is too long ends the agent, and waiting requests get an error with the limit.
 func TestAgentSaysTooMuch(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.maxLine = 10 << 10
@@ -617,7 +616,7 @@ func TestAgentSaysTooMuch(t *testing.T) {
 	})
 }
 
-// A message of several lines is one to an agent.
+// A message of several lines reaches an agent as one.
 func TestMessageOfSeveralLines(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -649,7 +648,7 @@ func TestAgentThatDoesNotStart(t *testing.T) {
 	})
 }
 
-// Requests that come at once for a session that is being opened, or moved, wait for that.
+// Concurrent requests for a session that is being opened, or moved, wait for that.
 func TestTwoLoadsAtOnce(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -673,7 +672,7 @@ func TestTwoLoadsAtOnce(t *testing.T) {
 	})
 }
 
-// What is no longer kept, or cannot be, is told.
+// A client gets a notice about messages that are no longer kept, or cannot be read.
 func TestJournalLosesTheOldest(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.journalSize = 4000
@@ -745,7 +744,7 @@ func TestEndOfASession(t *testing.T) {
 	})
 }
 
-// An agent that does not end with its input is killed.
+// An agent that does not end at the end of its input is killed.
 func TestStubbornAgent(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
@@ -759,8 +758,8 @@ func TestStubbornAgent(t *testing.T) {
 	})
 }
 
-// What was said before a session was resumed is not in its journal, and who joins is told; once it is loaded,
-// all of it is there.
+// Messages before a session was resumed are not in its journal, and a joining client gets a notice; once the session is loaded, all of them
+// are.
 func TestJoinedAfterResume(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
@@ -790,7 +789,7 @@ func TestJoinedAfterResume(t *testing.T) {
 	})
 }
 
-// A full disk costs the journal and nothing else: the turn goes on, and who joins is told.
+// A full disk only affects the journal: the turn continues, and a joining client gets a notice.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")

@@ -17,7 +17,7 @@ func (c *Client) resolveThread(id string) error {
 	if id == "" || s.Thread == nil || len(s.sessions) == 0 || c.find(id) != nil {
 		return nil
 	}
-	hello := c.hello
+	hello := c.attachParams
 	s.mu.Unlock()
 	ids, err := s.Thread(hello, id)
 	s.mu.Lock()

@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Receiver = (*serve.Client)(nil)
 
-// agent is a receiver. It answers initialize, and keeps the rest of what it gets.
+// agent is a receiver. It answers initialize, and records everything else.
 type agent struct {
 	out     serve.Outlet
 	options serve.ClientOptions
 	got     chan string
-	gone    chan struct{} // closed by Disconnected; a second call of it panics
-	full    chan struct{} // what Receive returns
+	gone    chan struct{} // closed by Disconnected; a second call panics
+	full    chan struct{} // returned by Receive
 }
 
 func (a *agent) Receive(text []byte) <-chan struct{} {
@@ -37,7 +37,7 @@ func (a *agent) Receive(text []byte) <-chan struct{} {
 	}
 	select {
 	case a.got <- string(text):
-	default: // nobody of this test looks
+	default: // this test does not read it
 	}
 	return a.full
 }
@@ -48,7 +48,7 @@ func (a *agent) update(session, text string) {
 	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))
 }
 
-// testService is a handler that listens, and the agents of its clients.
+// testService is a listening handler, with the agents of its clients.
 type testService struct {
 	t      *testing.T
 	h      *Handler
@@ -98,7 +98,7 @@ func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (ne
 	return s
 }
 
-// answer is what a request was answered with.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -142,7 +142,7 @@ func textOf(t *testing.T, message string) string {
 	return m.Params.Text
 }
 
-// wait waits for a channel with the patience of a busy machine.
+// wait waits for a channel, long enough for a busy machine.
 func wait[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {

@@ -18,7 +18,7 @@ import (
 	"droid-acp/internal/remote/relay"
 )
 
-// program builds a small program whose name is droid-acp, for a system.
+// program builds a small program named droid-acp, for a system.
 func program(t *testing.T, system, says string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "droid-acp")
@@ -37,8 +37,7 @@ func main() { os.Stdout.WriteString("{\"method\":\"`+says+`\"}\n"); os.Stdin.Rea
 	return filepath.Join(dir, "built")
 }
 
-// copies starts a relay that copies a file, and returns what came of it. "env" stands for
-// what runs programs at a far side.
+// copies runs a relay that copies a file, and returns its result. "env" stands for the command that runs programs at a far side.
 func copies(t *testing.T, file, to string) (told string, copied int, err error) {
 	t.Helper()
 	logged, logs := observer.New(zap.InfoLevel)
@@ -92,8 +91,7 @@ func TestCopy(t *testing.T) {
 	require.Zero(t, copied)
 }
 
-// TestCopyPastAGreeting: what a shell at the far side prints before each program, and behind it, is no part of
-// what the program says.
+// Text that a shell at the far side prints before and after each program is not part of the program's output.
 func TestCopyPastAGreeting(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -112,8 +110,8 @@ func TestCopyPastAGreeting(t *testing.T) {
 	require.ErrorContains(t, f, "and the far side is linux/"+runtime.GOARCH)
 }
 
-// TestEditorGoesWhileCopying: who has closed its end is not waited for, and a far side that does not answer
-// does not keep the relay. What waits gets the reason.
+// An editor that has closed its end is not waited for, and an unresponsive far side does not block the relay. Pending requests get the
+// reason.
 func TestEditorGoesWhileCopying(t *testing.T) {
 	dir, err := os.MkdirTemp("", "via")
 	require.NoError(t, err)
@@ -133,7 +131,7 @@ func TestEditorGoesWhileCopying(t *testing.T) {
 	require.ErrorContains(t, <-r.ended, "the editor closed its end")
 }
 
-// TestCopyIsAnsweredThoughTheInputEnds: the check of docs/elsewhere.md ends its input at once.
+// The check in docs/elsewhere.md ends its input at once.
 func TestCopyIsAnsweredThoughTheInputEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it needs programs that other systems do not have")
@@ -167,7 +165,7 @@ func TestCopyFails(t *testing.T) {
 		require.Contains(t, told, `"kind":"`+tc.kind+`"`)
 		require.ErrorContains(t, err, tc.want)
 	}
-	t.Setenv("PATH", dir) // the far side has nothing
+	t.Setenv("PATH", dir) // the far side has no programs
 	env, err := exec.LookPath("/usr/bin/env")
 	require.NoError(t, err)
 	f := (&programCopy{relay.Agent{Name: "droid-acp"}, []string{env}, "/x/droid-acp", file, zap.NewNop()}).copy(t.Context())

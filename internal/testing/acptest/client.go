@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// client is what a client declares in clientCapabilities.
+// client is the clientCapabilities of a client.
 type client map[string]any
 
-// has reports whether a client declares a capability, by its path: true, or an object.
+// has reports whether a client declares a capability, given by its path: true, or an object.
 func (c client) has(path string) bool {
 	var v any = map[string]any(c)
 	for name := range strings.SplitSeq(path, ".") {
@@ -53,8 +53,7 @@ func (c client) allowAir(text []byte) error {
 	return nil
 }
 
-// updateNeeds are the capabilities without which a client gets no such update. Those of
-// plans and subagents are not stable yet.
+// updateNeeds maps updates to the capability that they require. Those for plans and subagents are not stable yet.
 var updateNeeds = map[string]string{
 	"notice":                   "session.notices",
 	"compaction_update":        "session.compaction",
@@ -66,7 +65,7 @@ var updateNeeds = map[string]string{
 	"session_message_chunk":    "subagents",
 }
 
-// methodNeeds are the capabilities without which a client is not asked for something.
+// methodNeeds maps methods to the capability that they require.
 var methodNeeds = map[string]string{
 	"elicitation/complete":   "elicitation.url",
 	"fs/read_text_file":      "fs.readTextFile",
@@ -78,7 +77,7 @@ var methodNeeds = map[string]string{
 	"terminal/wait_for_exit": "terminal",
 }
 
-// sent is what decides whether a client may be sent it.
+// sent has the fields that determine whether a client may be sent a message.
 type sent struct {
 	Mode   string
 	Update struct {
@@ -89,7 +88,7 @@ type sent struct {
 	}
 }
 
-// allow refuses a request or notification that the client did not ask for.
+// allow returns an error for a request or notification that the client does not support.
 func (c client) allow(m message) error {
 	p := read(m.Params)
 	need := methodNeeds[m.Method]
@@ -128,13 +127,13 @@ func (c client) allow(m message) error {
 	return nil
 }
 
-// allowResult refuses kinds in a result that the client did not ask for.
+// allowResult returns an error for kinds in a result that the client does not support.
 func (c client) allowResult(result json.RawMessage) error {
 	var r struct {
 		AuthMethods   []struct{ Type string }
 		ConfigOptions []struct{ Type string }
 	}
-	_ = json.Unmarshal(result, &r) // others look at its form
+	_ = json.Unmarshal(result, &r) // its form is checked elsewhere
 	if err := c.allowAir(result); err != nil {
 		return err
 	}
@@ -158,8 +157,7 @@ func (c client) allowOption(kind string) error {
 	return nil
 }
 
-// wantsUnstable reports whether the client declared the unstable capability that this
-// message is for.
+// wantsUnstable reports whether the client has declared the unstable capability that this message requires.
 func (c client) wantsUnstable(m message) bool {
 	switch need := updateNeeds[read(m.Params).Update.SessionUpdate]; need {
 	case "plan", "subagents":
@@ -169,6 +167,6 @@ func (c client) wantsUnstable(m message) bool {
 }
 
 func read(params json.RawMessage) (p sent) {
-	_ = json.Unmarshal(params, &p) // others look at its form
+	_ = json.Unmarshal(params, &p) // its form is checked elsewhere
 	return p
 }

@@ -106,8 +106,8 @@ func TestStaleTable(t *testing.T) {
 	require.NotEqual(t, before, Tables(all, nil))
 }
 
-// TestFacts holds version.go against the recordings. What lies between two releases with facts of their own
-// is taken for the older one, so it may do what is not counted on; no droid lacks what is.
+// TestFacts checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
+// they may have more features than assumed, but none fewer.
 func TestFacts(t *testing.T) {
 	held := map[string]bool{"0.99.0": true, "0.215.0": true, "0.225.2": true}
 	checked := 0
@@ -155,9 +155,8 @@ func TestNothingIsStrange(t *testing.T) {
 	}
 }
 
-// TestVocabularyIsKnown: the tables of the program have what stands in the programs of droids: the fields of
-// the events that it reads, the kinds of permission but that of a question, which is a request of its own,
-// the keys of settings, and the files of a project.
+// The program's tables contain what is in the programs of droids: the fields of the decoded events, the kinds of permission except that of
+// a question, which is a separate request, the keys of settings, and the files of a project.
 func TestVocabularyIsKnown(t *testing.T) {
 	all, err := LoadVocabularies(data)
 	require.NoError(t, err)
