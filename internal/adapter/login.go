@@ -80,3 +80,6 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 	old, lacks := s.agent.accounts.Age(client)
 	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }
+
+// OffersLogin reports whether the client offers the user to log in.
+func (s *Session) OffersLogin() bool { return s.agent.client.OffersLogin }

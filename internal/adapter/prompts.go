@@ -63,12 +63,10 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Alone
 	case p.command == nil:
 		return turns.ToDroid
-	case p.command.name == commandShell:
-		return turns.Process
-	case p.command.option != "" && p.command.args != "":
-		return turns.Setting
+	case p.command.Kind == turns.Setting && p.command.args == "":
+		return turns.Here
 	}
-	return turns.Here
+	return p.command.Kind
 }
 
 // prompt is session/prompt. The prompts of one session run one after the other.
@@ -201,7 +199,7 @@ func (p *userPrompt) accept() {
 	}
 	p.command = s.commandOf(p.content)
 	if p.command != nil && p.schema != nil {
-		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
+		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.Name))
 		return
 	}
 	s.show.PromptShown()

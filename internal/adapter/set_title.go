@@ -137,6 +137,14 @@ func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (e
 	return acperr.NotDone(acperr.Naming, failure)
 }
 
+// Rename gives the session a title. One that droid stores although ctx has ended counts.
+func (s *Session) Rename(ctx context.Context, title string) error {
+	if _, err := s.readyDroid(ctx); err != nil {
+		return err
+	}
+	return s.renameThread(s.Context, title)
+}
+
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in
 // another one meanwhile. The error is droid's, or a noDroid.
 func (s *Session) renameThread(ctx context.Context, title string) error {
