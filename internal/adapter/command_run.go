@@ -53,6 +53,16 @@ func (c Command) refusal(args string) string {
 	return fmt.Sprintf("`/%s` does not understand “%.80s”. It takes%s.", c.Name, args, takes)
 }
 
+// ownCommands are the commands that this agent offers: all but the shell, unless
+// the configuration allows it.
+func (d *Deps) ownCommands() []Command {
+	own := slices.Clone(d.commands)
+	if !d.cfg.Shell {
+		own = slices.DeleteFunc(own, func(c Command) bool { return c.Name == commandShell })
+	}
+	return own
+}
+
 // commandOf returns the command that a prompt is, nil for all other prompts: text
 // that only looks like a command is droid's.
 func (s *Session) commandOf(p prompt.Prompt) *commandRun {
@@ -70,7 +80,7 @@ func (s *Session) commandOf(p prompt.Prompt) *commandRun {
 	if i := slices.IndexFunc(own, func(c Command) bool { return c.Name == name }); i >= 0 {
 		return &commandRun{Command: own[i], s: s, args: args}
 	}
-	if terminal, is := terminalCommand(name, args); is {
+	if terminal, is := s.agent.commandFor(name, args); is {
 		return &commandRun{Command: terminal, s: s, args: args}
 	}
 	return nil

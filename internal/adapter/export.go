@@ -30,12 +30,12 @@ type exported struct {
 }
 
 // exportTo writes a session to a file and returns its path. A file that exists is not overwritten.
-func (a *Agent) exportTo(ctx context.Context, info *stream.SessionInfo, e exported) (string, error) {
+func (d *Deps) exportTo(ctx context.Context, info *stream.SessionInfo, e exported) (string, error) {
 	if e.file == "" {
 		e.file = "droid-" + e.session + ".html"
 	}
 	path := paths.Absolute(e.cwd, e.file)
-	page := export.Page(info, export.Options{CWD: e.cwd, ShowDirectory: e.named, Zone: time.Local, Turns: e.seen, Summary: a.threads.Summary(ctx, e.session)})
-	_, err := files.CallBounded(ctx, a.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
+	page := export.Page(info, export.Options{CWD: e.cwd, ShowDirectory: e.named, Zone: time.Local, Turns: e.seen, Summary: d.threads.Summary(ctx, e.session)})
+	_, err := files.CallBounded(ctx, d.calls, "WriteFile", path, func(path string) (struct{}, error) { return struct{}{}, page.WriteFile(path) })
 	return path, err
 }

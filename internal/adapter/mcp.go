@@ -55,11 +55,11 @@ func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer)
 
 // startProblems is why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
 // and of the user.
-func (a *Agent) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
+func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
 	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
 	var programs map[string]string
 	if slices.ContainsFunc(servers, named) {
-		programs = a.opener.ServerPrograms(ctx, cwd)
+		programs = d.opener.ServerPrograms(ctx, cwd)
 	}
 	problems := mcp.Problems{}
 	for _, server := range servers {
@@ -160,8 +160,8 @@ func (s *Session) ChangeMCPServer(ctx context.Context, verb, name string) error 
 }
 
 // ownServer is what droid says of an MCP server of the user's own file. An error says why it is none.
-func (a *Agent) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
-	if why, err := a.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
+func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
+	if why, err := d.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
 		return server, cmp.Or(err, errors.New(why))
 	}
 	servers, err := client.MCPServers(ctx)

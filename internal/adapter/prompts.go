@@ -229,12 +229,12 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 }
 
 // missing tells of each file that a prompt links whether it is not there.
-func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
+func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, linksTime)
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.CallBounded(ctx, a.calls, "stat of a link", path, a.opener.Stat)
+		_, err := files.CallBounded(ctx, d.calls, "stat of a link", path, d.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

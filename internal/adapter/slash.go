@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -41,16 +40,6 @@ func slashCommands() []Command {
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, turns.Here},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
 	}
-}
-
-// ownCommands are the commands that this agent offers: all but the shell, unless
-// the configuration allows it.
-func (a *Agent) ownCommands() []Command {
-	own := slashCommands()
-	if !a.cfg.Shell {
-		own = slices.DeleteFunc(own, func(c Command) bool { return c.Name == commandShell })
-	}
-	return own
 }
 
 // cutWord parts the first word of the arguments from the others.
