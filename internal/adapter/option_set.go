@@ -117,6 +117,43 @@ func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
 }
 
+// NotSetError says why an option was not set.
+type NotSetError struct {
+	Text    string // for the user
+	prompts error  // ends the prompts that were sent until the change failed, as they were meant for the other value; nil if they may go
+}
+
+func (e *NotSetError) Error() string { return e.Text }
+
+// SetOption changes one option and returns when droid has it. Prompts that were sent behind a mode must not run in another one, whatever
+// becomes of droid, so a cancel does not end the change.
+func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError {
+	s.uncancellable(ctx)
+	err := s.setOption(s.Context, id, value)
+	if err == nil {
+		return nil
+	}
+	return &NotSetError{sentence(plain(err)), tooFree(s.options.Mode(), id, value, err)}
+}
+
+// Option is an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
+func (s *Session) Option(id string) (option *protocol.ConfigOption, known bool) {
+	return s.options.Option(id), s.proc.Client() != nil
+}
+
+// OptionTitle says in words that an option has a value.
+func (s *Session) OptionTitle(id, value string) string { return s.options.Titled(id, value) }
+
+// DescribeOption lists the values of an option, for the command of this name.
+func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
+	if s.proc.Unmade() { // a droid that was never started has told no options
+		if _, err := s.readyDroid(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.options.Describe(id, command), nil
+}
+
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
 // or with why not.
 func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Error {

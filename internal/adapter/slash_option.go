@@ -1,37 +1,52 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/options"
 )
 
-// optionCommand is the command that shows or sets a config option, for clients
-// without pickers.
-func optionCommand(r *commandRun, value string) {
-	s := r.s
+// The commands that show or set a config option, for clients without pickers.
+
+func modelCommand(ctx context.Context, s *Session, value string) (string, error) {
+	return showOrSet(ctx, s, options.Model, "model", value)
+}
+
+func modeCommand(ctx context.Context, s *Session, value string) (string, error) {
+	return showOrSet(ctx, s, options.Mode, "mode", value)
+}
+
+func effortCommand(ctx context.Context, s *Session, value string) (string, error) {
+	return showOrSet(ctx, s, options.Effort, "effort", value)
+}
+
+func specModelCommand(ctx context.Context, s *Session, value string) (string, error) {
+	return showOrSet(ctx, s, options.SpecModel, "spec-model", value)
+}
+
+func followUpCommand(ctx context.Context, s *Session, value string) (string, error) {
+	return showOrSet(ctx, s, options.FollowUp, "follow-up", value)
+}
+
+// showOrSet is the command of this name for an option.
+func showOrSet(ctx context.Context, s *Session, id, command, value string) (string, error) {
 	if value == "" {
-		if !s.proc.Unmade() || r.droid() != nil { // one that was never started has told no options
-			r.reply(s.options.Describe(r.option, r.name))
-		}
-		return
+		return s.DescribeOption(ctx, id, command)
 	}
-	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
-	err := s.setOption(s.Context, r.option, value)
-	if err == nil {
-		r.reply(s.options.Titled(r.option, value) + ".")
-		return
+	failure := s.SetOption(ctx, id, value)
+	if failure == nil {
+		return s.OptionTitle(id, value) + ".", nil
 	}
-	text := strings.TrimSuffix(acperr.Text(err), ".") + "."
-	switch option := s.options.Option(r.option); {
-	case s.proc.Client() == nil:
+	switch option, known := s.Option(id); {
+	case !known:
 	case option == nil:
-		text = s.options.Describe(r.option, r.name)
+		failure.Text, _ = s.DescribeOption(ctx, id, command)
 	case !slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool { return v.Value == value }):
-		text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, r.name)
+		failure.Text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, command)
 	}
-	r.replyFailed(text, tooFree(s.options.Mode(), r.option, value, err))
+	return "", failure
 }
