@@ -42,7 +42,7 @@ const (
 const deafTurn = "two_turns_at_once_0.99"
 
 // TestFixtures replays recorded droids and compares what the editor sees with
-// the fixture's golden. `go test ./internal/adapter -update` rewrites it.
+// the fixture's goldens.
 func TestFixtures(t *testing.T) {
 	all, err := fixture.LoadAll("../../testdata/fixtures")
 	require.NoError(t, err)
@@ -62,8 +62,8 @@ func TestFixtures(t *testing.T) {
 				require.NoError(t, c.SetGolden(plainGolden, plain))
 				return
 			}
-			require.Equal(t, c.Golden(acpGolden), got)
-			require.Equal(t, c.Golden(plainGolden), plain)
+			require.NoError(t, c.CompareGolden(acpGolden, got))
+			require.NoError(t, c.CompareGolden(plainGolden, plain))
 		})
 	}
 }

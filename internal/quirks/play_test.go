@@ -180,7 +180,7 @@ func TestFixtures(t *testing.T) {
 			if *update {
 				require.NoError(t, c.SetGolden("stream.golden", got))
 			}
-			require.Equal(t, c.Golden("stream.golden"), got)
+			require.NoError(t, c.CompareGolden("stream.golden", got))
 		})
 	}
 }
