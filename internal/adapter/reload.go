@@ -252,7 +252,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 		return false
 	}
 	others, _ := s.storeLock.Others()
-	replay := s.replaysSubagents()
+	replay := r.replaysSubagents()
 	if replay == nil {
 		s.loseSubagentCalls()
 	}
@@ -262,18 +262,7 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	r.shows = true
 	defer func() { r.shows = false }()
 	for i, ev := range history {
-		for room := s.out.Full(); room != nil && s.load == r && r.call.Context.Err() == nil; room = s.out.Full() {
-			s.unlockedAs(r.call.Context, "a load", needRoom, func(ctx context.Context) {
-				select {
-				case <-room:
-				case <-ctx.Done():
-				}
-			})
-		}
-		if r.call.Context.Err() != nil {
-			r.cancel()
-		}
-		if s.load != r {
+		if !r.awaitRoom(r.call.Context) {
 			return false
 		}
 		history[i] = nil // it is not kept until all are shown
@@ -284,7 +273,9 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 			continue // droid's own turn goes on with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
-		replay.behind(r.call.Context, ev)
+		if !replay.behind(r.call.Context, ev) {
+			return false
+		}
 	}
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)
 	for _, words := range lacks {
@@ -292,6 +283,23 @@ func (r *reload) showsAll(ctx context.Context, info *stream.SessionInfo, summary
 	}
 	s.updateTitle(info.Title)
 	return true
+}
+
+// awaitRoom waits until the editor reads on. It reports false where the load ended before.
+func (r *reload) awaitRoom(ctx context.Context) bool {
+	s := r.s
+	for room := s.out.Full(); room != nil && s.load == r && ctx.Err() == nil; room = s.out.Full() {
+		s.unlockedAs(ctx, "a load", needRoom, func(ctx context.Context) {
+			select {
+			case <-room:
+			case <-ctx.Done():
+			}
+		})
+	}
+	if ctx.Err() != nil {
+		r.cancel()
+	}
+	return s.load == r
 }
 
 // notShown says, in words for the user, what droid has of a conversation and its history does not show. elsewhere is whether calls
