@@ -371,7 +371,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case !open.working && (moves || lacks != nil || alone && (open.watcher(c) != nil || wants.sameServers(open.wants))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.join(c, line, h, differs+note)
+		open.joinWithValues(c, line, h, differs+note)
 	}
 }
 
