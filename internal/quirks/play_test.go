@@ -320,6 +320,8 @@ func describe(ev Event) string {
 		return "ask withdrawn " + short(ev.RequestID)
 	case SubagentStarted:
 		return "subagent " + short(ev.ID) + " began"
+	case SubagentAsks:
+		return "subagent " + short(ev.ID) + " is about to ask"
 	case InSubagent:
 		return short(ev.ID) + ": " + describe(ev.Event)
 	case SubagentSteps:
