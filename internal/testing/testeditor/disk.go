@@ -105,7 +105,8 @@ func decode(content []byte) (loaded, error) {
 }
 
 // normalized returns text with
-//  as all line ends.
+//
+//	as all line ends.
 func normalized(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
