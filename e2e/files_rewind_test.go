@@ -170,3 +170,60 @@ func TestRewindOfPatches(t *testing.T) {
 		require.Contains(t, question, "`a.x`, **changed by you or another program, too**")
 	})
 }
+
+// TestRewindMethod: a program goes back to before a prompt, while the next turn runs, with the files, and goes on from there.
+func TestRewindMethod(t *testing.T) {
+	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
+		file := filepath.Join(h.work, "a.txt")
+		require.NoError(t, os.WriteFile(file, []byte("old\n"), 0o600))
+		model.On("first", modelserver.Step{Text: "Answer 1."})
+		model.On("second", modelserver.Step{Tools: []modelserver.ToolCall{toEdit(file, "old", "new")}}, modelserver.Step{Text: "Answer 2."})
+		model.On("third", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "sleep 60")}}, modelserver.Step{Text: "Three."})
+		model.On("fourth", modelserver.Step{Text: "Four."})
+		c := startAgent(t, h, "--files", "disk").onPermission(allowOnce)
+		s := c.open(h)
+		s.say("first")
+		s.say("second")
+		var points struct {
+			Points []struct {
+				MessageID, Text string
+				Files           []string
+			}
+		}
+		c.mustCall("_droid/rewind_points", map[string]any{"sessionId": s.id}, &points)
+		require.Len(t, points.Points, 2)
+		require.Equal(t, []string{file}, points.Points[1].Files)
+		params := map[string]any{"sessionId": s.id, "messageId": points.Points[1].MessageID, "files": "restore", "dryRun": true}
+		var dry, done struct {
+			DroidSessionID string
+			Files          []struct{ Path, Action, Status string }
+			Restored       int
+		}
+		c.mustCall("_droid/rewind", params, &dry)
+		require.Len(t, dry.Files, 1)
+		require.Equal(t, "edited", dry.Files[0].Status)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "new\n", string(data))
+
+		turn := s.prompt("third")
+		turn.awaitUpdate("the command", func(u update) bool { return u.ToolCallID != "" && u.Status == "in_progress" })
+		params["dryRun"] = false
+		_, failed := c.call("_droid/rewind", params)
+		require.Equal(t, -32600, failed.Code, "a turn runs")
+		params["cancel"] = true
+		c.mustCall("_droid/rewind", params, &done)
+		require.Equal(t, "cancelled", turn.end(turnLimit).Stop)
+		require.Equal(t, 1, done.Restored)
+		require.NotEmpty(t, done.DroidSessionID)
+		data, err = os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, "old\n", string(data))
+
+		s.say("fourth")
+		asked := string(lastRequest(model).Body)
+		require.Contains(t, asked, "Answer 1.")
+		require.NotContains(t, asked, "Answer 2.")
+		require.NotContains(t, asked, "sleep 60")
+	})
+}

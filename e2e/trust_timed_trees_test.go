@@ -516,6 +516,9 @@ func (p *timedPlay) take(k int) {
 	switch {
 	case k == 0:
 		p.apply(0)
+	case s.how == changeBefore && p.changes(k) && s.do == "trust" && p.c != nil && p.s.id != "": // a yes to what was shown before
+		p.prompt("/trust")
+		p.apply(k)
 	case s.how == changeBefore && p.changes(k):
 		p.apply(k)
 		p.mu.Lock()

@@ -114,7 +114,7 @@ func (s *Session) park(now time.Time) {
 	client := s.proc.Client()
 	switch {
 	case !s.proc.ParkDue(now):
-	case client == nil || s.calls.wanted() || !s.prompts.Idle() || s.questions.IsOpen():
+	case client == nil || !s.prompts.Idle() || s.questions.IsOpen():
 		// It rests no more; the end of the prompt or load sets a new time.
 	case !s.droidRests():
 		s.proc.Rest(now, parkRetry)

@@ -1,14 +1,11 @@
 package adapter
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/droid/store"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
 )
@@ -34,37 +31,16 @@ func rewindCommand(r *commandRun, args string) {
 		r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 		return
 	}
-	to := points[n-1]
-	w := &rewinding{s: r.s, client: r.s.proc.Client(), session: r.s.droidID, cwd: r.s.cwd, overlay: r.s.fileCalls.overlay}
-	var next store.Successor
-	var files []rewoundFile
-	var done rewound
-	err = r.unlocked(func(ctx context.Context) error {
-		next = r.s.agent.threads.Successor(ctx, w.session)
-		found, at, err := rewindFiles(ctx, w.client, w.session, to, info.Messages, w.cwd, len(fields) > 1)
-		done.evicted = len(found.Evicted)
-		files = w.look(ctx, found, at, editsFrom(info.Messages, to.MessageID, w.cwd))
-		return err
-	})
+	plan, err := r.s.planRewind(r.unlocked, info, points[n-1], len(fields) > 1)
 	if err != nil {
 		r.fail(failed, err)
 		return
 	}
-	goesOver := w.client.Version().Has(stream.GoesOverAfterRewind)
-	ends := !goesOver && r.s.proc.Background()
-	if ends || len(files) > 0 {
-		named := make([]render.RewoundFile, len(files))
-		for i, f := range files {
-			named[i] = f.RewoundFile
-		}
-		question := r.s.show.RewindQuestion(named, ends)
+	ends := !plan.staysAlive() && r.s.proc.Background()
+	if ends || len(plan.files) > 0 {
+		question := r.s.show.RewindQuestion(plan.named(), ends)
 		if question == nil { // nobody can be asked
-			files = slices.DeleteFunc(files, func(f rewoundFile) bool {
-				if f.MayLoseChanges() {
-					done.unasked = append(done.unasked, f.Path)
-				}
-				return f.MayLoseChanges()
-			})
+			plan.leaveUnsafe()
 		}
 		if !r.agree(question, "Not rewound", "Agreed: go back") || r.over() {
 			return
@@ -78,14 +54,8 @@ func rewindCommand(r *commandRun, args string) {
 	// From here on a cancel ends the command when droid has answered: what became of the
 	// conversation and the files is told in every case.
 	r.keep()
-	err = r.unlocked(func(ctx context.Context) (err error) {
-		err = w.goBack(ctx, &done, next.Title, to, files)
-		if err == nil {
-			next.Made(done.NewSessionID, store.LinkRewind)
-		}
-		return err
-	})
-	for _, path := range done.saved {
+	err = plan.carryOut(r.unlocked)
+	for _, path := range plan.saved {
 		r.s.update(render.SavedNotice(path))
 	}
 	var refused *stream.RPCError
@@ -97,10 +67,10 @@ func rewindCommand(r *commandRun, args string) {
 		r.fail("The session goes on as it was. Whether files were restored is not known", plainly(err))
 		return
 	}
-	text := done.text(r.s.show)
-	if r.switchSession(next, !goesOver) {
+	text := plan.text(r.s.show)
+	if r.switchSession(plan.next, !plan.staysAlive()) {
 		titles() // it has another one from here on
-		hint := r.arrived(next)
+		hint := r.arrived(plan.next)
 		r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
 	}
 }

@@ -30,28 +30,38 @@ type thread struct {
 // Else arrived follows.
 func (r *commandRun) switchSession(next store.Successor, fresh bool) (ok bool) {
 	s := r.s
-	id, old := next.ID, next.From
 	if r.over() { // it was cancelled, and another prompt may run
-		s.tellLateSession(id)
+		s.tellLateSession(next.ID)
 		return false
 	}
-	if !s.agent.sessions.Claim(s, id) {
-		s.stays(old)
-		s.update(s.show.EndCompaction(render.CompactionFailed)...)
-		r.reply("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
+	claimed, err := s.moveTo(s.Context, next, fresh)
+	if claimed && err == nil {
+		return true
+	}
+	s.update(s.show.EndCompaction(render.CompactionFailed)...)
+	if !claimed {
+		r.reply("droid made the session " + next.ID + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 		return false
 	}
-	if err := r.move(id, fresh); err != nil {
-		s.droidID = old
-		if id != old && id != s.out.Session() {
-			s.agent.sessions.Release(s, id)
+	r.fail("droid made the session "+next.ID+" and did not load it", errors.New(acperr.Text(err)))
+	return false
+}
+
+// moveTo has the thread go on in a session that droid made from the one it is in; see switchSession. Where it reports false, that session
+// is a thread of its own. Unless it succeeds the thread stays where it was.
+func (s *Session) moveTo(ctx context.Context, next store.Successor, fresh bool) (claimed bool, err *jsonrpc.Error) {
+	if !s.agent.sessions.Claim(s, next.ID) {
+		s.stays(next.From)
+		return false, nil
+	}
+	if err = s.move(ctx, next.ID, fresh); err != nil {
+		s.droidID = next.From
+		if next.ID != next.From && next.ID != s.out.Session() {
+			s.agent.sessions.Release(s, next.ID)
 		}
-		s.stays(old)
-		s.update(s.show.EndCompaction(render.CompactionFailed)...)
-		r.fail("droid made the session "+id+" and did not load it", errors.New(acperr.Text(err)))
-		return false
+		s.stays(next.From)
 	}
-	return true
+	return true, err
 }
 
 // arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
@@ -68,21 +78,20 @@ func (r *commandRun) arrived(next store.Successor) (hint string) {
 	return hint
 }
 
-// move has the session work on another one of droid's. What the command has begun is not given up with it.
-func (r *commandRun) move(id string, fresh bool) *jsonrpc.Error {
-	s := r.s
-	release, err := s.lockRPC(s.Context)
+// move has the session work on another one of droid's. It is not given up with what it is for.
+func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Error {
+	release, err := s.lockRPC(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	s.droidID = id
 	if s.proc.Client() != nil && !fresh {
-		_, err = s.loadInCall(s.Context, 1, acperr.Loading)
+		_, err = s.loadInCall(ctx, 1, acperr.Loading)
 		return err
 	}
 	s.endDroid(replaced, "it would go on with the old conversation")
-	_, _, err = s.awaitDroid(s.Context, 1)
+	_, _, err = s.awaitDroid(ctx, 1)
 	return err
 }
 

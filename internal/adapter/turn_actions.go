@@ -20,7 +20,7 @@ const interruptTime = 2 * time.Second
 // calls this for each of the actions.
 func (s *Session) act(a turns.Action) {
 	switch a := a.(type) {
-	case turns.Begin: // goOn, which follows, has who asked for it go on: it waits in Session.awaitTurn
+	case turns.Begin: // who asked for it waits in Session.awaitTurn, and goes on when the lock is given up
 	case turns.NeedDroid:
 		s.prompts.Get(a.ID).begin()
 	case turns.Run:

@@ -12,21 +12,22 @@ import (
 	"droid-acp/internal/sys/files"
 )
 
-// dirState is the state of a directory when a process was started there, with a stamp of the files that droid reads at its start.
-type dirState struct {
+// DirState is the state of a directory, with a stamp of the files that a droid reads when it starts there.
+type DirState struct {
 	path string      // with symbolic links resolved
 	info os.FileInfo // nil if it does not exist
 	read uint64      // changes with the files that droid reads
 }
 
-func readDirState(dir string) dirState {
+// ReadDirState returns the current state. It reads the metadata of files.
+func ReadDirState(dir string) DirState {
 	path := files.RealPath(filepath.Clean(dir))
 	info, _ := os.Stat(path) // nil where there is none
-	return dirState{path, info, projectStamp(path, Home(os.Environ()))}
+	return DirState{path, info, projectStamp(path, Home(os.Environ()))}
 }
 
-// same reports whether p and q are the same directory, not replaced in between, with the same project.
-func (p dirState) same(q dirState) bool {
+// Same reports whether p and q are the same directory, not replaced in between, with the same project.
+func (p DirState) Same(q DirState) bool {
 	same := p.info == nil && q.info == nil || p.info != nil && q.info != nil && os.SameFile(p.info, q.info)
 	return same && p.path == q.path && p.read == q.read
 }

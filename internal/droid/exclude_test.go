@@ -295,3 +295,28 @@ func TestAlone(t *testing.T) {
 	<-c.Exited()
 	require.NoDirExists(t, dir)
 }
+
+// What a process with a scratch directory stores is gone with it; the user's settings, and no login, are in it.
+func TestScratch(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory", "cache"), 0o755))
+	for _, name := range []string{"settings.json", "auth.v2.file", "mcp.json", "cache/org-managed-settings.json"} {
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".factory", name), []byte(`{"a":1}`), 0o600))
+	}
+	cmd := fakeCommand("settings", "HOME="+home)
+	cmd.Alone, cmd.Scratch, cmd.Dir = true, true, t.TempDir()
+	c, err := start(cmd, nil, shortBounds)
+	require.NoError(t, err)
+	dir := c.proc.scratch.Path
+	for name, there := range map[string]bool{"settings.json": true, "settings.local.json": false, "auth.v2.file": false, "mcp.json": false, "cache/org-managed-settings.json": true} {
+		text, err := os.ReadFile(filepath.Join(dir, ".factory", name))
+		require.Equal(t, there, err == nil, name)
+		require.Equal(t, there, string(text) == `{"a":1}`, name)
+	}
+	require.Equal(t, home, Home(c.env), "where its login would be")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".factory", "new"), nil, 0o600))
+	c.Kill()
+	<-c.Exited()
+	require.NoDirExists(t, dir)
+	require.FileExists(t, filepath.Join(home, ".factory", "settings.json"), "a link was removed, not the file")
+}

@@ -28,7 +28,7 @@ type Prewarmed struct {
 	starting  chan struct{}  // closed when the latest start has ended; nil before the first
 	work      sync.WaitGroup // all background work; it grows only while mu is locked and discarded is false
 	client    *Client        // nil if none waits
-	startedIn dirState       // the state of the directory when client was started
+	startedIn DirState       // the state of the directory when client was started
 	taken     chan struct{}  // closed when client no longer waits
 }
 
@@ -105,7 +105,7 @@ func (s *Prewarmed) prepare(dir string) {
 			s.log.Error("panic while droid was started ahead", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	home := readDirState(dir)
+	home := ReadDirState(dir)
 	client, err := s.start(dir)
 	if err != nil {
 		s.log.Info("cannot start a droid in advance", zap.Error(err))
@@ -158,9 +158,9 @@ func (s *Prewarmed) expire(client *Client, taken <-chan struct{}) {
 // process is ended.
 func (s *Prewarmed) Take(dir string) *Client {
 	s.await()
-	asked := readDirState(dir)
+	asked := ReadDirState(dir)
 	s.mu.Lock()
-	client, fits := s.remove(), s.startedIn.same(asked)
+	client, fits := s.remove(), s.startedIn.Same(asked)
 	if client != nil && !fits {
 		s.work.Go(func() { end(client) })
 	}

@@ -36,6 +36,9 @@ type Command struct {
 	// It reads no project files before its session is opened; before 0.215 it then lacks the project's subagents. A droid that must exclude
 	// something, and one without a session, is started so. Start fails with an ExcludeError if that is impossible.
 	Alone bool
+	// Scratch keeps what the process stores, its sessions among it, in a directory of its own that is removed with the process. Such a
+	// process has the user's settings and no login.
+	Scratch bool
 	// TrustsAll means that the user trusts every project: droid applies files that appear while it runs, and git is unrestricted. Otherwise
 	// droid watches no files (see withoutWatching), and in droid and everything it runs, git runs no program that a repository configures
 	// for watching files or checking signatures, uses no bare repository that is not named explicitly, and its status runs no hook.
@@ -90,6 +93,7 @@ type process struct {
 	files    []*files.PrivateFile // closed when the process has ended; settings is one of them
 	own      map[string]string    // the user's variables for MCP servers, see withoutWatching
 	dir      *files.TempDir       // see Command.Alone; nil if there is none
+	scratch  *files.TempDir       // see Command.Scratch; nil if there is none
 }
 
 // startProcess starts droid.
@@ -106,6 +110,11 @@ func startProcess(cmd Command, log *zap.Logger) (*process, error) {
 		}
 	}
 	p.path, p.env = c.Path, c.Env
+	if err == nil && cmd.Scratch {
+		if p.scratch, err = linkSettings(Home(c.Env)); err == nil {
+			c.Env = append(c.Env[:len(c.Env):len(c.Env)], envHome+"="+p.scratch.Path)
+		}
+	}
 	if err == nil {
 		p.Process, err = subprocess.Start(c)
 	}
@@ -133,8 +142,10 @@ func (p *process) clean() {
 	for _, f := range p.files {
 		f.Close()
 	}
-	if p.dir != nil {
-		_ = p.dir.Remove() // the next one that is created removes what is left
+	for _, dir := range []*files.TempDir{p.dir, p.scratch} {
+		if dir != nil {
+			_ = dir.Remove() // the next one that is created removes what is left
+		}
 	}
 }
 

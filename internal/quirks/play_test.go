@@ -320,6 +320,8 @@ func describe(ev Event) string {
 		return "ask withdrawn " + short(ev.RequestID)
 	case SubagentStarted:
 		return "subagent " + short(ev.ID) + " began"
+	case InSubagent:
+		return short(ev.ID) + ": " + describe(ev.Event)
 	case SubagentSteps:
 		var steps []string
 		for _, step := range ev.Steps {

@@ -73,6 +73,8 @@ type Opener struct {
 	hooks Hooks
 	life  context.Context // of the agent
 	log   *zap.Logger
+
+	previews previews
 }
 
 // Hooks has those that each process gets; none where files stay on the disk.
@@ -80,7 +82,7 @@ type Hooks interface{ Hooks() []droid.Hook }
 
 // New is an Opener for an agent that lives until life ends.
 func New(life context.Context, cfg *Config, calls *files.CallLimiter, hooks Hooks, log *zap.Logger) *Opener {
-	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log}
+	o := &Opener{Stat: os.Stat, cfg: cfg, calls: calls, hooks: hooks, life: life, log: log, previews: previews{turn: make(chan struct{}, 1)}}
 	o.Spare = droid.NewPrewarmed(cfg.Dir, o.startAhead, cfg.Spare.again, log)
 	if cfg.Spare == SpareNone {
 		o.Spare.Discard()

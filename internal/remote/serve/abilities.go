@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/text/markdown"
@@ -39,7 +41,10 @@ var abilities = []clientAbility{
 	{name: "links to open", has: func(c capabilities) bool { return c.URLs }},
 	{name: "terminals with output", has: func(c capabilities) bool { return c.TerminalOutput }, updates: rewrites{"tool_call": withoutTerminal}},
 	{name: "plans beside the conversation", has: func(c capabilities) bool { return c.Plans }, updates: rewrites{"plan_update": withoutPlanID}},
+	{name: "subagents as sessions", has: func(c capabilities) bool { return c.Subagents }, updates: rewrites{"subagent_update": omit}},
 	{name: "background tasks", has: func(c capabilities) bool { return c.AsyncTasks }, updates: rewrites{"async_task_": omit, "tool_call": withoutTasks}},
+	{name: "failures with what to do", has: func(c capabilities) bool { return c.SessionFailures }, updates: rewrites{"session_info_update": withoutFailure}},
+	{has: func(c capabilities) bool { return c.LoadReplayEnd }, updates: rewrites{"session_info_update": withoutReplayEnd}},
 	{name: "marks of a compaction", has: func(c capabilities) bool { return c.Compaction }, updates: rewrites{"compaction_update": compactionText}},
 	{name: "notices", has: func(c capabilities) bool { return c.Notices }, updates: rewrites{"notice": noticeText}},
 	{name: "switches among the options", has: func(c capabilities) bool { return c.BooleanOptions }, updates: rewrites{"config_option_update": withoutSwitches}},
@@ -60,6 +65,9 @@ func extraAbilities(c, other capabilities) (names []string) {
 
 // adapt returns a message of the session as a client can show it, nil if it is omitted. loads says that the client is loading the session.
 func (o *session) adapt(c *Client, message []byte, loads bool) []byte {
+	if o.marksOtherReplay(c, message) || o.hidesSubagent(c, message) {
+		return nil
+	}
 	alike := c.abilities == o.agent.abilities // the agent has adapted it already
 	var kind string
 	var raw []byte
@@ -87,8 +95,9 @@ func (o *session) adapt(c *Client, message []byte, loads bool) []byte {
 	if instead == nil {
 		return message
 	}
-	line, err := o.encode(instead)
+	line, err := encodeUpdate(subject(message), instead)
 	if err != nil {
+		o.server.Log.Error("an update cannot be encoded", zap.Error(err))
 		return nil
 	}
 	return line[:len(line)-1]
@@ -225,7 +234,7 @@ func (q *question) offerTo(c *Client) {
 			line = instead
 		}
 	}
-	c.send(line)
+	c.send(q.forParent(c, forClient(c, line)))
 }
 
 // choice returns the name of the option that the result of a permission request selects, as the user saw it.

@@ -13,8 +13,8 @@ import (
 // from the journal, and while it loads the session.
 func TestAbilities(t *testing.T) {
 	const options = `[{"id":"a","type":"select"},{"id":"b","type":"boolean"}]`
-	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
-		`"_meta":{"terminal_output":true,"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`
+	const declared = `"fs":{"readTextFile":true,"writeTextFile":true},"elicitation":{"form":{},"url":{}},"plan":{},"subagents":{},"session":{"compaction":{},"notices":{},"configOptions":{"boolean":{}}},` +
+		`"_meta":{"terminal_output":true,"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks","sessionFailure"]}}}`
 	said := func(text string) string {
 		return `{"content":{"text":"\n\n` + text + `\n\n","type":"text"},"sessionUpdate":"agent_message_chunk"}`
 	}
@@ -38,11 +38,18 @@ func TestAbilities(t *testing.T) {
 			`{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[{"content":"x"}]}}`,
 			`{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"the plan"}}`,
 		}, []string{`{"entries":[{"content":"x"}],"sessionUpdate":"plan"}`, said("the plan")}},
+		{"subagents as sessions", `"subagents":{}`, []string{
+			`{"sessionUpdate":"subagent_update","sessionId":"c1","title":"worker","state":{"state":"running"}}`,
+		}, nil},
 		{"background tasks", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["asyncTasks"]}}}`, []string{
 			`{"sessionUpdate":"async_task_spawned","asyncTaskId":"t"}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"make","_meta":{"x":1,"jetbrains":{"air":{}}}}`,
 			`{"sessionUpdate":"tool_call_update","toolCallId":"t","_meta":{"jetbrains":{"air":{}}}}`,
 		}, []string{`{"_meta":{"x":1},"sessionUpdate":"tool_call_update","title":"make","toolCallId":"t"}`}},
+		{"failures with what to do", `"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["sessionFailure"]}}}`, []string{
+			`{"sessionUpdate":"session_info_update","_meta":{"jetbrains":{"air":{"version":1,"sessionFailure":{"id":"x"}}}}}`,
+			`{"sessionUpdate":"session_info_update","title":"T"}`,
+		}, []string{`{"sessionUpdate":"session_info_update","title":"T"}`}},
 		{"marks of a compaction", `"session":{"compaction":{}}`, []string{
 			`{"sessionUpdate":"compaction_update","compactionId":"c","status":"in_progress"}`,
 			`{"sessionUpdate":"compaction_update","compactionId":"c","status":"completed"}`,
@@ -96,7 +103,7 @@ func TestAbilities(t *testing.T) {
 		})
 	}
 	var all capabilities
-	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions = true, true, true, true, true, true, true, true, true, true
+	all.Files, all.SafeFiles, all.Forms, all.URLs, all.TerminalOutput, all.Plans, all.AsyncTasks, all.Compaction, all.Notices, all.BooleanOptions, all.SessionFailures, all.Subagents = true, true, true, true, true, true, true, true, true, true, true, true
 	require.Equal(t, names, extraAbilities(all, capabilities{}))
 }
 

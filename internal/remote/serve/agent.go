@@ -115,6 +115,8 @@ type agent struct {
 	ending        bool                    // it is sent nothing more
 	killRequested chan struct{}           // closed by kill
 	killed        bool
+
+	subagents map[string]*subagent // that it has announced, by their ids
 }
 
 // pendingCall is an unanswered request to an agent.
@@ -330,11 +332,12 @@ func (a *agent) handleResponse(line []byte, h jsonrpc.Head) (later <-chan struct
 func (a *agent) answer(c *pendingCall, line []byte, h jsonrpc.Head, result []byte) {
 	if c.client.abilities != a.abilities && !c.client.caps.BooleanOptions {
 		if fields := protocol.Fields(result); fields["configOptions"] != nil {
-			c.client.put(jsonrpc.EncodeResult(c.id, withoutSwitches(c.session, c.client, fields)))
+			encoded, _ := json.Marshal(withoutSwitches(c.session, c.client, fields)) // raw JSON encodes
+			c.client.put(jsonrpc.EncodeResult(c.id, json.RawMessage(forClient(c.client, encoded))))
 			return
 		}
 	}
-	c.client.send(h.WithID(line, string(c.id)))
+	c.client.send(forClient(c.client, h.WithID(line, string(c.id))))
 }
 
 // hasPendingRequest reports whether a request about the session is unanswered.
@@ -534,10 +537,7 @@ func (a *agent) endIfUnused() {
 func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan struct{}) {
 	params := paramsOf(line, h)
 	id := textAt(params, "sessionId")
-	open := a.server.sessions[id]
-	if open != nil && open.agent != a {
-		open = nil
-	}
+	open, ofSubagent := a.sessionOf(id)
 	if h.Method == protocol.ActivityMethod {
 		if open != nil {
 			open.setWorking(string(rawjson.Field(params, "working")) == "true")
@@ -547,6 +547,9 @@ func (a *agent) handleNotification(line []byte, h jsonrpc.Head) (full <-chan str
 	own := append(append(make([]byte, 0, len(line)+1), line...), '\n')
 	if open != nil {
 		if h.Method == "session/update" {
+			a.noteSubagent(open, line, params)
+		}
+		if h.Method == "session/update" && !ofSubagent {
 			open.applyUpdate(params)
 		}
 		open.broadcast(nil, own)

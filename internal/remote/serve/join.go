@@ -22,6 +22,7 @@ func (o *session) join(c *Client, request []byte, h jsonrpc.Head, note string) {
 		return
 	}
 	o.answer(c, id)
+	o.announceSubagents(c)
 	o.sendText(c, note)
 	if !joined && o.working {
 		w.markMissed(o.turnFrom)
@@ -42,6 +43,7 @@ func (o *session) joined(w *subscriber, id []byte, note string) {
 	if o.subscriber(w.client) == w && !w.receptive() && o.state() != Idle {
 		o.sendText(w.client, o.runningNotice())
 	}
+	o.markReplayEnd(w.client)
 	o.answer(w.client, id)
 }
 

@@ -47,7 +47,7 @@ func (a *agent) handleRequest(line []byte, h jsonrpc.Head) {
 	} else if len(a.clients) > 0 {
 		q.client = a.clients[0]
 	}
-	if open := s.sessions[textAt(q.params, "sessionId")]; open != nil && open.agent == a {
+	if open, _ := a.sessionOf(textAt(q.params, "sessionId")); open != nil {
 		q.session = open
 		open.questions = append(open.questions, q)
 	}

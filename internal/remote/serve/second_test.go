@@ -23,7 +23,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 		"session/set_model": {session + `,"modelId":"m"`, false}, "session/set_config_option": {session + `,"configId":"c","value":"v"`, false},
 		"session/close": {session, false}, "_session/steering": {session, false}, "_session/async_task/stop": {session + `,"asyncTaskId":"x"`, false},
 		"_droid-acp/unknown": {session, false}, "authenticate": {`"methodId":"x"`, true},
-		"session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
+		"session/options": {`"cwd":"/w"`, true}, "session/new": {`"cwd":"/w","mcpServers":[]`, true}, "session/fork": {session + `,"cwd":"/w","mcpServers":[]`, true},
 	} {
 		t.Run(method, func(t *testing.T) {
 			withServer(t, func(t *testing.T, h *testServer) {

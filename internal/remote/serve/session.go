@@ -363,7 +363,7 @@ func (o *session) openResult(c *Client) json.RawMessage {
 		withoutSwitches(o, c, result)
 	}
 	line, _ := json.Marshal(result)
-	return line
+	return forClient(c, line)
 }
 
 // promptBegan records a client's prompt.

@@ -143,7 +143,7 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	journal, end, shown := o.journal, o.journal.put, make(chan struct{})
 	s.work.Go(func() {
 		defer close(shown)
-		text, err := unfinished(paths, func(line func([]byte)) error {
+		text, err := unfinished(o.id, paths, func(line func([]byte)) error {
 			return journal.file.read(0, end, func(int64) {}, line)
 		})
 		s.mu.Lock()
@@ -163,10 +163,14 @@ func (o *session) showUnfinished(done func()) <-chan struct{} {
 	return shown
 }
 
-// unfinished returns the text of the unfinished turns of journals, without what a replay has shown.
-func unfinished(paths []string, replay func(line func([]byte)) error) (string, error) {
+// unfinished returns the text of the unfinished turns of a session's journals, without what a replay has shown and what its subagents said.
+func unfinished(session string, paths []string, replay func(line func([]byte)) error) (string, error) {
 	var replayed conversation
-	if err := replay(func(line []byte) { replayed.addUpdate(updateKind(line)) }); err != nil {
+	if err := replay(func(line []byte) {
+		if subject(line) == session {
+			replayed.addUpdate(updateKind(line))
+		}
+	}); err != nil {
 		return "", err
 	}
 	turns := map[string]*openTurn{} // by the names of journals
@@ -177,7 +181,7 @@ func unfinished(paths []string, replay func(line func([]byte)) error) (string, e
 			if older != (name != path) {
 				continue
 			}
-			turns[name] = cmp.Or(turns[name], &openTurn{})
+			turns[name] = cmp.Or(turns[name], &openTurn{session: session})
 			if err := readJournal(path, turns[name].add); err != nil {
 				return "", err
 			}
@@ -254,6 +258,7 @@ func ownMeta(update []byte) []byte { return rawjson.Field(rawjson.Field(update, 
 
 // openTurn is the end of a journal: what follows the end of all prompts, or of all work.
 type openTurn struct {
+	session string
 	said    conversation
 	prompts int    // prompts without an end
 	prompt  string // the ID of the last one
@@ -264,8 +269,11 @@ type openTurn struct {
 func (t *openTurn) add(line []byte) {
 	if working, is := workMark(line); is {
 		if t.rests = !working; t.rests {
-			*t = openTurn{rests: true}
+			*t = openTurn{session: t.session, rests: true}
 		}
+		return
+	}
+	if subject(line) != t.session {
 		return
 	}
 	kind, update := updateKind(line)

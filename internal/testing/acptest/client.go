@@ -3,6 +3,7 @@ package acptest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,13 +22,35 @@ func (c client) has(path string) bool {
 	return object || v == true
 }
 
-// takesAsyncTasks reports whether a client declares that capability of Air.
-func (c client) takesAsyncTasks() bool {
+// air returns what a client declares of Air.
+func (c client) air() (is bool, capabilities []any) {
 	meta, _ := c["_meta"].(map[string]any)
 	jetbrains, _ := meta["jetbrains"].(map[string]any)
-	air, _ := jetbrains["air"].(map[string]any)
-	list, _ := air["capabilities"].([]any)
-	return slices.Contains(list, any("asyncTasks"))
+	air, is := jetbrains["air"].(map[string]any)
+	capabilities, _ = air["capabilities"].([]any)
+	return is, capabilities
+}
+
+// takesAsyncTasks reports whether a client declares that one of Air's capabilities.
+func (c client) takesAsyncTasks() bool {
+	_, capabilities := c.air()
+	return slices.Contains(capabilities, any("asyncTasks"))
+}
+
+// airField matches a field for Air in a message.
+var airField = regexp.MustCompile(`"jetbrains":\{"air":\{(?:"version":1,?)?"(\w+)"`)
+
+// allowAir refuses fields for Air that the client did not ask for.
+func (c client) allowAir(text []byte) error {
+	is, capabilities := c.air()
+	for _, found := range airField.FindAllSubmatch(text, -1) {
+		name := string(found[1])
+		needs := slices.Contains([]string{"asyncTasks", "sessionFailure", "loadReplayEnd"}, name)
+		if !is || needs && !slices.Contains(capabilities, any(name)) {
+			return fmt.Errorf("%s needs a client that declares it in _meta.jetbrains.air", name)
+		}
+	}
+	return nil
 }
 
 // updateNeeds maps updates to the capability that they require. Those for plans and subagents are not stable yet.
@@ -78,7 +101,10 @@ func (c client) allow(m message) error {
 	if need != "" && !c.has(need) {
 		return fmt.Errorf("%s %s%s needs the client's capability %s, which it did not declare", m.Method, p.Update.SessionUpdate, p.Mode, need)
 	}
-	if (strings.HasPrefix(p.Update.SessionUpdate, "async_task_") || p.Update.Meta["jetbrains"] != nil) && !c.takesAsyncTasks() {
+	if err := c.allowAir(m.Params); err != nil {
+		return err
+	}
+	if strings.HasPrefix(p.Update.SessionUpdate, "async_task_") && !c.takesAsyncTasks() {
 		return fmt.Errorf("%s needs the client's asyncTasks in _meta.jetbrains.air", p.Update.SessionUpdate)
 	}
 	for name := range p.Update.Meta {
@@ -108,6 +134,9 @@ func (c client) allowResult(result json.RawMessage) error {
 		ConfigOptions []struct{ Type string }
 	}
 	_ = json.Unmarshal(result, &r) // its form is checked elsewhere
+	if err := c.allowAir(result); err != nil {
+		return err
+	}
 	for _, m := range r.AuthMethods {
 		if m.Type == "terminal" && !c.has("auth.terminal") {
 			return fmt.Errorf("a terminal method of login needs the client's capability auth.terminal")

@@ -54,6 +54,17 @@ func (c *Conversation) Client(line []byte) {
 	}
 }
 
+// announced returns the subagent's session that an update announces, "" for another message.
+func announced(m message) string {
+	var p struct {
+		Update struct{ SessionUpdate, SessionID string }
+	}
+	if json.Unmarshal(m.Params, &p) != nil || p.Update.SessionUpdate != "subagent_update" {
+		return ""
+	}
+	return p.Update.SessionID
+}
+
 // Agent checks a line of the agent: its form, its content, that the client supports it, that a result answers a pending request, and that
 // nothing concerns a session before the response that opens it, except during a load of that session.
 func (c *Conversation) Agent(line []byte) error {
@@ -64,6 +75,9 @@ func (c *Conversation) Agent(line []byte) error {
 	if m.Method != "" {
 		if id := sessionOf(m.Params); id != "" && !c.sessions[id] && !c.loads(id) {
 			return fmt.Errorf("this is about a session that no response has opened: %s", line)
+		}
+		if child := announced(m); child != "" {
+			c.sessions[child] = true
 		}
 		return c.validator.check(line, c.client, "")
 	}

@@ -114,6 +114,9 @@ func (v *Validator) checkResult(result json.RawMessage, answered string) error {
 	if s := v.outside.results[answered]; s != nil {
 		return validate(s, result, what)
 	}
+	if result, answered = newerResult(result, answered); answered == "" {
+		return fmt.Errorf("%s is told and has another form than an object", what)
+	}
 	result, err := v.withoutModels(result)
 	if err != nil {
 		return err
@@ -126,6 +129,27 @@ func (v *Validator) checkResult(result json.RawMessage, answered string) error {
 		return fmt.Errorf("%s is told, but neither schema has the method", what)
 	}
 	return validate(s, result, what)
+}
+
+// newerResult returns a result as the schemas have it, which are older than session/options and its capability (1.32): its result has the
+// fields of that of session/new but the id.
+func newerResult(result json.RawMessage, answered string) (json.RawMessage, string) {
+	var fields, agent, sessions map[string]json.RawMessage
+	if answered != "session/options" && answered != "initialize" {
+		return result, answered
+	}
+	if json.Unmarshal(result, &fields) != nil {
+		return nil, ""
+	}
+	if answered == "session/options" {
+		fields["sessionId"], answered = json.RawMessage(`"new"`), "session/new"
+	} else if json.Unmarshal(fields["agentCapabilities"], &agent) == nil && json.Unmarshal(agent["sessionCapabilities"], &sessions) == nil && string(sessions["options"]) == "{}" {
+		delete(sessions, "options")
+		agent["sessionCapabilities"], _ = json.Marshal(sessions) // it was decoded from JSON
+		fields["agentCapabilities"], _ = json.Marshal(agent)
+	}
+	result, _ = json.Marshal(fields)
+	return result, answered
 }
 
 // tellsUnstable are stable methods whose results may have unstable fields without a capability of the client: capabilities such as that of

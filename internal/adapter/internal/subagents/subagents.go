@@ -71,6 +71,13 @@ func (f *Followed) Place(id string) (from store.Offset) {
 	return from
 }
 
+// Restart has the file of a subagent be read from its beginning.
+func (f *Followed) Restart(id string) {
+	if one := f.all[id]; one != nil {
+		one.place = store.Offset{}
+	}
+}
+
 // Read notes that a file was read between two places. It reports false if somebody else has read on from the first one
 // meanwhile: then what was read is known already.
 func (f *Followed) Read(id string, from, to store.Offset) bool {
