@@ -18,24 +18,24 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// away is how long an editor is gone.
+// away is how long an editor is disconnected.
 const away = 5 * time.Second
 
-// keepEnv has the tests' agents be those of droid-acp serve, with --keep in front of them:
+// keepEnv makes the tests' agents those of droid-acp serve, with --keep in front of them:
 //
 //	make e2e-keep
 //
-// runs those that do not look at the process of the agent itself.
+// runs those that do not inspect the process of the agent itself.
 const keepEnv = "DROID_ACP_E2E_KEEP"
 
-// notKept skips a test that cannot be run so.
+// notKept skips a test that cannot be run in this way.
 func notKept(t *testing.T, why string) {
 	if os.Getenv(keepEnv) != "" {
 		t.Skip(why)
 	}
 }
 
-// keeps gives the home a server of its own, whose socket lies in a short directory.
+// keeps gives the home its own server, whose socket is in a short directory.
 func (h home) keeps(t *testing.T) home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rt")
@@ -50,7 +50,7 @@ func (h home) keeps(t *testing.T) home {
 	return h
 }
 
-// serverCommand runs a command that asks the server, and returns what it printed and its exit code.
+// serverCommand runs a command for the server, and returns its output and its exit code.
 func (h home) serverCommand(t *testing.T, args ...string) (text string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), programs.Agent, args...)
@@ -65,7 +65,7 @@ func (h home) serverCommand(t *testing.T, args ...string) (text string, code int
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// agents are the processes of this home that run the agent's program: fronts, server, agents.
+// agents returns the processes of this home that run the agent's program: bridges, server, agents.
 func (h home) agents(t *testing.T) (found []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -91,7 +91,7 @@ func startKept(t *testing.T, h home, args ...string) *client {
 	return c
 }
 
-// awaitState waits until the server says that the session is in this state.
+// awaitState waits until the server reports this state of the session.
 func (h home) awaitState(t *testing.T, id, state string) {
 	t.Helper()
 	var said string
@@ -109,14 +109,14 @@ func (h home) awaitState(t *testing.T, id, state string) {
 	}
 }
 
-// work scripts a turn with a text, a call that asks, and another text.
+// work scripts a turn with a text, a call that needs permission, and another text.
 func work(model *modelserver.Server) {
 	model.On("work", modelserver.Step{Text: strings.Repeat("One word after the other. ", 8), Delay: 40 * time.Millisecond,
 		Tools: []modelserver.ToolCall{execute("a", "sleep 2; echo done > made")}},
 		modelserver.Step{Text: "That is all, and it was done.", Delay: 20 * time.Millisecond})
 }
 
-// asksOf are the requests that the model got for a conversation.
+// asksOf returns the number of requests that the model got for a conversation.
 func asksOf(model *modelserver.Server) (n int) {
 	for _, r := range model.Requests() {
 		if !r.Side {
@@ -126,13 +126,13 @@ func asksOf(model *modelserver.Server) (n int) {
 	return n
 }
 
-// catchUp waits until the client has read what was written to it up to now: a response comes after that.
+// catchUp waits until the client has read what was written to it so far: a response comes after that.
 func (c *client) catchUp() {
 	c.t.Helper()
 	c.mustCall("session/list", map[string]any{}, nil)
 }
 
-// agentSaid is what the agent said, without the user's words, and the states of the calls.
+// agentSaid returns the agent's text, without the user's, and the states of the calls.
 func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
 	all, tools := c.messages(from)
 	for _, m := range all {
@@ -143,9 +143,8 @@ func (c *client) agentSaid(from int) (texts []string, tools map[string]string) {
 	return texts, tools
 }
 
-// A front that is killed in the middle of a text, of a permission and of a tool changes nothing
-// of what the conversation becomes: who opens the session again sees what an undisturbed editor
-// saw, and the model was asked as often.
+// A bridge that is killed during a text, a permission or a tool does not change the conversation: a client that opens the session again
+// sees what an undisturbed editor saw, and the model got as many requests.
 func TestTurnOutlivesTheFront(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -201,8 +200,8 @@ func (s session) nextPrompt(model *modelserver.Server) string {
 	return s.say("are you there?")
 }
 
-// A client that drops what comes while no prompt of its own runs (CodeCompanion) loads a session that asks: it is asked
-// with its next prompt, and shown the rest of the turn, for which that prompt waits.
+// A client that drops updates outside its own prompts (CodeCompanion) loads a session with an open question: it is asked during its next
+// prompt, and shown the rest of the turn, for which that prompt waits.
 func TestLoadInClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -230,8 +229,8 @@ func TestLoadInClientIgnoringUpdatesOutsidePrompt(t *testing.T) {
 
 func isPermission(l line) bool { return l.Method == "session/request_permission" }
 
-// Two editors have a session open: both see all in the same order, the second one answers the
-// question that the first one was asked, too, and goes on when the first is killed.
+// Two editors have a session open: both see everything in the same order, the second one answers the question that the first one got, too,
+// and continues when the first is killed.
 func TestTwoFronts(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		work(model)
@@ -262,7 +261,7 @@ func TestTwoFronts(t *testing.T) {
 	})
 }
 
-// saw are the updates of the lines from one on, as they came.
+// saw returns the updates in the lines from one on, unchanged.
 func (c *client) saw(from int) (raw []string) {
 	for _, u := range c.updatesFrom(from) {
 		raw = append(raw, u.raw)
@@ -270,8 +269,7 @@ func (c *client) saw(from int) (raw []string) {
 	return raw
 }
 
-// overlap reports whether what one saw to its end is what the other saw from its beginning, from a
-// call of a tool on at the latest.
+// overlap reports whether the end of what one saw is the beginning of what the other saw, starting at a tool call at the latest.
 func overlap(one, other []string) bool {
 	for i := range one {
 		rest := one[i:]
@@ -282,7 +280,7 @@ func overlap(one, other []string) bool {
 	return false
 }
 
-// "stop" ends what runs and leaves nothing behind; the editor is told.
+// "stop" ends what runs and leaves nothing behind; the editor gets an error.
 func TestStopLeavesNothing(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("sleep", modelserver.Step{Text: "I sleep. ", Tools: []modelserver.ToolCall{execute("a", "sleep 296")}})
@@ -318,8 +316,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	})
 }
 
-// What was said in a turn whose server ends, killed or stopped, is shown by the next load, once: droid stores a message
-// when that has ended.
+// The text of a turn whose server ends, killed or stopped, is shown once, by the next load: droid stores a message when that has ended.
 func TestAnswerOutlivesItsServer(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		for name, end := range map[string]func(h home){

@@ -16,14 +16,14 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// commandReply is what a command says.
+// commandReply returns the reply to a command.
 func (s session) commandReply(command string) string {
 	s.t.Helper()
 	return s.prompt(command).end(turnLimit).text()
 }
 
-// TestMCPServerIsSwitched: a server of the user's own file is stopped, started, and started anew, in droid and in that file. A
-// project's is refused: nothing of it comes into the user's file.
+// A server in the user's own file is stopped, started, and restarted, in droid and in that file. A project's is refused: nothing of it is
+// written to the user's file.
 func TestMCPServerIsSwitched(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		self, err := os.Executable()
@@ -77,7 +77,7 @@ func TestMCPServerIsSwitched(t *testing.T) {
 	})
 }
 
-// TestSkillIsSwitched: a skill is off in droid, in the user's settings and in the menu, and on again.
+// A skill is disabled in droid, in the user's settings and in the menu, and enabled again.
 func TestSkillIsSwitched(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.dir, ".factory", "skills", "deploy", "SKILL.md")

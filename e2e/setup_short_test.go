@@ -12,26 +12,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withOldDroid are the tests that a short run (go test -short) has with the older droid, too: what
-// keeps a user safe with it, and the oddities of droid's that were known first. All others run
-// with the newer one alone there, and with both otherwise: the older droid takes three times as
-// long to start.
+// withOldDroid are the tests that a short run (go test -short) also runs with the older droid: those for the user's safety, and for the
+// earliest known oddities of droid. All others run only with the newer one then, and with both otherwise: the older droid takes three times
+// as long to start.
 var withOldDroid = []string{
-	// It asks first, and does what was allowed and no more.
+	// It asks first, and does only what was allowed.
 	"TestPermissions", "TestTwoEditsInOneRequest",
-	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithWords",
-	// What a repository or a command brings is not believed.
+	"TestOneKeyGrantsTheLeast", "TestAlwaysRaisesTheMode", "TestModeDecides", "TestSpecRefused", "TestRefusalOfOneOfSeveralWithText",
+	// Files of a repository and output of commands are not trusted.
 	"TestHostileRepository", "TestGitProgramsNeedAYes", "TestHostileSessionIDs", "TestHooksOfAProcess", "TestCommandsCannotPlayHooks",
-	// An edit lands whole, on what the user has, or not at all.
+	// An edit is applied completely, to the user's current text, or not at all.
 	"TestEditsAsDiffs", "TestPatchesInPart", "TestReadsSeeTheEditor", "TestEditsAreListedAsTheAgents", "TestRefusedEditTouchesNothing",
 	"TestKilledWhileEditing",
-	// A cancel ends the prompt, and nobody is left behind.
+	// A cancel ends the prompt, and no process remains.
 	"TestCancel/mid_stream", "TestCancel/mid_permission", "TestCancelStoppedDroid", "TestNoProcessSurvivesTheEditor/EOF", "TestNoProcessSurvivesTheEditor/SIGKILL",
-	// A text comes once and before its end, a failure is one, and the conversation is there again.
+	// A text is sent once and before its end, a failure is reported, and the conversation can be continued.
 	"TestTextStreams", "TestFollowUps/steer_streaming", "TestFollowUps/queue_permission", "TestModelFails", "TestDroidIsKilled", "TestSessionSurvivesTheAgent",
 }
 
-// droidsOf are the versions of droid that a test runs.
+// droidsOf returns the versions of droid that a test runs.
 func droidsOf(t *testing.T) []string {
 	named := func(name string) bool { return strings.HasPrefix(t.Name()+"/", name+"/") }
 	if testing.Short() && !slices.ContainsFunc(withOldDroid, named) {
@@ -40,7 +39,7 @@ func droidsOf(t *testing.T) []string {
 	return []string{oldDroid, newDroid}
 }
 
-// TestShortRunTestsExist: a test with another name would be one with the newer droid alone.
+// A misspelled name would be a test with the newer droid only.
 func TestShortRunTestsExist(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)

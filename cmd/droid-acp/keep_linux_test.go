@@ -33,7 +33,7 @@ import (
 	"droid-acp/internal/remote/transport"
 )
 
-// Each wrong call of the commands is told with what is right.
+// Each wrong call of the commands is reported with the right usage.
 func TestKeepUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"serve --token-file x":                                               "--token-file is for --listen, and that is not there",
@@ -318,8 +318,8 @@ func (s serving) address(t *testing.T) string {
 	return ""
 }
 
-// stop has the command stop end the server. It reads and waits meanwhile: the command returns when the process has been
-// waited for.
+// stop ends the server with the command stop, while reading its output and waiting for its process, since the command returns only after
+// the process was waited for.
 func (s serving) stop(k keptHome) {
 	k.t.Helper()
 	stopped := make(chan result)
@@ -513,7 +513,7 @@ func TestServerStaysWithoutIdle(t *testing.T) {
 	require.NoError(t, s.cmd.Wait())
 }
 
-// A server of another version, or whose program was replaced, is told.
+// A server of another version, or whose program was replaced, is reported.
 func TestOtherProgram(t *testing.T) {
 	require.Empty(t, otherProgram(serve.Status{Version: version()}, nil))
 	require.Equal(t, "\nThe server is droid-acp 0.0.1, and this is "+version()+". "+diagnosis.Command("stop")+" ends it and what it runs, and the next start takes the new one.\n",
@@ -566,8 +566,7 @@ func TestServerThatHangs(t *testing.T) {
 	a.requireGone("pids")
 }
 
-// Each command that a text names runs as it is printed: also where the PATH has no droid-acp, and for a server at a
-// socket of its own.
+// Each command named in a text runs as printed: also without droid-acp in the PATH, and for a server at another socket.
 func TestPrintedCommandsRun(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)

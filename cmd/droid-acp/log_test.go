@@ -82,7 +82,7 @@ func TestLogAtItsDefaultLevel(t *testing.T) {
 	require.Len(t, lines, 10, "a line for each of these, and none for an event: %s", text)
 }
 
-// TestLogOfRefusals: a request that is refused is told by its method and the kind of error.
+// A refused request is logged with its method and the kind of error.
 func TestLogOfRefusals(t *testing.T) {
 	t.Setenv("DROID_ACP_DROID", filepath.Join(t.TempDir(), "none"))
 	log := filepath.Join(t.TempDir(), "log")

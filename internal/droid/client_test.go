@@ -164,7 +164,7 @@ func TestDoubleResponse(t *testing.T) {
 	p.expect(methodAddUserMessage)
 	p.reply("p1", `{}`)
 	p.refuse(`"p1"`, -32603, "No active session.")
-	p.reply("p1", `{}`) // a third says nothing new
+	p.reply("p1", `{}`) // a third one changes nothing
 	require.NoError(t, <-sent)
 	require.Equal(t, stream.LateError{RequestID: "p1", Err: &stream.RPCError{Code: -32603, Message: "No active session."}}, <-c.Events())
 	require.Empty(t, c.Events())
@@ -355,7 +355,7 @@ func TestCall(t *testing.T) {
 	require.ErrorContains(t, c.Call(ctx, "droid.x", func() {}, nil), "encoding")
 }
 
-// What is cancelled while it waits behind a blocked write is not sent.
+// A call that is cancelled while it waits behind a blocked write is not sent.
 func TestWithdraw(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
@@ -520,7 +520,7 @@ func TestCloseBounds(t *testing.T) {
 	})
 }
 
-// A client whose stdout cannot be closed says so.
+// A client whose stdout cannot be closed reports that.
 func TestCloseUnendingStdout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -531,7 +531,7 @@ func TestCloseUnendingStdout(t *testing.T) {
 	})
 }
 
-// A full Events channel that nobody reads does not keep Close from ending.
+// A full Events channel without a reader does not block Close.
 func TestCloseDropsUnreadEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, young)
@@ -562,8 +562,7 @@ func TestAnswersAfterDeath(t *testing.T) {
 	require.EqualError(t, exit, "droid is gone")
 }
 
-// What droid tells of MCP servers is about those of the session when it comes behind
-// the response to the call that opened it.
+// An MCP status concerns the session's servers if it follows the response to the call that opened the session.
 func TestMCPStatusOfTheSession(t *testing.T) {
 	c, p := newPeer(t, "1.50.0")
 	status := func() bool {

@@ -53,7 +53,7 @@ func TestFind(t *testing.T) {
 	require.Equal(t, other, found(""))
 	require.Equal(t, filepath.Join(inPath, "droid"+suffix), found("droid"), "the flag wins, and may be a name")
 
-	// What is named must be there.
+	// A named program must exist.
 	t.Setenv(EnvDroid, filepath.Join(home, "none"))
 	e = notFound("")
 	require.Len(t, e.Searched, 1)

@@ -9,8 +9,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// A whole report without a model of spec mode says that there is none; a part of
-// one says nothing of what it lacks.
+// A complete report without a model of spec mode means that there is none; a partial one says nothing about missing fields.
 func TestSpecModelIsTakenBack(t *testing.T) {
 	var with, whole, part stream.Settings
 	require.NoError(t, json.Unmarshal([]byte(`{"modelId":"m","autonomyMode":"spec","specModeModelId":"s","specModeReasoningEffort":"low"}`), &with))

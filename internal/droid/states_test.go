@@ -33,7 +33,7 @@ func TestRefusedPromptLeavesDroidIdle(t *testing.T) {
 	})
 }
 
-// TestVersionStays: a line that tells none takes nothing back.
+// A line without a version does not reset it.
 func TestVersionStays(t *testing.T) {
 	c, p := newPeer(t, young)
 	learn(c, p)
@@ -55,7 +55,7 @@ func TestUnknownNotificationIsNotAnswered(t *testing.T) {
 	require.NoError(t, <-called)
 }
 
-// What no table has is counted, and logged when it comes first.
+// Unknown content is counted, and logged at its first occurrence.
 func TestStrange(t *testing.T) {
 	core, logged := observer.New(zap.InfoLevel)
 	c, p := newPeerOf(t, "1.999.0", func(stdout io.Reader, stdin io.WriteCloser) *Client {

@@ -1,6 +1,6 @@
 // Package doctor finds out what prevents a user from working with droid through droid-acp. Its main function is Run, which the command
 // doctor calls; it returns a Report. Each check is a row of a table and returns a value; report.go formats the report. Nothing that a check
-// starts or creates remains when it ends, and no check contacts a model or Factory: see apart.go.
+// starts or creates remains when it ends, and no check contacts a model or Factory: see isolation.go.
 package doctor
 
 import (

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/droid"
 )
 
-// house is a home of its own with a project and a droid.
+// house is a home directory with a project and a droid.
 type house struct {
 	t      *testing.T
 	home   string

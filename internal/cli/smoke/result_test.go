@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExitCodes: each outcome of a run has a code of its own, and none has that of
-// wrong usage.
+// Each outcome of a run has its own exit code, and none has that of wrong usage.
 func TestExitCodes(t *testing.T) {
 	seen := map[int]Outcome{2: "usage"}
 	for _, o := range []Outcome{Passed, TurnFailed, NotInstalled, NotLoggedIn, ModelFailed, NotMet, TimedOut} {

@@ -33,7 +33,7 @@ func TestCommand(t *testing.T) {
 	require.Contains(t, DoctorHint(), Command("doctor"))
 }
 
-// What droid says of a file that it cannot use comes with what to do.
+// droid's error about a file that it cannot use comes with a remedy.
 func TestRefusal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("other words")

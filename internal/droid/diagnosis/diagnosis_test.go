@@ -116,7 +116,7 @@ func TestExit(t *testing.T) {
 	require.Equal(t, "droid could not be started: $HOME is not defined, and droid needs it. Set HOME to your home directory and start the agent again.", home.Error())
 }
 
-// A droid that says why it crashed has crashed for that, whichever signal ends it: Bun ends itself by SIGILL.
+// A crash whose reason droid prints is explained by that, whichever signal ends it: Bun ends itself by SIGILL.
 func TestCrash(t *testing.T) {
 	const crashed, lacks = "droid itself crashed (", "This processor lacks instructions"
 	oh := "oh no: Bun has crashed. This indicates a bug in Bun, not your code."
@@ -189,7 +189,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// settings are what droid may refuse to change, or ignore, with the word in front of "_refused" and "_ignored".
+// settings are what droid may refuse to change, or ignore: the words before "_refused" and "_ignored".
 var settings = []string{"mode", "model", "reasoning_effort", "spec_mode_model", "spec_mode_effort", "auto_compaction"}
 
 // TestErrorsAreExplained: each word that an error of this program may have in data.kind stands in one row of

@@ -16,7 +16,7 @@ import (
 
 const nobody = 65534
 
-// asOtherUser runs f on a thread of its own that belongs to another user.
+// asOtherUser runs f on a thread that belongs to another user.
 func asOtherUser(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -60,7 +60,7 @@ func TestAnotherUserIsRefused(t *testing.T) {
 	require.Equal(t, 1, asked, "the same request by this user is answered")
 }
 
-// Who is another user and has taken the agent's address hears nothing.
+// Another user's process at the agent's address gets nothing.
 func TestAgentOfAnotherUser(t *testing.T) {
 	var socket *net.UnixListener
 	var err error

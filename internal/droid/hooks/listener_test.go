@@ -25,7 +25,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// patience is what a test allows for what should take milliseconds.
+// patience is how long a test waits for what should take milliseconds.
 const patience = time.Minute
 
 func start(t *testing.T, limit time.Duration, h Handler) *Listener {
@@ -39,7 +39,7 @@ func start(t *testing.T, limit time.Duration, h Handler) *Listener {
 
 func (l *Listener) address() string { return l.socket.Addr().String() }
 
-// stdin is what droid tells a hook.
+// stdin returns droid's input to a hook.
 func stdin(event, tool, input string) string {
 	return fmt.Sprintf(`{"session_id":"s","cwd":"/","hook_event_name":%q,"tool_name":%q,"tool_input":%s,"tool_response":{"x":1}}`, event, tool, input)
 }
@@ -206,7 +206,7 @@ type panics struct{}
 func (panics) Read([]byte) (int, error)  { panic("read") }
 func (panics) Write([]byte) (int, error) { panic("write") }
 
-// An agent that says what is no answer.
+// An agent that sends an invalid answer.
 func TestProgramDoubtsTheAgent(t *testing.T) {
 	for _, says := range []string{"", "garbage", `{"context":"x"`, `{"context":1}`, `[]`, "null", `{"context":"` + strings.Repeat("x", maxMessage)} {
 		socket, remove, err := listen()

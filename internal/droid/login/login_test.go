@@ -20,7 +20,7 @@ import (
 	"droid-acp/internal/testing/fakelogin"
 )
 
-// messages is what came to somebody who logs in.
+// messages are what a Listener got.
 type messages struct {
 	links, told, asked []string
 	result             json.RawMessage
@@ -107,8 +107,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What droid asks is answered by whoever waits; what it tells reaches them, unknown
-// methods too.
+// droid's requests are answered by the Listener, and its notifications reach it, including unknown methods.
 func TestRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["asks"], &messages{answer: accepts})
@@ -161,8 +160,7 @@ func TestDroidSaysTooMuch(t *testing.T) {
 	})
 }
 
-// What droid says is safe to show for all who wait, wherever it stands; what it asks to
-// be opened is an address.
+// All of droid's text is safe to show, and only an address may be requested to be opened.
 func TestWhatDroidSaysIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["hostile"], &messages{answer: accepts})
@@ -195,7 +193,7 @@ func TestLoginIsEnded(t *testing.T) {
 	})
 }
 
-// What is no address on the web is not shown.
+// Anything but a web address is not shown.
 func TestNoLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), func(c *fakelogin.Conversation) {
@@ -210,7 +208,7 @@ func TestNoLink(t *testing.T) {
 	})
 }
 
-// A success that comes while droid is told to end is one.
+// A success that arrives while droid is asked to exit counts.
 func TestLateSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

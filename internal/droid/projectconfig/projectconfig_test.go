@@ -98,7 +98,7 @@ func TestProjectsThatBringNothing(t *testing.T) {
 	require.Empty(t, bun.Except(Preload).Items)
 }
 
-// Whatever changes what would run changes the sum; where it stands does not.
+// A change of what would run changes the sum; a change of its file does not.
 func TestSums(t *testing.T) {
 	sums := func(mcp string) []string {
 		var all []string
@@ -121,7 +121,7 @@ func TestSums(t *testing.T) {
 	require.NotEqual(t, program("a"), program("b"))
 }
 
-// What no ordinary reader of JSON would take for something to run counts as that: droid's may.
+// Content that an ordinary JSON parser would not treat as executable counts as such: droid's may.
 func TestWhatNobodyThoughtOf(t *testing.T) {
 	hook := `{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}`
 	server := `{"mcpServers":{"a":{"command":"x"}}}`
@@ -227,7 +227,7 @@ func TestTyped(t *testing.T) {
 	require.True(t, ok)
 }
 
-// A link out of the project is one of which nobody knows what it will lead to.
+// The target of a link out of the project may change at any time.
 func TestLinksOutOfTheProject(t *testing.T) {
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"mcp.json": `{"mcpServers":{}}`, "skills/x/SKILL.md": "x"})
@@ -249,7 +249,7 @@ func TestLinksOutOfTheProject(t *testing.T) {
 	require.Empty(t, Project(inside, "/home/me").Items)
 }
 
-// Where droid goes on up, this goes on, too: a .git that is none for droid ends nothing.
+// The search continues upwards as in droid: a .git that droid ignores does not end it.
 func TestProjectDirs(t *testing.T) {
 	root := repository(t, map[string]string{"sub/deep/x": "x", ".factory/mcp.json": `{"mcpServers":{"s":{"command":"s"}}}`})
 	sub, deep := filepath.Join(root, "sub"), filepath.Join(root, "sub", "deep")
@@ -273,8 +273,8 @@ func TestProjectDirs(t *testing.T) {
 	require.Equal(t, []string{alone}, config.ProjectDirs(alone))
 }
 
-// What settings.local.json has of the values with which sessions start takes the place of all of them in settings.json, and so
-// does its policy (0.99.0, 0.215.0, 0.225.2).
+// The values in settings.local.json with which sessions start replace all of those in settings.json, and so does its policy (0.99.0,
+// 0.215.0, 0.225.2).
 func TestReadUsersLocalSettings(t *testing.T) {
 	for local, mode := range map[string]string{
 		`{}`:                            "auto-high",

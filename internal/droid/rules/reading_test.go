@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What droid 0.225.2 keeps of a command, as its own check showed.
+// The keys that droid 0.225.2 keeps of commands, as its own check shows them.
 func TestKey(t *testing.T) {
 	for command, key := range map[string]string{
 		"touch zz1": "touch", "FOO=1 BAR=x touch a": "touch", "npm run test": "npm run", "npm": "", "npm test": "npm test", "git push origin x": "git push",

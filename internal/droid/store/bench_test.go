@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileLinks is a file of links of 1 MB that somebody made: a path of links from each of n
-// sessions of the store, of which most lead to sessions that are not there.
+// hostileLinks returns a forged file of links of 1 MB: a path of links from each of n sessions of the store, most of which lead to missing
+// sessions.
 func hostileLinks(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < 1<<20; i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One reader for many files tells nothing of one in another.
+// A reader that is reused for many files mixes up none of their content.
 func TestReaderIsReused(t *testing.T) {
 	s := newStore(t)
 	long := s.write("-w", "long"+transcript, start225("long", abs("/w"), "a", nil)+turn225("secret"), sometime)

@@ -40,7 +40,7 @@ func kinds(lines []stream.ChildLine) (all []string) {
 	return all
 }
 
-// A file is read on from where it was read to, and a line is told once it is whole.
+// A file is read from the offset of the previous call, and a line is returned once it is complete.
 func TestSubagentIsReadOn(t *testing.T) {
 	s, _, add := subagentFile(t, "")
 	_, at, err := s.Subagent("child", Offset{})
@@ -80,7 +80,7 @@ func TestSubagentWithALongLine(t *testing.T) {
 	require.Equal(t, []string{"session_start child", "message 2"}, all)
 }
 
-// What is no file of this subagent is refused.
+// A file that is not this subagent's is refused.
 func TestSubagentOfAnother(t *testing.T) {
 	for name, text := range map[string]string{
 		"another's": strings.Replace(childHead, `"child"`, `"other"`, 1),

@@ -3,7 +3,7 @@ package stream
 import "encoding/json"
 
 // Event is an unsolicited message of droid: a session notification, or a request to its client. Events are delivered in the order in which
-// droid wrote them. The concrete types are in event.go, ask.go, mcp.go and linehead.go.
+// droid wrote them. The concrete types are in event.go, ask.go, mcp.go and line_head.go.
 type Event interface {
 	// Kind is droid's own name of the event: the notification's type, or the request's method without the prefix "droid.". LateError,
 	// LateResult and SessionSwitched have names of this program.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What no table has is named: kinds of events, requests and permissions, and fields.
+// Everything that is in no table is listed: kinds of events, requests and permissions, and fields.
 func TestStrange(t *testing.T) {
 	notification := func(body string) string {
 		return `{"type":"notification","method":"droid.session_notification","params":{"notification":` + body + `}}`

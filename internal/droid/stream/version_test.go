@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the recorded versions do: 0.57, 0.99, 0.215 and 0.225.
-func TestFactsOfVersions(t *testing.T) {
+// The features of the recorded versions: 0.57, 0.99, 0.215 and 0.225.
+func TestFeaturesOfVersions(t *testing.T) {
 	v057, v099, between, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
 	for _, tc := range []struct {
 		fact  Feature

@@ -104,9 +104,7 @@ func decode(content []byte) (loaded, error) {
 	return loaded{normalized(text), first > 0 && text[first-1] == '\r', bom}, nil
 }
 
-// normalized returns text with
-//
-//	as all line ends.
+// normalized returns text with \n as all line ends.
 func normalized(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }

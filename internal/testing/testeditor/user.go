@@ -11,9 +11,8 @@ func (e *Editor) Open(path string) error {
 	return err
 }
 
-// Type changes the text of a file, which it opens if needed, without saving. change gets the text and returns the new one, with
-//
-//	as line ends.
+// Type changes the text of a file, which it opens if needed, without saving. change gets the text and returns the new one, with \n as
+// line ends.
 func (e *Editor) Type(path string, change func(text string) string) error {
 	b, err := e.open(path, false)
 	if err != nil {

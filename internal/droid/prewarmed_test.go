@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// prewarmedStart is what a spare starts: droids that say nothing.
+// prewarmedStart starts prewarmed droids, which write nothing.
 type prewarmedStart struct {
 	mu      sync.Mutex
 	clients []*Client
@@ -105,7 +105,7 @@ func TestSpareIsStartedOnce(t *testing.T) {
 	})
 }
 
-// Whatever is done with a spare while it is discarded: what nobody took has ended then.
+// Whatever is called while a prewarmed droid is discarded: one that was not taken has exited afterwards.
 func TestSpareIsDiscardedAtAnyMoment(t *testing.T) {
 	here, elsewhere := t.TempDir(), t.TempDir()
 	for range 900 {
@@ -196,7 +196,7 @@ func TestSpareFitsItsDirectoryAlone(t *testing.T) {
 	}
 }
 
-// A start that fails leaves nobody waiting.
+// A failed start blocks no caller.
 func TestSpareThatDoesNotStart(t *testing.T) {
 	for name, start := range map[string]func(string) (*Client, error){
 		"error": func(string) (*Client, error) { return nil, errors.New("test") },
@@ -212,7 +212,7 @@ func TestSpareThatDoesNotStart(t *testing.T) {
 	}
 }
 
-// A spare that has read what is no longer so serves nobody.
+// A prewarmed droid that has read outdated files serves no session.
 func TestSpareFitsWhatItHasRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string

@@ -73,7 +73,7 @@ func TestNoStartWithALayer(t *testing.T) {
 	}
 }
 
-// What a user has git take from the environment stays.
+// What a user makes git read from the environment is kept.
 func TestWithoutPrograms(t *testing.T) {
 	own := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=A"}
 	require.Equal(t, append(own, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_COUNT=4", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
@@ -190,8 +190,7 @@ func TestUsersModel(t *testing.T) {
 	}
 }
 
-// What nobody has seen does not start either: the settings that take nothing from the user
-// are set in any case.
+// Unknown servers do not start either: the settings that restrict nothing of the user are always set.
 func TestUnknownServersAreRefused(t *testing.T) {
 	const mode = `"sessionDefaultSettings":{"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"},"autonomyLevel":"low","autonomyMode":"auto-low","interactionMode":"auto"`
 	for name, tc := range map[string]struct {
@@ -261,7 +260,7 @@ func TestRuntimeWithUnreadableUserSettings(t *testing.T) {
 	}
 }
 
-// Of a key that no droid has whose keys are known, a droid that nobody knows may have it.
+// A key unknown to all droids with known keys may exist in an unknown droid.
 func TestUnheardKeys(t *testing.T) {
 	bun := projectconfig.Layer{Items: []projectconfig.Item{{Kind: projectconfig.Preload, Name: "bunfig.toml"}}}
 	for version, left := range map[string]int{"1.220.0": 0, "1.221.0": 0, "1.206.0": 0, "1.32.0": 1, "1.15.0": 1} {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a command writes is read from droid's own kind of file alone: a result may name any.
+// A command's output is read only from droid's own kind of file: a result may name any.
 func TestOpenOutput(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", dir+"/")

@@ -30,7 +30,7 @@ func TestWords(t *testing.T) {
 	require.True(t, strings.HasSuffix(long, "ä…"))
 }
 
-// Every end of a login but one's own says what to do.
+// Every end of a login except a cancel has a remedy.
 func TestRemedy(t *testing.T) {
 	for _, err := range []error{login.ErrTime, login.ErrStartTime, login.ErrDeclined, &login.Error{}, &login.DiedError{}, &login.NoMethodError{}, errors.New("x")} {
 		require.NotEmpty(t, login.Remedy(login.Pairing, err), err)

@@ -20,7 +20,7 @@ func deltaLine(message, text string) string {
 		`{"notification":{"type":"assistant_text_delta","messageId":%q,"blockIndex":0,"textDelta":%q}}}`+"\n", message, text)
 }
 
-// tracedLine is a delta of 0.225, which has a span of its own.
+// tracedLine returns a delta of 0.225, with its own span.
 func tracedLine(message, text, traceparent string) string {
 	return strings.TrimSuffix(deltaLine(message, text), "}\n") + `,"_meta":{"traceparent":"` + traceparent + `"}}` + "\n"
 }
@@ -33,7 +33,7 @@ const (
 const stateLine = `{"jsonrpc":"2.0","type":"notification","factoryProtocolVersion":"1.220.0","method":"droid.session_notification","params":` +
 	`{"notification":{"type":"droid_working_state_changed","newState":"streaming_assistant_message"}}}` + "\n"
 
-// eventsOf are the events of what droid writes, in writes of their own.
+// eventsOf returns the events of droid's output, in separate writes.
 func eventsOf(t *testing.T, writes ...string) (all []stream.Event) {
 	t.Helper()
 	r, w := io.Pipe()
@@ -67,7 +67,7 @@ func TestDeltasWithSpansAreOneEvent(t *testing.T) {
 	}, eventsOf(t, tracedLine("a", "one ", span1)+tracedLine("a", "two", span2)+tracedLine("b", "three", span2)))
 }
 
-// What stands in the place of a span is not passed over without being looked at.
+// A value in the place of a span is parsed, not skipped.
 func TestASpanThatIsNoneIsRead(t *testing.T) {
 	broken := `"` + span2[:20] + `"` // as long as a span, and the line is no JSON with it
 	behind := `x"},"type":"request","id":"` + strings.Repeat("y", len(span1)-len(`x"},"type":"request","id":"`))
@@ -173,7 +173,7 @@ func (s *script) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// readAll says when each read of the reader ended, and what it brought.
+// readAll returns when each read of the reader ended, and what it returned.
 func readAll(t *testing.T, lines ...scripted) (when []time.Duration, texts []string) {
 	t.Helper()
 	s := &script{began: time.Now(), lines: lines}

@@ -37,7 +37,7 @@ func TestCompareAgents(t *testing.T) {
 	}
 }
 
-// The thread of a session is that of the store which the window's agent would have.
+// The thread of a session is read from the store that the client's own agent would have.
 func TestThreadOfASession(t *testing.T) {
 	homes := []string{t.TempDir(), t.TempDir()}
 	link := store.Link{From: "a", To: "b", Kind: store.LinkRewind, Time: time.Now()}
