@@ -3,7 +3,7 @@ package stream
 // kinds are the notifications of droid, by their names, each with what decodes it; any other is
 // Unknown. What becomes of them is a case each in three places: quirks.Normalizer.Handle makes normalized
 // events of them, render.View shows those (View.show), and adapter.Session does the rest (Session.applyEvent).
-// What they say is in docs/dev/protocol.md.
+// What they say is in docs/dev/protocol.md. TestEventsHaveTheirPlaces in internal/testing/archtest names what a row lacks.
 var kinds = map[string]func(kind string, body []byte) Event{
 	// A turn, from droid's first step to its end.
 	"droid_working_state_changed": over(WorkingStateChanged{}),
