@@ -75,7 +75,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 		return nil, err
 	}
 	defer s.exit(&err)
-	change, err := s.awaitTurn(c.Context, sphereOf(s, id, value))
+	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +93,12 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 	return result, err
 }
 
-// sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
-// on; the models and efforts which model answers a prompt.
-func sphereOf(s *Session, id, value string) turns.Scope {
-	switch id {
-	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
-		return turns.Calls
-	case options.Mode:
-		if s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
-			return turns.Stricter
-		}
+// scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on.
+func scopeOf(s *Session, id, value string) turns.Scope {
+	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
+		return turns.Stricter
 	}
-	return turns.Session
+	return options.Find(id).Scope
 }
 
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to
@@ -195,7 +189,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 // settled says whether droid did what it was asked: err is its answer to the request,
 // and the settings are what it reported since.
 func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
-	name := o.Name(id)
+	name := options.Find(id).Called
 	kind := strings.ReplaceAll(name, " ", "_")
 	if err != nil {
 		return acperr.NotSet(kind, name, settingsTime, err)

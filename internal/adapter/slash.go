@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -16,18 +17,14 @@ import (
 // slashCommands is the table of all commands of this agent, as the editor lists
 // them. A custom command of the user with one of these names wins.
 func slashCommands() []Command {
-	return []Command{
+	return slices.Concat([]Command{
 		{"status", "Show versions, ids and paths, for bug reports", "", "", statusCommand, turns.Here},
 		{"help", "Show these commands", "", "", helpCommand, turns.Here},
 		{"login", "Show how to log in to Factory", "", "", loginCommand, turns.Here},
 		{"rename", "Give the session a title", "title", anything, renameCommand, turns.Here},
 		{"fork", "Copy the session as it is now, or as it was before it was compacted or rewound", "[before | ID]", `\S+`, forkCommand, turns.Here},
 		{"rewind", "Go back to before one of your prompts, with files or without", "[N [files]]", `\d+(\s+files)?`, rewindCommand, turns.Here},
-		{"model", "Show or choose the model", "model id", anything, modelCommand, turns.Setting},
-		{"mode", "Show or choose the mode", "mode", anything, modeCommand, turns.Setting},
-		{"effort", "Show or choose the reasoning effort", "effort", anything, effortCommand, turns.Setting},
-		{"spec-model", "Show or choose the model that plans in spec mode", "model id, or \"same\"", anything, specModelCommand, turns.Setting},
-		{"follow-up", "Show or choose what becomes of a prompt that is sent while another one runs", "queue or steer", anything, followUpCommand, turns.Setting},
+	}, settingCommands(), []Command{
 		{"compact", "Replace the conversation by a summary of it", "what the summary must keep", anything, compactCommand, turns.Here},
 		{"context", "Show what fills the context window", "", "", contextCommand, turns.Here},
 		{"usage", "Show the tokens used", "", "", usageCommand, turns.Here},
@@ -39,7 +36,7 @@ func slashCommands() []Command {
 		{"export", "Write the conversation to one HTML file", "file; \"with-directory\" before it names the session's directory in it", anything, exportCommand, turns.Here},
 		{"trust", "Show what this project brings to run, let it run, or take that back", "yes or no", `(?i)yes|no`, trustCommand, turns.Here},
 		{commandShell, "Run a shell command yourself, as !COMMAND does; droid is told with your next prompt", "command", anything, shellCommand, turns.Process},
-	}
+	})
 }
 
 // cutWord parts the first word of the arguments from the others.

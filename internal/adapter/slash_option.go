@@ -8,45 +8,36 @@ import (
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
 )
 
-// The commands that show or set a config option, for clients without pickers.
-
-func modelCommand(ctx context.Context, s *Session, value string) (string, error) {
-	return showOrSet(ctx, s, options.Model, "model", value)
+// settingCommands are the commands that show or set a setting, for clients without pickers.
+func settingCommands() (all []Command) {
+	for _, s := range options.Settings() {
+		if s.Command != "" {
+			all = append(all, Command{s.Command, s.Summary, s.Hint, anything, settingCommand(s).run, turns.Setting})
+		}
+	}
+	return all
 }
 
-func modeCommand(ctx context.Context, s *Session, value string) (string, error) {
-	return showOrSet(ctx, s, options.Mode, "mode", value)
-}
+// settingCommand is the command of a setting.
+type settingCommand options.Setting
 
-func effortCommand(ctx context.Context, s *Session, value string) (string, error) {
-	return showOrSet(ctx, s, options.Effort, "effort", value)
-}
-
-func specModelCommand(ctx context.Context, s *Session, value string) (string, error) {
-	return showOrSet(ctx, s, options.SpecModel, "spec-model", value)
-}
-
-func followUpCommand(ctx context.Context, s *Session, value string) (string, error) {
-	return showOrSet(ctx, s, options.FollowUp, "follow-up", value)
-}
-
-// showOrSet is the command of this name for an option.
-func showOrSet(ctx context.Context, s *Session, id, command, value string) (string, error) {
+func (c settingCommand) run(ctx context.Context, s *Session, value string) (string, error) {
 	if value == "" {
-		return s.DescribeOption(ctx, id, command)
+		return s.DescribeOption(ctx, c.ID, c.Command)
 	}
-	failure := s.SetOption(ctx, id, value)
+	failure := s.SetOption(ctx, c.ID, value)
 	if failure == nil {
-		return s.OptionTitle(id, value) + ".", nil
+		return s.OptionTitle(c.ID, value) + ".", nil
 	}
-	switch option, known := s.Option(id); {
+	switch option, known := s.Option(c.ID); {
 	case !known:
 	case option == nil:
-		failure.Text, _ = s.DescribeOption(ctx, id, command)
+		failure.Text, _ = s.DescribeOption(ctx, c.ID, c.Command)
 	case !slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool { return v.Value == value }):
-		failure.Text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, command)
+		failure.Text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, c.Command)
 	}
 	return "", failure
 }

@@ -15,21 +15,22 @@ import (
 
 // State is the state of a session, as _droid/state tells it.
 type State struct {
-	SessionID       string          `json:"sessionId"`
-	DroidSessionID  string          `json:"droidSessionId"`
-	CWD             string          `json:"cwd"`
-	Title           string          `json:"title"`
-	ProtocolVersion string          `json:"protocolVersion"` // "" while no process runs
-	Model           string          `json:"model"`
-	ReasoningEffort string          `json:"reasoningEffort"`
-	Mode            stream.Mode     `json:"mode"`
-	FollowUp        string          `json:"followUp"`
-	IsRunning       bool            `json:"isRunning"`
-	IsCompacting    bool            `json:"isCompacting"`
-	WaitingPrompts  int             `json:"waitingPrompts"`
-	AutoCompaction  *bool           `json:"autoCompaction"` // null where droid does not tell
-	Settings        json.RawMessage `json:"settings"`       // droid's own
-	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
+	SessionID       string            `json:"sessionId"`
+	DroidSessionID  string            `json:"droidSessionId"`
+	CWD             string            `json:"cwd"`
+	Title           string            `json:"title"`
+	ProtocolVersion string            `json:"protocolVersion"` // "" while no process runs
+	Model           string            `json:"model"`
+	ReasoningEffort string            `json:"reasoningEffort"`
+	Mode            stream.Mode       `json:"mode"`
+	FollowUp        string            `json:"followUp"`
+	IsRunning       bool              `json:"isRunning"`
+	IsCompacting    bool              `json:"isCompacting"`
+	WaitingPrompts  int               `json:"waitingPrompts"`
+	AutoCompaction  *bool             `json:"autoCompaction"` // null where droid does not tell
+	Options         map[string]string `json:"options"`        // the values of all settings, by the ids of their config options
+	Settings        json.RawMessage   `json:"settings"`       // droid's own
+	Waits           []string          `json:"waits"`          // who waits for what, and since when, in words
 }
 
 // State returns the state of the session.
@@ -43,7 +44,7 @@ func (s *Session) State() State {
 		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.name.Title()), ProtocolVersion: version,
 		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
 		IsRunning: s.prompts.RunsOne(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.Waiting(),
-		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
+		AutoCompaction: settings.AutoCompaction, Options: s.options.Values(), Settings: settings.Raw, Waits: s.waits(time.Now()),
 	}
 }
 

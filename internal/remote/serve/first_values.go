@@ -43,7 +43,7 @@ func (o *session) joinWithValues(c *Client, request []byte, h jsonrpc.Head, note
 		if !c.gone {
 			o.join(c, line, h, note)
 		}
-		o.changed()
+		o.finishChange()
 	})
 }
 
@@ -60,7 +60,7 @@ func (o *session) setValues(values []firstValue, done func()) {
 	}
 	o.agent.ask("session/set_config_option", params, func(result []byte, _ error) {
 		if result != nil {
-			o.optionSet(nil, result)
+			o.broadcastOption(nil, result)
 		}
 		o.setValues(values[1:], done)
 	})
