@@ -13,7 +13,7 @@ func TestFirstValuesOfAJoin(t *testing.T) {
 	join := func(c *fakeClient, values string) {
 		c.say(`{"jsonrpc":"2.0","id":"l","method":"session/load","params":{"sessionId":"s1","cwd":"/w","mcpServers":[],"configOptions":%s}}`, values)
 	}
-	inHouse(t, func(t *testing.T, h *house) {
+	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("zed", "{}")
 		one.load("s1")
 		a.answer(a.next(), `{"configOptions":`+fmt.Sprintf(options, "m1")+`}`)
