@@ -172,7 +172,7 @@ func (r *reload) run(ctx context.Context) {
 	s.out.SetID(r.SessionID)
 	s.out.Reset()
 	if !r.replay {
-		s.announceSubagents()
+		s.announceSubagents("")
 	} else {
 		s.out.Release()
 		if !r.showsAll(ctx, info, summary) {
