@@ -49,11 +49,13 @@ func (a *agent) noteSubagent(open *session, line, params []byte) {
 	}
 }
 
-// announceSubagents announces the subagents that work to a client that is not told what was said before.
-func (o *session) announceSubagents(c *Client) {
-	for _, one := range o.agent.subagents {
-		if one.open == o && !one.idle && c.caps.Subagents {
+// announceSubagents announces the subagents that work for a session, and those that work for these, to a client that is not told what was
+// said before.
+func (o *session) announceSubagents(c *Client, parent string) {
+	for id, one := range o.agent.subagents {
+		if one.open == o && !one.idle && c.caps.Subagents && subject(one.announced) == parent {
 			c.send(one.announced)
+			o.announceSubagents(c, id)
 		}
 	}
 }
