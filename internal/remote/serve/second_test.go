@@ -375,7 +375,7 @@ func TestJoinerGetsCurrentOptions(t *testing.T) {
 		three.load("s1")
 		synctest.Wait()
 		require.Len(t, three.heard, 2)
-		var m message
+		var m rpcMessage
 		require.NoError(t, json.Unmarshal([]byte(three.heard[1]), &m))
 		require.JSONEq(t, fmt.Sprintf(`{"modes":{"currentModeId":"spec"},"models":{"currentModelId":"b"},"configOptions":%s}`, options), string(m.Result))
 	})
@@ -390,7 +390,7 @@ func TestQuestionAboutARequest(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"requestId":%v,"mode":"url","url":"https://x.test/","message":"log in"}}`, login.ID)
 		synctest.Wait()
 		require.Len(t, one.heard, 1)
-		var m message
+		var m rpcMessage
 		require.NoError(t, json.Unmarshal([]byte(one.heard[0]), &m))
 		require.Equal(t, map[string]any{"requestId": "mine", "mode": "url", "url": "https://x.test/", "message": "log in"}, m.Params)
 		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept"}}`, m.ID)

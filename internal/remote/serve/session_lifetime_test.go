@@ -16,7 +16,7 @@ type restCase struct {
 	t      *testing.T
 	window *fakeClient
 	agent  *fakeAgent
-	prompt *message // unanswered
+	prompt *rpcMessage // unanswered
 }
 
 // heard returns the messages an agent got since the last call, by method, with "answer" for an answer.
