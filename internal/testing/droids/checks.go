@@ -194,8 +194,8 @@ func quirkChecks() []Check {
 	}
 }
 
-// Unseen says why no recording shows a quirk, by number, for quirks without a check.
-func Unseen() map[int]string {
+// unseen says why no recording shows a quirk, by number, for quirks without a check.
+func unseen() map[int]string {
 	const (
 		race  = "a race, which comes on a busy machine"
 		size  = "lines of several MB are not recorded"
