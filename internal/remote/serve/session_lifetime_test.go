@@ -102,7 +102,7 @@ func TestSessionLifetime(t *testing.T) {
 		"the agent is killed": func(s *restCase) []string { s.agent.exit(); return append(s.window.take(), s.window.closed) },
 	}
 	type becomes struct {
-		agent string // what it is told
+		agent string // what it gets
 		told  string
 		over  bool // the session is no more
 	}

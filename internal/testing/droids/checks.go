@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Verdict is what recordings show about a version.
+// Verdict is the result of a check on the recordings of a version.
 type Verdict int
 
 // Verdicts.
