@@ -171,7 +171,7 @@ func TestRewindOfPatches(t *testing.T) {
 	})
 }
 
-// TestRewindMethod: a program goes back to before a prompt, while the next turn runs, with the files, and goes on from there.
+// A program rewinds to before a prompt, during the next turn, with the files, and continues from there.
 func TestRewindMethod(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")

@@ -190,8 +190,7 @@ func (a *agentProcess) awaitFile(name string) []string {
 	return lines
 }
 
-// requireGone checks that the processes in a file have ended; a killed one that
-// nobody has waited for yet counts.
+// requireGone checks that the processes in a file have ended, including killed ones that were not waited for.
 func (a *agentProcess) requireGone(name string) {
 	a.t.Helper()
 	for _, line := range a.awaitFile(name) {
@@ -293,8 +292,7 @@ func TestNoiseIsToldInBrief(t *testing.T) {
 	require.Contains(t, string(log), `"noMessages":3000`)
 }
 
-// Where HOME is not set the user's entry in the system's list says it, to droid
-// too.
+// If HOME is not set, the user database provides it, for droid too.
 func TestHomeIsFoundWithoutHOME(t *testing.T) {
 	me, err := user.Current()
 	require.NoError(t, err)

@@ -72,7 +72,7 @@ func TestHooksWithTheUsers(t *testing.T) {
 		settingsOf(t, c), "events without a hook of ours are not touched")
 }
 
-// Where the user's hooks cannot be read, droid has its MCP servers and no hooks.
+// If the user's hooks cannot be read, droid has its MCP servers and no hooks.
 func TestNoHooksInPlaceOfTheUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `{`)

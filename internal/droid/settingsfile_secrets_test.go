@@ -123,7 +123,7 @@ func TestSecretsLeaveBeforeTheModelIsAsked(t *testing.T) {
 	}
 }
 
-// Where no prompt comes, they leave some time after the answer: the sooner, the faster droid was to answer.
+// Without a prompt they are removed some time after the answer: the faster droid was to answer, the sooner.
 func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
 	for took, stay := range map[time.Duration]time.Duration{0: time.Second, 100 * time.Millisecond: 1400 * time.Millisecond, time.Second: 5 * time.Second, 20 * time.Second: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

@@ -221,7 +221,7 @@ func TestNewerThanTried(t *testing.T) {
 	require.Equal(t, true, start.Facts["untried"])
 }
 
-// A droid that tells no version may work all the same.
+// A droid that reports no version may still work.
 func TestNoVersion(t *testing.T) {
 	h := newHouse(t, "hung")
 	h.config.Timeout = 4 * time.Second
@@ -295,7 +295,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, "ok", report.Checks[0].Result)
 }
 
-// What --keep needs is a warning where it is not there: others do without.
+// A missing requirement of --keep is a warning: other uses do not need it.
 func TestKeep(t *testing.T) {
 	h := newHouse(t, "factory")
 	look := func(k KeepStatus) Check {

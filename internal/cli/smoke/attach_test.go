@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watch attaches to a script and returns what a terminal shows and the error. What the script writes to
-// typed are the keys that a person presses; watching has none.
+// watch attaches to a script and returns a terminal's output and the error. What the script writes to typed are the keys that a person
+// presses; there are none if it only watches.
 func watch(t *testing.T, watching bool, script func(a *scriptedAgent, typed io.Writer, leave func())) (shown string, err error) {
 	t.Helper()
 	return attachTo(t, AttachOptions{Session: "s", CWD: "/w"}, watching, script)

@@ -188,8 +188,7 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 	}
 }
 
-// droid runs a command whose text begins with "#!", whatever it is called. Where files have no modes (NTFS, WSL), each one
-// has the bit of a program.
+// droid runs a command whose text begins with "#!", whatever its name. On file systems without modes (NTFS, WSL), every file is executable.
 func TestCommandsThatArePrograms(t *testing.T) {
 	root := repository(t, map[string]string{
 		".factory/commands/deploy.md": "#!/bin/sh\n", ".factory/commands/build.sh": "#!/bin/sh\n", ".factory/commands/review.md": "Review.",
@@ -327,7 +326,7 @@ func TestReadUser(t *testing.T) {
 	require.ErrorContains(t, err, "settings.local.json")
 }
 
-// Of the models that files of a project name the nearest counts, and a local file's before another's.
+// Of the models named in a project's files the nearest counts, and a local file's before another's.
 func TestModelsOfProjectAndUser(t *testing.T) {
 	root := repository(t, map[string]string{
 		".factory/settings.json":           `{"model":"far","specModeModel":"spec","reasoningEffort":""}`,

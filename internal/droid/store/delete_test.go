@@ -387,7 +387,7 @@ func TestDeleteOfAnOpenSession(t *testing.T) {
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
-// A session that a droid is about to load is not deleted either. That is no news for who has it open.
+// A session that a droid is about to load is not deleted either. Whoever has it open is not affected.
 func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
 	s := newStore(t)
 	path := s.session("mine", abs("/w"), 1)

@@ -33,8 +33,8 @@ func (a *fakeAgent) heard() string {
 	return strings.Join(all, ", ")
 }
 
-// What continues and what is sent when an event occurs in each state of a session. agent is what its agent gets, and told a part of what
-// the client gets.
+// For each state of a session and each event: what continues and what is sent. agent is what its agent gets, and told a part of what the
+// client gets.
 func TestSessionLifetime(t *testing.T) {
 	states := map[string]func(s *restCase){
 		"resting": func(s *restCase) {
