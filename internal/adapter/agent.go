@@ -59,27 +59,31 @@ type Config struct {
 	Log     *zap.Logger
 }
 
+// Deps is what sessions use of their agent.
+type Deps struct {
+	cfg         Config
+	client      protocol.ClientCapabilities             // set once, before any session
+	commands    []Command                               // slash commands
+	commandFor  func(name, args string) (Command, bool) // one that is not listed
+	sessions    *registry.Registry[*Session]
+	opener      *opening.Opener // opens sessions in droids
+	threads     *store.Threads
+	accounts    *accounts.Accounts
+	files       *fileReader
+	editorFiles editorFiles                           // set before any session
+	calls       *files.CallLimiter                    // of the disk, which may hang
+	stays       func(process int, output string) bool // droid.MayStillRun
+	conn        *wire.Conn                            // to the editor
+	ctx         context.Context                       // ends when the editor is gone or Serve is told to stop
+	log         *zap.Logger
+}
+
 // Agent serves one editor. Make it with New, run it with Serve.
 type Agent struct {
-	cfg    Config
-	log    *zap.Logger
-	droids droid.Fleet
-	opener *opening.Opener // opens sessions in droids
-
-	files   *fileReader
-	calls   *files.CallLimiter                    // of the disk, which may hang
-	stays   func(process int, output string) bool // droid.MayStillRun
-	threads *store.Threads
-
-	conn *wire.Conn // to the editor
-
-	ctx    context.Context // ends when the editor is gone or Serve is told to stop
-	cancel context.CancelFunc
-
+	Deps
 	peer
-	accounts    *accounts.Accounts
-	editorFiles editorFiles // set before any session
-	sessions    *registry.Registry[*Session]
+	droids droid.Fleet
+	cancel context.CancelFunc // ends ctx
 }
 
 const (
@@ -92,12 +96,14 @@ const (
 
 // New makes an Agent that has not begun to serve.
 func New(cfg Config) *Agent {
-	a := &Agent{
-		cfg:      cfg,
-		log:      cfg.Log,
-		sessions: registry.New[*Session](),
-		files:    newFileReader(readText),
-	}
+	a := &Agent{Deps: Deps{
+		cfg:        cfg,
+		log:        cfg.Log,
+		commands:   slashCommands(),
+		commandFor: terminalCommand,
+		sessions:   registry.New[*Session](),
+		files:      newFileReader(readText),
+	}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.calls, a.stays = files.NewCallLimiter(maxDiskCalls, diskTime), droid.MayStillRun
 	a.calls.Context = a.ctx
@@ -120,9 +126,9 @@ func New(cfg Config) *Agent {
 }
 
 // atEnd does on the disk what is to be done when something has ended, within a bound.
-func (a *Agent) atEnd(call files.CallName, limit time.Duration, f func()) {
-	if err := a.calls.Cleanup(call, limit, f); err != nil {
-		a.log.Warn("the disk does not answer", zap.Error(err))
+func (d *Deps) atEnd(call files.CallName, limit time.Duration, f func()) {
+	if err := d.calls.Cleanup(call, limit, f); err != nil {
+		d.log.Warn("the disk does not answer", zap.Error(err))
 	}
 }
 
@@ -205,16 +211,16 @@ func (a *Agent) handle(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // respond answers a request before its function returns: what is told from then on comes behind the response.
-func (a *Agent) respond(c *wire.Call, result any, err *jsonrpc.Error) {
-	c.Respond(result, a.inItsWords(c, err))
+func (d *Deps) respond(c *wire.Call, result any, err *jsonrpc.Error) {
+	c.Respond(result, d.inItsWords(c, err))
 }
 
 // inItsWords is an error as this client shows it well.
-func (a *Agent) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
+func (d *Deps) inItsWords(c *wire.Call, err *jsonrpc.Error) *jsonrpc.Error {
 	if err == nil {
 		return nil
 	}
-	return acperr.For(a.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
+	return acperr.For(d.client, c.Method == acp.AgentMethodSessionPrompt, notCancelled(c, err))
 }
 
 // notCancelled is why a call failed, which nobody cancelled where the editor has gone.

@@ -91,8 +91,13 @@ func (s *Session) backgroundEnded(c *background.Command, lastWords string) {
 	}
 }
 
-// stopBackground has a command in the background end. It reports whether it is gone.
-func (s *Session) stopBackground(ctx context.Context, c *background.Command) (gone bool) {
+// BackgroundCommands are the commands that droid has left in the background. unseen says that there may be others.
+func (s *Session) BackgroundCommands() (running []*background.Command, unseen bool) {
+	return s.proc.Left.Running(), s.proc.NotWatched()
+}
+
+// StopBackground has a command in the background end. It reports whether it is gone.
+func (s *Session) StopBackground(ctx context.Context, c *background.Command) (gone bool) {
 	if c.Of == nil {
 		return false
 	}
@@ -177,7 +182,7 @@ func (a *Agent) stopTask(c *wire.Call) (_ any, err *jsonrpc.Error) {
 	stopped := false
 	for _, c := range s.proc.Left.Running() {
 		if c.ID() == params.AsyncTaskID {
-			stopped = s.stopBackground(s.Context, c)
+			stopped = s.StopBackground(s.Context, c)
 		}
 	}
 	return map[string]bool{"stopped": stopped}, nil

@@ -2,9 +2,13 @@ package adapter
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/stream"
 )
 
 // lookTime bounds how long droid may take for its list of commands before a prompt, or
@@ -40,4 +44,33 @@ func (s *Session) lookForCommands(ctx context.Context, limit time.Duration) {
 		s.commands.Take(look, found)
 		s.updateState()
 	}
+}
+
+// RefreshCommands looks for commands and skills that have been written since droid was started, before they are listed.
+func (s *Session) RefreshCommands(ctx context.Context) {
+	s.refreshCommands(ctx, func() bool { return ctx.Err() == nil })
+}
+
+// Skills are droid's skills.
+func (s *Session) Skills(ctx context.Context) (skills []droid.Skill, err error) {
+	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
+		skills, err = client.Skills(ctx)
+		return err
+	})
+	return skills, err
+}
+
+// SwitchSkill switches a skill on or off for all projects of the user.
+func (s *Session) SwitchSkill(ctx context.Context, name string, on bool) error {
+	defer func() { s.commands.TurnEnded(time.Now()) }() // the menu has what can be typed
+	return s.changeDroid(ctx, func(ctx context.Context, client *droid.Client) error {
+		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
+			return err
+		}
+		skills, err := client.Skills(ctx)
+		if err == nil && !slices.ContainsFunc(skills, func(s droid.Skill) bool { return s.Name == name }) {
+			err = errors.New("it has none of this name; `/skills` lists them")
+		}
+		return err
+	}, func(ctx context.Context, client *droid.Client) error { return client.SwitchSkill(ctx, name, on) })
 }

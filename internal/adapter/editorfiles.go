@@ -175,11 +175,11 @@ func (e *editorFiles) Hooks() []droid.Hook {
 
 // overlay is where the calls of a session on this process go, nil where its files stay on the
 // disk.
-func (a *Agent) overlay(s *Session, client *droid.Client) *fileOverlay {
-	if !a.editorFiles.on() || !client.HasHooks() {
+func (d *Deps) overlay(s *Session, client *droid.Client) *fileOverlay {
+	if !d.editorFiles.on() || !client.HasHooks() {
 		return nil
 	}
-	return &fileOverlay{a.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: a.client.ChecksModTimes}), s}
+	return &fileOverlay{d.editorFiles.files.Overlay(sessionEditor{s.out}, editorfs.OverlayOptions{KeepTimes: d.client.ChecksModTimes}), s}
 }
 
 // announceTime bounds how long a hook waits for droid's event that announces its call.

@@ -97,7 +97,7 @@ type numberedPoint struct {
 func rewindPointsExtension(ctx context.Context, s *Session, _ noParams) (rewindPointsResult, *jsonrpc.Error) {
 	history, err := s.history(ctx)
 	points := []numberedPoint{}
-	for i, p := range rewindPoints(history) {
+	for i, p := range RewindPoints(history) {
 		points = append(points, numberedPoint{i + 1, p.MessageID, p.Text, editedFiles(history, p.MessageID, s.cwd)})
 	}
 	return rewindPointsResult{points}, err
@@ -119,10 +119,7 @@ func exportExtension(ctx context.Context, s *Session, p exportParams) (exportedF
 	if err != nil {
 		return exportedFile{}, err
 	}
-	what := exported{s.droidID, s.cwd, p.Path, p.Directory, s.usage.Past()}
-	var path string
-	var failed error
-	s.unlocked(s.Context, func(ctx context.Context) { path, failed = s.agent.exportTo(ctx, info, what) })
+	path, failed := s.Export(ctx, info, p.Path, p.Directory)
 	if failed != nil {
 		return exportedFile{}, acperr.Internal("export_failed", "The conversation was not exported: "+failed.Error())
 	}

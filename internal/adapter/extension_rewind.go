@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"droid-acp/internal/adapter/acperr"
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
@@ -77,86 +76,56 @@ func rewindExtension(ctx context.Context, s *Session, params rewindParams) (resu
 	if err != nil {
 		return result, err
 	}
-	points := rewindPoints(info.Messages)
-	at := slices.IndexFunc(points, func(p rewindPoint) bool { return p.MessageID == params.MessageID })
+	points := RewindPoints(info.Messages)
+	at := slices.IndexFunc(points, func(p RewindPoint) bool { return p.MessageID == params.MessageID })
 	if at < 0 {
 		return result, acperr.InvalidParams("messageId %.80q is not that of a prompt in this conversation; _droid/rewind_points has those", params.MessageID)
 	}
-	within := func(ctx context.Context) unlockedRun {
-		return func(f func(context.Context) error) error { return s.unlockedFor(ctx, opening.Time, f) }
-	}
-	plan, failure := s.planRewind(within(ctx), info, points[at], params.Files == rewindFilesRestore)
+	plan, failure := s.PlanRewind(ctx, info, points[at], params.Files == rewindFilesRestore)
 	switch {
-	case ctx.Err() != nil:
-		return result, acperr.Cancelled()
 	case failure != nil:
-		return result, notRewound(failure)
+		return result, plan.failed(ctx, failure)
+	case params.DryRun:
+		plan.leaveUnsafe()
+		return plan.result(), nil
+	case plan.endsBackground():
+		return result, acperr.InvalidRequest("droid runs commands in the background, which a rewind would end; stop them first")
 	}
-	named := plan.named()
-	if plan.leaveUnsafe(); !params.DryRun {
-		if err = s.carryOut(ctx, plan, within(s.Context)); err != nil {
-			return result, err
-		}
+	plan.leaveUnsafe()
+	if _, failure = s.Rewind(ctx, plan); failure != nil {
+		return result, plan.failed(ctx, failure)
 	}
-	return plan.result(named), nil
-}
-
-// carryOut goes back, and has the thread go on in the session that droid made for that. Once droid is asked it is not given up.
-func (s *Session) carryOut(ctx context.Context, plan *rewindPlan, run unlockedRun) *jsonrpc.Error {
-	if !plan.staysAlive() && s.proc.Background() {
-		return acperr.InvalidRequest("droid runs commands in the background, which a rewind would end; stop them first")
-	}
-	given := s.name.Given()
-	titles, err := s.take(ctx, &s.titles, "a rewind", needTitle)
-	if err != nil {
-		return err
-	}
-	defer titles()
-	failure := plan.carryOut(run)
-	for _, path := range plan.saved {
-		s.update(render.SavedNotice(path))
-	}
-	switch {
-	case errors.As(failure, new(*stream.RPCError)):
-		return notRewound(failure)
-	case failure != nil:
-		return halfRewound("Whether files were restored is not known: " + plainly(failure).Error())
-	}
-	claimed, err := s.moveTo(s.Context, plan.next, !plan.staysAlive())
-	switch {
-	case !claimed:
-		return halfRewound(plan.text(s.show) + " The session that droid made, " + plan.next.ID + ", has been opened as a thread of its own already.")
-	case err != nil:
-		return halfRewound(plan.text(s.show) + " The session that droid made, " + plan.next.ID + ", could not be loaded: " + acperr.Text(err))
-	}
-	titles() // it has another one from here on
-	s.carryTitle(s.Context, plan.next.Title, given)
 	if lost := plan.next.Lost(); lost != "" {
 		s.update(render.Notice("The thread was rewound." + lost))
 	}
-	return nil
+	return plan.result(), nil
 }
 
-func notRewound(why error) *jsonrpc.Error {
-	return acperr.Internal("rewind_failed", "The session was not rewound: "+plainly(why).Error())
-}
-
-// halfRewound says what is known of the files where the conversation goes on as it was.
-func halfRewound(files string) *jsonrpc.Error {
-	return acperr.Internal("rewind_unknown", "The conversation goes on as it was. "+files)
-}
-
-// result tells what became of these files, or would.
-func (p *rewindPlan) result(named []render.RewoundFile) rewindResult {
-	result := rewindResult{
-		DroidSessionID: p.NewSessionID, Files: []rewindFile{}, Restored: p.Restored, Deleted: p.Deleted, Failed: p.FailedRestores + p.FailedDeletes, Evicted: p.evicted,
+// failed returns the error of a request whose rewind failed. The plan is nil if there was none yet.
+func (p *RewindPlan) failed(ctx context.Context, why error) *jsonrpc.Error {
+	switch {
+	case ctx.Err() != nil && (p == nil || p.done.NewSessionID == ""):
+		return acperr.Cancelled()
+	case p == nil, errors.As(why, new(*stream.RPCError)) && p.done.NewSessionID == "":
+		return acperr.Internal("rewind_failed", why.Error())
+	case p.done.NewSessionID == "":
+		return acperr.Internal("rewind_unknown", why.Error())
 	}
-	for _, f := range named {
+	return acperr.Internal("rewind_unknown", "The conversation goes on as it was. "+p.done.text(p.w.s.show)+" "+why.Error())
+}
+
+// result says what became of the files, or would.
+func (p *RewindPlan) result() rewindResult {
+	result := rewindResult{
+		DroidSessionID: p.done.NewSessionID, Files: []rewindFile{}, Restored: p.done.Restored, Deleted: p.done.Deleted,
+		Failed: p.done.FailedRestores + p.done.FailedDeletes, Evicted: p.done.evicted,
+	}
+	for _, f := range p.all {
 		action := "restore"
 		if f.Deleted {
 			action = "delete"
 		}
-		left := slices.Contains(p.unasked, f.Path) || slices.Contains(p.left, f.Path)
+		left := slices.Contains(p.done.unasked, f.Path) || slices.Contains(p.done.left, f.Path)
 		result.Files = append(result.Files, rewindFile{f.Path, action, rewindStatus[f.Status], f.Unsaved, left})
 	}
 	return result

@@ -3,7 +3,6 @@ package adapter
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/acperr"
@@ -11,43 +10,13 @@ import (
 	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/jsonrpc"
-	"droid-acp/internal/text/visible"
 )
 
 // The extension methods that tell the state of a session, or change it, without its
 // history.
 
-// stateResult is the result of _droid/state.
-type stateResult struct {
-	SessionID       string          `json:"sessionId"`
-	DroidSessionID  string          `json:"droidSessionId"`
-	CWD             string          `json:"cwd"`
-	Title           string          `json:"title"`
-	ProtocolVersion string          `json:"protocolVersion"` // "" while no process runs
-	Model           string          `json:"model"`
-	ReasoningEffort string          `json:"reasoningEffort"`
-	Mode            stream.Mode     `json:"mode"`
-	FollowUp        string          `json:"followUp"`
-	IsRunning       bool            `json:"isRunning"`
-	IsCompacting    bool            `json:"isCompacting"`
-	WaitingPrompts  int             `json:"waitingPrompts"`
-	AutoCompaction  *bool           `json:"autoCompaction"` // null where droid does not tell
-	Settings        json.RawMessage `json:"settings"`       // droid's own
-	Waits           []string        `json:"waits"`          // who waits for what, and since when, in words
-}
-
-func stateExtension(_ context.Context, s *Session, _ noParams) (stateResult, *jsonrpc.Error) {
-	version := ""
-	if client := s.proc.Client(); client != nil {
-		version = client.Version().String()
-	}
-	settings := s.options.Settings()
-	return stateResult{
-		SessionID: s.out.Session(), DroidSessionID: s.droidID, CWD: s.cwd, Title: visible.Line(s.name.Title()), ProtocolVersion: version,
-		Model: options.OrEmpty(settings.ModelID), ReasoningEffort: options.OrEmpty(settings.ReasoningEffort), Mode: s.options.Mode(), FollowUp: s.options.FollowUp(),
-		IsRunning: s.prompts.RunsOne(), IsCompacting: s.show.Compacting(), WaitingPrompts: s.prompts.Waiting(),
-		AutoCompaction: settings.AutoCompaction, Settings: settings.Raw, Waits: s.waits(time.Now()),
-	}, nil
+func stateExtension(_ context.Context, s *Session, _ noParams) (State, *jsonrpc.Error) {
+	return s.State(), nil
 }
 
 // statsResult is the result of _droid/stats.

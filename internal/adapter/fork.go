@@ -3,6 +3,10 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
 
 	"droid-acp/internal/acp/wire"
 	"droid-acp/internal/adapter/acperr"
@@ -74,6 +78,64 @@ func (s *Session) fork(ctx context.Context, ordered func()) (id string, err *jso
 	}
 	defer s.prompts.FinishChange(change, nil)
 	return s.copyHere(ctx)
+}
+
+// Fork copies the session, with the options of its thread.
+func (s *Session) Fork(ctx context.Context) (id string, failure *jsonrpc.Error) {
+	works := s.droidID
+	if id, failure = s.copyHere(ctx); failure != nil {
+		return "", failure
+	}
+	err := s.callBounded(ctx, func(ctx context.Context) error {
+		ids, err := s.agent.threads.IDs(ctx, works)
+		if err == nil {
+			s.agent.copyOptions(ctx, ids, id)
+		}
+		return err
+	})
+	if err != nil {
+		s.log.Warn("a copy was not given the thread's options", zap.Error(err))
+	}
+	return id, nil
+}
+
+// ForkEarlier copies the conversation that the thread had before a compaction or a
+// rewind. which is its session's id, or "before" for the last one.
+func (s *Session) ForkEarlier(ctx context.Context, which string) (id string, err error) {
+	a, works, cwd := s.agent, s.droidID, s.cwd
+	var made opening.Copied
+	err = s.callBounded(ctx, func(ctx context.Context) error {
+		ids, err := a.threads.IDs(ctx, works)
+		if err != nil {
+			return err
+		}
+		id, err := earlier(ids, works, which)
+		if err == nil {
+			err = a.opener.Copy(ctx, a.opener.DirectoryOf(ctx, id, cwd), id, &made)
+		}
+		if err == nil {
+			a.copyOptions(ctx, ids, made.ID)
+		}
+		return err
+	})
+	return made.ID, err
+}
+
+// earlier finds a session of a thread that is not the one it works on.
+func earlier(ids []string, works, which string) (string, error) {
+	at := slices.Index(ids, works)
+	switch i := slices.Index(ids, which); {
+	case which == "before" && at > 0:
+		return ids[at-1], nil
+	case which == "before":
+		return "", errors.New("this thread has no conversation before; it was not compacted or rewound")
+	case which == works:
+		return "", errors.New("that is the session that this thread works on; `/fork` alone copies it")
+	case i < 0:
+		return "", fmt.Errorf("%.80q is not one of this thread's earlier conversations; `/sessions` lists them", which)
+	default:
+		return ids[i], nil
+	}
 }
 
 // copyHere has the session's process copy the session. Then the process works on the session that it

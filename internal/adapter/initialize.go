@@ -13,18 +13,17 @@ import (
 	"droid-acp/internal/jsonrpc"
 )
 
-// peer is what the agent knows of its client.
+// peer is how far the client has come.
 type peer struct {
 	mu          sync.Mutex // guards initialized, and editorFiles until they are opened
 	initialized bool
-	client      protocol.ClientCapabilities // set once, before any session
 }
 
 // greet takes what the client says of itself.
-func (p *peer) greet(client protocol.ClientCapabilities) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.initialized, p.client = true, client
+func (a *Agent) greet(client protocol.ClientCapabilities) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.initialized, a.client = true, client
 }
 
 // checkInitialized refuses what comes before initialize, and a second initialize.
@@ -79,8 +78,8 @@ func (a *Agent) initialize(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // usesEditorFiles reports whether files are to go through the client's fs methods.
-func (a *Agent) usesEditorFiles(client protocol.ClientCapabilities) bool {
-	switch a.cfg.Files {
+func (d *Deps) usesEditorFiles(client protocol.ClientCapabilities) bool {
+	switch d.cfg.Files {
 	case FilesDisk:
 		return false
 	case FilesEditor:

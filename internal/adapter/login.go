@@ -43,9 +43,9 @@ func (a *Agent) authenticate(c *wire.Call) (any, *jsonrpc.Error) {
 }
 
 // notify queues a notification that belongs to no session.
-func (a *Agent) notify(method string, params any) {
-	if err := a.conn.Notify(method, params); err != nil {
-		a.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
+func (d *Deps) notify(method string, params any) {
+	if err := d.conn.Notify(method, params); err != nil {
+		d.log.Error("a notification could not be encoded", zap.String("method", method), zap.Error(err))
 	}
 }
 
@@ -80,3 +80,6 @@ func (s *Session) mustRenew(client *droid.Client) bool {
 	old, lacks := s.agent.accounts.Age(client)
 	return lacks || old && !s.proc.Working() && !client.HasChildren() && !s.proc.SubagentsWork() && !s.servers.LogsIn(time.Now())
 }
+
+// OffersLogin reports whether the client offers the user to log in.
+func (s *Session) OffersLogin() bool { return s.agent.client.OffersLogin }

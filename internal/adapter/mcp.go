@@ -1,7 +1,10 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"droid-acp/internal/adapter/mcp"
 	"droid-acp/internal/droid"
+	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
 	"droid-acp/internal/sys/subprocess"
@@ -51,11 +55,11 @@ func (s *Session) startProblems(ctx context.Context, servers []stream.MCPServer)
 
 // startProblems is why the programs of servers cannot be started. One that has a name alone is looked up in the files of the project
 // and of the user.
-func (a *Agent) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
+func (d *Deps) startProblems(ctx context.Context, cwd string, servers []stream.MCPServer) mcp.Problems {
 	named := func(server stream.MCPServer) bool { return server.Command == "" && server.URL == "" }
 	var programs map[string]string
 	if slices.ContainsFunc(servers, named) {
-		programs = a.opener.ServerPrograms(ctx, cwd)
+		programs = d.opener.ServerPrograms(ctx, cwd)
 	}
 	problems := mcp.Problems{}
 	for _, server := range servers {
@@ -115,4 +119,108 @@ func (s *Session) watchServers() {
 			s.update(render.Notices(s.servers.Silent(silent))...)
 		}
 	})
+}
+
+// EditorServers are the names of the MCP servers that the editor gives to droid.
+func (s *Session) EditorServers() []string { return s.servers.Names() }
+
+// ChangeMCPServer logs out of an MCP server of the user's own file, or disables, enables or reconnects it, by the verb. Any other server is
+// refused: droid would copy a project's into that file.
+func (s *Session) ChangeMCPServer(ctx context.Context, verb, name string) error {
+	cwd := s.cwd
+	return s.changeDroid(ctx, func(ctx context.Context, client *droid.Client) error {
+		server, err := s.agent.ownServer(ctx, cwd, client, name)
+		switch {
+		case err != nil:
+			return err
+		case verb == "reconnect" && server.Status == "disabled":
+			return errors.New("it is off; `/mcp enable " + name + "` starts it")
+		case verb == "logout" && server.Type == "stdio":
+			return errors.New("it is a program that runs on your machine, so it has no login")
+		}
+		return nil
+	}, func(ctx context.Context, client *droid.Client) error {
+		switch verb {
+		case "logout":
+			return client.ForgetMCPLogin(ctx, name)
+		case "disable":
+			return client.SwitchMCPServer(ctx, name, false)
+		case "enable":
+			return client.SwitchMCPServer(ctx, name, true)
+		}
+		if err := client.SwitchMCPServer(ctx, name, false); err != nil {
+			return err
+		}
+		err := client.SwitchMCPServer(ctx, name, true)
+		if refused, ok := errors.AsType[*stream.RPCError](err); ok {
+			refused.Message = fmt.Sprintf("it was stopped and not started again: %s. `/mcp enable %s` tries once more", refused.Message, name)
+		}
+		return err
+	})
+}
+
+// ownServer is what droid says of an MCP server of the user's own file. An error says why it is none.
+func (d *Deps) ownServer(ctx context.Context, cwd string, client *droid.Client, name string) (server stream.MCPServerStatus, err error) {
+	if why, err := d.opener.NotOwn(ctx, cwd, name); why != "" || err != nil {
+		return server, cmp.Or(err, errors.New(why))
+	}
+	servers, err := client.MCPServers(ctx)
+	i := slices.IndexFunc(servers, func(s stream.MCPServerStatus) bool { return s.Name == name })
+	switch {
+	case err != nil:
+		return server, err
+	case i < 0:
+		return server, errors.New("droid has none of this name; `/mcp` lists them")
+	case servers[i].Source != "" && servers[i].Source != "user":
+		return server, errors.New("droid has it from another file than your own (" + servers[i].Source + ")")
+	}
+	return servers[i], nil
+}
+
+// MCPServers is what droid tells of MCP servers.
+type MCPServers struct {
+	Servers []MCPServer
+	Editor  []string // those of the editor whose state droid does not tell
+	Tools   []droid.MCPTool
+}
+
+// MCPServer is a server with its state in words.
+type MCPServer struct{ Name, State string }
+
+// MCPServers lists the MCP servers and their tools.
+func (s *Session) MCPServers(ctx context.Context) (all MCPServers, err error) {
+	own, cwd, how := s.servers.Names(), s.cwd, "left out; `/trust yes` lets it run"
+	if !s.agent.cfg.Trust.MayAsk() {
+		how = "left out, since the agent was started with `--trust never`"
+	}
+	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) error {
+		servers, err := client.MCPServers(ctx)
+		if err != nil {
+			return err
+		}
+		problems := s.agent.startProblems(ctx, cwd, mcp.Named(servers))
+		for _, server := range servers {
+			state := mcp.State(server, problems)
+			if isLeftOut(client.Without(), own, server) {
+				state = how
+			}
+			all.Servers = append(all.Servers, MCPServer{server.Name, state})
+		}
+		if !client.TakesRuntime() {
+			all.Editor = own
+		}
+		all.Tools, err = client.MCPTools(ctx)
+		return err
+	})
+	return all, err
+}
+
+// isLeftOut reports whether droid was kept from a server, as the project brings it: by a server of its name that
+// is disabled, or, where nobody can tell whose a server is, by a policy.
+func isLeftOut(without *projectconfig.Layer, own []string, server stream.MCPServerStatus) bool {
+	if without == nil || slices.Contains(own, server.Name) {
+		return false
+	}
+	named := slices.ContainsFunc(without.Of(projectconfig.MCPServer), func(i projectconfig.Item) bool { return i.Name == server.Name })
+	return server.Blocked && (named || without.HidesServers()) || named && (server.Status == "disabled" || server.Status == "connecting")
 }

@@ -11,7 +11,6 @@ import (
 	"droid-acp/internal/acp/protocol"
 	"droid-acp/internal/adapter/internal/telling"
 	"droid-acp/internal/adapter/mcp"
-	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
 )
@@ -19,40 +18,33 @@ import (
 // errLoginTime is why a login was given up.
 var errLoginTime = errors.New("droid did not answer within 6 minutes")
 
-// beginLogin is "/mcp login NAME". The command ends when droid has an address to open;
+// LogInToMCP begins the login to an MCP server. It returns when droid has an address to open, with what to tell the user;
 // a later event tells how the login ended. Older droids take no other call while they
-// answer this one, so nobody waits for the answer after the prompt has ended.
-func beginLogin(r *commandRun, name string) {
-	s := r.s
+// answer this one, so nobody waits for the answer after ctx has ended.
+func (s *Session) LogInToMCP(ctx context.Context, name string) (reply string, err error) {
 	name = s.servers.Resolve(name)
-	client := r.droid()
-	if client == nil {
-		return
+	client, err := s.readyDroid(ctx)
+	if err != nil {
+		return "", err
 	}
-	asked, answered, err := s.servers.AskLogin(name), false, error(nil)
+	asked, answered := s.servers.AskLogin(name), false
 	s.mu.Go(func() {
-		s.unlocked(s.Context, func(context.Context) {
-			ctx, cancel := context.WithTimeoutCause(r.work, mcp.LoginTime, errLoginTime)
-			defer cancel()
-			err = opening.OutOfTime(ctx, client.AuthenticateMCP(ctx, name))
-		})
+		err = s.callWithin(ctx, mcp.LoginTime, errLoginTime, func(ctx context.Context) error { return client.AuthenticateMCP(ctx, name) })
 		answered = true
 	})
-	given := s.mu.WaitFor(r.work, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
-	if s.servers.Unasked(asked) && r.cancelled() {
+	given := s.mu.WaitFor(ctx, "a login", string(needAddress), func() bool { return answered || asked.Reply != "" })
+	if s.servers.Unasked(asked) && wasCancelled(ctx) {
 		s.cancelAuth(name)
 	}
 	switch {
-	case given != nil: // the prompt has ended
-		return
+	case given != nil: // ctx has ended
+		return "", given
 	case asked.Reply != "":
-		r.reply(asked.Reply)
-		return
+		return asked.Reply, nil
 	case err != nil:
-		r.fail("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
-		return
+		return "", failed("The login to "+name+" did not begin (`/mcp` lists the servers; `/mcp` in droid's own terminal can log in, too)", err)
 	}
-	r.reply("You are logged in to the MCP server " + name + " already.")
+	return "You are logged in to the MCP server " + name + " already.", nil
 }
 
 // loginBegan shows the user where to log in.

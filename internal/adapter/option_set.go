@@ -75,7 +75,7 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 		return nil, err
 	}
 	defer s.exit(&err)
-	change, err := s.awaitTurn(c.Context, sphereOf(s, id, value))
+	change, err := s.awaitTurn(c.Context, scopeOf(s, id, value))
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +93,12 @@ func (a *Agent) askToSet(c *wire.Call, id, value string) (result any, err *jsonr
 	return result, err
 }
 
-// sphereOf says what a change of an option to this value is about. The mode decides what a turn may do from now
-// on; the models and efforts which model answers a prompt.
-func sphereOf(s *Session, id, value string) turns.Scope {
-	switch id {
-	case options.Model, options.Effort, options.SpecModel, options.SpecEffort:
-		return turns.Calls
-	case options.Mode:
-		if s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
-			return turns.Stricter
-		}
+// scopeOf says what a change of an option to this value is about. The mode decides what a turn may do from now on.
+func scopeOf(s *Session, id, value string) turns.Scope {
+	if id == options.Mode && s.options.LosesNothing(stream.Mode(value)) && s.prompts.Changing() == 0 {
+		return turns.Stricter
 	}
-	return turns.Session
+	return options.Find(id).Scope
 }
 
 // tooFree is why the prompts that were sent behind a change of the mode are not to go to
@@ -115,6 +109,43 @@ func tooFree(stays stream.Mode, id, value string, why *jsonrpc.Error) error {
 		return nil
 	}
 	return acperr.ModeNotSet(stream.Mode(value).Title(), stays.Title(), why)
+}
+
+// NotSetError says why an option was not set.
+type NotSetError struct {
+	Text    string // for the user
+	prompts error  // ends the prompts that were sent until the change failed, as they were meant for the other value; nil if they may go
+}
+
+func (e *NotSetError) Error() string { return e.Text }
+
+// SetOption changes one option and returns when droid has it. Prompts that were sent behind a mode must not run in another one, whatever
+// becomes of droid, so a cancel does not end the change.
+func (s *Session) SetOption(ctx context.Context, id, value string) *NotSetError {
+	s.uncancellable(ctx)
+	err := s.setOption(s.Context, id, value)
+	if err == nil {
+		return nil
+	}
+	return &NotSetError{sentence(plain(err)), tooFree(s.options.Mode(), id, value, err)}
+}
+
+// Option is an option with its values, nil for one that this droid or client does not have. known is false while no droid runs.
+func (s *Session) Option(id string) (option *protocol.ConfigOption, known bool) {
+	return s.options.Option(id), s.proc.Client() != nil
+}
+
+// OptionTitle says in words that an option has a value.
+func (s *Session) OptionTitle(id, value string) string { return s.options.Titled(id, value) }
+
+// DescribeOption lists the values of an option, for the command of this name.
+func (s *Session) DescribeOption(ctx context.Context, id, command string) (string, error) {
+	if s.proc.Unmade() { // a droid that was never started has told no options
+		if _, err := s.readyDroid(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.options.Describe(id, command), nil
 }
 
 // setOption changes one option, for the methods and the commands alike, and returns when droid has it,
@@ -158,7 +189,7 @@ func (s *Session) setOption(ctx context.Context, id, value string) *jsonrpc.Erro
 // settled says whether droid did what it was asked: err is its answer to the request,
 // and the settings are what it reported since.
 func settled(o *options.State, id, value string, err error) *jsonrpc.Error {
-	name := o.Name(id)
+	name := options.Find(id).Called
 	kind := strings.ReplaceAll(name, " ", "_")
 	if err != nil {
 		return acperr.NotSet(kind, name, settingsTime, err)

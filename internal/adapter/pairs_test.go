@@ -34,6 +34,7 @@ type asked struct {
 	prompt bool                   // droid works on it
 	rests  bool                   // it is refused while a prompt runs or waits
 	new    bool                   // droid has it since 0.215
+	sets   string                 // the setting that it changes
 }
 
 // everything are the methods that change something, or that tell what others change.
@@ -48,13 +49,13 @@ func everything() []asked {
 	const opening = `,"cwd":"/workspace","mcpServers":[]`
 	return []asked{
 		{name: "mode", ask: on("session/set_mode", `,"modeId":"auto-low"`), line: `"autonomyMode":"auto-low"`},
-		{name: "mode option", ask: set("mode", "auto-high"), line: `"autonomyMode":"auto-high"`},
-		{name: "model", ask: set("model", "fake-old"), line: `"modelId":"fake-old"`},
+		{name: "mode option", sets: "mode", ask: set("mode", "auto-high"), line: `"autonomyMode":"auto-high"`},
+		{name: "model", sets: "model", ask: set("model", "fake-old"), line: `"modelId":"fake-old"`},
 		{name: "set_model", ask: on("session/set_model", `,"modelId":"custom:Fake-0"`), line: `"modelId":"custom:Fake-0"`},
-		{name: "effort", ask: set("reasoning_effort", "low"), line: `"reasoningEffort":"low"`},
-		{name: "spec model", ask: set("spec_model", "fake-old"), line: `"specModeModelId":"fake-old"`},
-		{name: "follow-up", ask: set("follow_up", "steer")},
-		{name: "compaction", ask: on("_droid/set_auto_compaction", `,"enabled":false`), line: `"compactionThresholdCheckEnabled":false`, new: true},
+		{name: "effort", sets: "reasoning_effort", ask: set("reasoning_effort", "low"), line: `"reasoningEffort":"low"`},
+		{name: "spec model", sets: "spec_model", ask: set("spec_model", "fake-old"), line: `"specModeModelId":"fake-old"`},
+		{name: "follow-up", sets: "follow_up", ask: set("follow_up", "steer")},
+		{name: "compaction", sets: "auto_compaction", ask: on("_droid/set_auto_compaction", `,"enabled":false`), line: `"compactionThresholdCheckEnabled":false`, new: true},
 		{name: "title", ask: on("session/set_title", `,"title":"My own"`), line: `rename_session`, new: true},
 		{name: "load", ask: on("session/load", opening), line: `load_session`, rests: true},
 		{name: "resume", ask: on("session/resume", opening), line: `load_session`, rests: true},

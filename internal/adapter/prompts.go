@@ -65,12 +65,10 @@ func (p *userPrompt) kind() turns.Kind {
 		return turns.Alone
 	case p.command == nil:
 		return turns.ToDroid
-	case p.command.name == commandShell:
-		return turns.Process
-	case p.command.option != "" && p.command.args != "":
-		return turns.Setting
+	case p.command.Kind == turns.Setting && p.command.args == "":
+		return turns.Here
 	}
-	return turns.Here
+	return p.command.Kind
 }
 
 // prompt is session/prompt. The prompts of one session run one after the other.
@@ -204,7 +202,7 @@ func (p *userPrompt) accept() {
 	}
 	p.command = s.commandOf(p.content)
 	if p.command != nil && p.schema != nil {
-		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.name))
+		p.answer("", acperr.InvalidParams("/%s is answered by this agent, and no model: it takes no outputFormat", p.command.Name))
 		return
 	}
 	s.show.PromptShown()
@@ -234,12 +232,12 @@ func (a *Agent) readPrompt(ctx context.Context, s *Session, session string, bloc
 }
 
 // missing tells of each file that a prompt links whether it is not there.
-func (a *Agent) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
+func (d *Deps) missing(ctx context.Context, content prompt.Prompt) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, linksTime)
 	defer cancel()
 	missing := make(map[string]bool)
 	for _, path := range content.Links() {
-		_, err := files.CallBounded(ctx, a.calls, "stat of a link", path, a.opener.Stat)
+		_, err := files.CallBounded(ctx, d.calls, "stat of a link", path, d.opener.Stat)
 		missing[path] = err != nil && !errors.Is(err, files.ErrHangs)
 	}
 	return missing

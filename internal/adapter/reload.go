@@ -271,7 +271,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 		return acperr.Cancelled()
 	}
 	others, _ := s.storeLock.Others()
-	replay := s.replaysSubagents()
+	replay := r.replaysSubagents()
 	if replay == nil {
 		s.loseSubagentCalls()
 	}
@@ -280,18 +280,7 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 	info.Messages = nil // the events have all that is shown
 	r.phase = loadShowing
 	for i, ev := range history {
-		for room := s.out.Full(); room != nil && r.ctx.Err() == nil; room = s.out.Full() {
-			s.unlockedAs(r.ctx, "a load", needRoom, func(ctx context.Context) {
-				select {
-				case <-room:
-				case <-ctx.Done():
-				}
-			})
-		}
-		if r.call.Context.Err() != nil {
-			r.cancel()
-		}
-		if r.ctx.Err() != nil {
+		if !r.awaitRoom(r.ctx) {
 			return acperr.Cancelled()
 		}
 		history[i] = nil // it is not kept until all are shown
@@ -302,7 +291,9 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 			continue // droid's own turn goes on with it
 		}
 		s.update(s.show.History(s.moment(), ev)...)
-		replay.behind(r.call.Context, ev)
+		if !replay.behind(r.ctx, ev) {
+			return acperr.Cancelled()
+		}
 	}
 	r.phase = loadLoaded
 	s.proc.Norm().Reserve(s.show.ToolIDs()...)
@@ -311,6 +302,23 @@ func (r *reload) showAll(ctx context.Context, info *stream.SessionInfo, summary 
 	}
 	s.updateTitle(info.Title)
 	return nil
+}
+
+// awaitRoom waits until the editor reads on. It reports whether the load, whose context is ctx, goes on.
+func (r *reload) awaitRoom(ctx context.Context) bool {
+	s := r.s
+	for room := s.out.Full(); room != nil && ctx.Err() == nil; room = s.out.Full() {
+		s.unlockedAs(ctx, "a load", needRoom, func(ctx context.Context) {
+			select {
+			case <-room:
+			case <-ctx.Done():
+			}
+		})
+	}
+	if r.call.Context.Err() != nil {
+		r.cancel()
+	}
+	return ctx.Err() == nil
 }
 
 // notShown says, in words for the user, what droid has of a conversation and its history does not show. elsewhere is whether calls

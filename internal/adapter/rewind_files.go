@@ -116,7 +116,7 @@ type rewound struct {
 
 // goBack rewinds the session to before a prompt, with those of the files that are as they were when the user was asked. Restored files
 // reach the editor as droid's edits do.
-func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p rewindPoint, asked []rewoundFile) (err error) {
+func (w *rewinding) goBack(ctx context.Context, r *rewound, title string, p RewindPoint, asked []rewoundFile) (err error) {
 	const call = "/rewind" // differs from the ids of droid's calls
 	same, left := w.compare(ctx, asked, true)
 	if w.overlay != nil {

@@ -150,8 +150,8 @@ func TestPoints(t *testing.T) {
 		{"id":"1","role":"user","content":[{"type":"text","text":"one\nmore lines"}]},
 		{"id":"2","role":"assistant","content":[{"type":"text","text":"answer"}]},
 		{"id":"3","role":"user","content":[{"type":"text","text":"two"}]}]`), &messages))
-	points := rewindPoints(messages)
-	require.Equal(t, []rewindPoint{{"1", "one\nmore lines"}, {"3", "two"}}, points)
+	points := RewindPoints(messages)
+	require.Equal(t, []RewindPoint{{"1", "one\nmore lines"}, {"3", "two"}}, points)
 	require.Contains(t, listRewindPoints(points), "1. one …\n2. two\n")
-	require.Empty(t, rewindPoints(nil))
+	require.Empty(t, RewindPoints(nil))
 }

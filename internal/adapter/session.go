@@ -33,7 +33,7 @@ import (
 // Its goroutines are one for each request that names it (enter), its loop (Run), those that others of it begin (mu.Go, async), and those that
 // bring something from elsewhere (mu.Post). Each has the lock as long as it touches the session, and gives it up where it waits.
 type Session struct {
-	agent   *Agent
+	agent   *Deps
 	log     *zap.Logger
 	Context context.Context               // of what it does; ends with the agent's
 	Stop    context.CancelFunc            // ends Context, and so the session
@@ -68,21 +68,21 @@ type Session struct {
 	subagents  map[string]*subagentSession // those that the client is shown as sessions, by their ids
 }
 
-func (a *Agent) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
+func (d *Deps) makeSession(id, cwd string, servers []stream.MCPServer) *Session {
 	s := &Session{
-		agent:   a,
-		log:     a.log.With(zap.String("session", id)),
+		agent:   d,
+		log:     d.log.With(zap.String("session", id)),
 		thread:  thread{droidID: id, cwd: cwd},
 		proc:    process.New(),
-		options: a.newOptionState(),
-		show:    render.New(render.Options{CWD: cwd, Capabilities: a.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
+		options: d.newOptionState(),
+		show:    render.New(render.Options{CWD: cwd, Capabilities: d.client, NewID: uuid.NewString, LoginHint: diagnosis.LoginRemedy()}),
 	}
 	s.prompts = turns.NewQueue[*userPrompt](turns.New(uuid.NewString), s.act)
 	s.prompts.SetSteering(s.options.Steers())
 	s.mu = monitor.New(monitor.Hooks{Refresh: s.holdPrompts, Advance: s.advance, Panicked: s.panicked})
-	s.Context, s.Stop = context.WithCancel(a.ctx)
+	s.Context, s.Stop = context.WithCancel(d.ctx)
 	s.loop = newLoop()
-	s.out = telling.New(a.conn, s.mu, a.log)
+	s.out = telling.New(d.conn, s.mu, d.log)
 	s.out.SetID(id)
 	s.servers.Use(servers)
 	s.systemPrompt.Store(new(instructions.Instructions))

@@ -77,11 +77,11 @@ func (a *Agent) newOptions(c *wire.Call, p instructions.Params, stored *stream.S
 }
 
 // newOptionState is the state of the options before droid has said anything.
-func (a *Agent) newOptionState() options.State {
+func (a *Deps) newOptionState() options.State {
 	return options.New(a.cfg.Defaults.FollowUp, a.client.BooleanOptions, a.client.NarrowOptions)
 }
 
-func (a *Agent) optionsResult(o *options.State) protocol.OptionsResult {
+func (a *Deps) optionsResult(o *options.State) protocol.OptionsResult {
 	return protocol.OptionsResult{Modes: a.client.Modes(o.Modes()), ConfigOptions: o.ListUpdate().ConfigOptions}
 }
 

@@ -150,8 +150,8 @@ func (s *Session) cancelAndWait() {
 }
 
 // listStored lists stored sessions.
-func (a *Agent) listStored(ctx context.Context, q store.Query) (store.Page, error) {
-	return files.CallBounded(ctx, a.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return a.cfg.Store.List(ctx, q) })
+func (d *Deps) listStored(ctx context.Context, q store.Query) (store.Page, error) {
+	return files.CallBounded(ctx, d.calls, "Store.List", "the store of sessions", func(string) (store.Page, error) { return d.cfg.Store.List(ctx, q) })
 }
 
 // How many sessions session/list returns at once: on the first page, which most editors show alone, and on each

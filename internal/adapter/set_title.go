@@ -69,13 +69,13 @@ func (a *Agent) setTitle(c *wire.Call) (any, *jsonrpc.Error) {
 // rename has a process rename the session that it works on. It returns when the title
 // is stored; answered says that droid has also said so. One that cannot rename (0.99) is
 // not asked.
-func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
+func (d *Deps) rename(ctx context.Context, client *droid.Client, id, title string) (answered bool, err error) {
 	if err := client.Version().Needs(stream.RenamesSessions); err != nil {
 		return true, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opening.Time, opening.ErrTime)
 	defer cancel()
-	before, unknown := a.opener.Find(ctx, id)
+	before, unknown := d.opener.Find(ctx, id)
 	done := make(chan error, 1)
 	go func() { done <- client.Rename(ctx, title) }()
 	look := time.NewTicker(renameLook)
@@ -86,9 +86,9 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 			if err != nil || unknown != nil { // a session without a file has its title when it gets one
 				return err == nil, opening.OutOfTime(ctx, err)
 			}
-			return true, a.renamed(ctx, id, before.Title, title)
+			return true, d.renamed(ctx, id, before.Title, title)
 		case <-look.C:
-			if a.titleStored(ctx, id, title) {
+			if d.titleStored(ctx, id, title) {
 				cancel()
 				<-done
 				return false, nil
@@ -99,9 +99,9 @@ func (a *Agent) rename(ctx context.Context, client *droid.Client, id, title stri
 
 // renamed waits until a session's file no longer has the title from before, unless that was the
 // same: an answer of droid's does not tell whether it could write.
-func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
+func (d *Deps) renamed(ctx context.Context, id, before, title string) error {
 	for began := time.Now(); time.Since(began) < renameTime; {
-		found, err := a.opener.Find(ctx, id)
+		found, err := d.opener.Find(ctx, id)
 		if err != nil || found.Title == title || found.Title != before {
 			return err
 		}
@@ -114,8 +114,8 @@ func (a *Agent) renamed(ctx context.Context, id, before, title string) error {
 	return errNotRenamed
 }
 
-func (a *Agent) titleStored(ctx context.Context, id, title string) bool {
-	found, err := a.opener.Find(ctx, id)
+func (d *Deps) titleStored(ctx context.Context, id, title string) bool {
+	found, err := d.opener.Find(ctx, id)
 	return err == nil && found.Title == title
 }
 
@@ -135,6 +135,14 @@ func (s *Session) setTitle(ctx context.Context, ordered func(), title string) (e
 		return why
 	}
 	return acperr.NotDone(acperr.Naming, failure)
+}
+
+// Rename gives the session a title. One that droid stores although ctx has ended counts.
+func (s *Session) Rename(ctx context.Context, title string) error {
+	if _, err := s.readyDroid(ctx); err != nil {
+		return err
+	}
+	return s.renameThread(s.Context, title)
 }
 
 // renameThread has droid name the session that the thread is in, also where a command has the thread go on in

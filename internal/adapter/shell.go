@@ -1,9 +1,11 @@
 package adapter
 
 import (
+	"context"
 	"strings"
 
 	"droid-acp/internal/adapter/internal/commands"
+	"droid-acp/internal/adapter/internal/shell"
 )
 
 // A prompt "!command" or "/shell command" is the user's own action, where
@@ -29,4 +31,19 @@ func (p *userPrompt) addShellNotes() {
 // them for the next prompt.
 func (p *userPrompt) keepShellNotes() {
 	p.s.shellNotes, p.notes = append(p.notes, p.s.shellNotes...), nil
+}
+
+// RunShell runs a command of the user and shows it as a tool call. It returns when the command has ended; the end of ctx stops it.
+func (s *Session) RunShell(ctx context.Context, command string) {
+	cwd := s.cwd
+	shown, begun := s.show.UserCommand(s.moment(), command)
+	wrote := func(piece string) { s.update(shown.Output(s.moment(), piece)...) }
+	var output *shell.Output
+	output = shell.NewOutput(func() { s.mu.Post(func() { wrote(output.Take()) }) })
+	s.update(begun...)
+	var end shell.End
+	s.unlocked(ctx, func(ctx context.Context) { end = shell.Run(ctx, cwd, command, output) })
+	wrote(output.Rest())
+	s.update(shown.Ended(end.ExitCode, end.Note)...)
+	s.shellNotes = append(s.shellNotes, shell.Note(command, shown.AllOutput(), end))
 }

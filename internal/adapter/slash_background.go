@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,42 +13,39 @@ import (
 )
 
 // backgroundCommand lists the commands that droid has left in the background, or stops one.
-func backgroundCommand(r *commandRun, args string) {
-	left := r.s.proc.Left.Running()
+func backgroundCommand(ctx context.Context, s *Session, args string) (string, error) {
+	running, unseen := s.BackgroundCommands()
 	if number, ok := strings.CutPrefix(args, "stop"); ok {
-		r.stopLeft(left, strings.TrimSpace(number))
-		return
+		return stopBackground(ctx, s, running, strings.TrimSpace(number)), nil
 	}
 	var b strings.Builder
-	for _, c := range left {
-		fmt.Fprintf(&b, "- %d: %s, for %s, process %d\n", c.Number, namedLeft(c), time.Since(c.Since).Round(time.Second), c.PID)
+	for _, c := range running {
+		fmt.Fprintf(&b, "- %d: %s, for %s, process %d\n", c.Number, backgroundName(c), time.Since(c.Since).Round(time.Second), c.PID)
 	}
-	if len(left) > 0 {
+	if len(running) > 0 {
 		b.WriteString("\n`/background stop NUMBER` stops one. All of them end with this session.")
 	}
-	if r.s.proc.NotWatched() {
+	if unseen {
 		b.WriteString("\n\ndroid may have left a command in the background that cannot be seen from here.")
 	}
 	if b.Len() == 0 {
 		b.WriteString("Nothing runs in the background.")
 	}
-	r.reply(b.String())
+	return b.String(), nil
 }
 
 // stopBackground stops the command with a number.
-func (r *commandRun) stopLeft(left []*background.Command, number string) {
-	for _, c := range left {
+func stopBackground(ctx context.Context, s *Session, running []*background.Command, number string) string {
+	for _, c := range running {
 		if strconv.Itoa(c.Number) != number {
 			continue
 		}
-		if r.s.stopBackground(r.s.Context, c) {
-			r.reply("Stopped: " + namedLeft(c))
-		} else {
-			r.reply(namedLeft(c) + " was not stopped: it does not end.")
+		if s.StopBackground(context.WithoutCancel(ctx), c) { // a cancel ends the prompt, and the command is stopped all the same
+			return "Stopped: " + backgroundName(c)
 		}
-		return
+		return backgroundName(c) + " was not stopped: it does not end."
 	}
-	r.reply("No command in the background has the number " + number + "; `/background` lists them.")
+	return "No command in the background has the number " + number + "; `/background` lists them."
 }
 
-func namedLeft(c *background.Command) string { return markdown.Code(visible.Line(c.Line)) }
+func backgroundName(c *background.Command) string { return markdown.Code(visible.Line(c.Line)) }

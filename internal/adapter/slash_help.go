@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,12 +9,12 @@ import (
 )
 
 // helpCommand lists the commands that the editor knows.
-func helpCommand(r *commandRun, _ string) {
-	r.s.refreshCommands(r.work, func() bool { return !r.over() })
+func helpCommand(ctx context.Context, s *Session, _ string) (string, error) {
+	s.RefreshCommands(ctx)
 	var b strings.Builder
-	all := r.s.allCommands()
-	for i, c := range all {
-		if i > 0 && i == len(all)-len(r.s.commands.Offered()) {
+	ours, users := s.ListCommands()
+	for i, c := range append(ours, users...) {
+		if i > 0 && i == len(ours) {
 			b.WriteString("\nYour own commands, and skills:\n\n")
 		}
 		hint := ""
@@ -22,5 +23,5 @@ func helpCommand(r *commandRun, _ string) {
 		}
 		fmt.Fprintf(&b, "- `/%s%s`: %s\n", c.Name, hint, c.Description)
 	}
-	r.reply(b.String())
+	return b.String(), nil
 }

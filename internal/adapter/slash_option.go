@@ -1,37 +1,43 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
-	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/options"
+	"droid-acp/internal/adapter/turns"
 )
 
-// optionCommand is the command that shows or sets a config option, for clients
-// without pickers.
-func optionCommand(r *commandRun, value string) {
-	s := r.s
-	if value == "" {
-		if !s.proc.Unmade() || r.droid() != nil { // one that was never started has told no options
-			r.reply(s.options.Describe(r.option, r.name))
+// settingCommands are the commands that show or set a setting, for clients without pickers.
+func settingCommands() (all []Command) {
+	for _, s := range options.Settings() {
+		if s.Command != "" {
+			all = append(all, Command{s.Command, s.Summary, s.Hint, anything, settingCommand(s).run, turns.Setting})
 		}
-		return
 	}
-	r.keep() // prompts that were sent behind a mode must not run in another one, whatever becomes of droid
-	err := s.setOption(s.Context, r.option, value)
-	if err == nil {
-		r.reply(s.options.Titled(r.option, value) + ".")
-		return
+	return all
+}
+
+// settingCommand is the command of a setting.
+type settingCommand options.Setting
+
+func (c settingCommand) run(ctx context.Context, s *Session, value string) (string, error) {
+	if value == "" {
+		return s.DescribeOption(ctx, c.ID, c.Command)
 	}
-	text := strings.TrimSuffix(acperr.Text(err), ".") + "."
-	switch option := s.options.Option(r.option); {
-	case s.proc.Client() == nil:
+	failure := s.SetOption(ctx, c.ID, value)
+	if failure == nil {
+		return s.OptionTitle(c.ID, value) + ".", nil
+	}
+	switch option, known := s.Option(c.ID); {
+	case !known:
 	case option == nil:
-		text = s.options.Describe(r.option, r.name)
+		failure.Text, _ = s.DescribeOption(ctx, c.ID, c.Command)
 	case !slices.ContainsFunc(option.Options, func(v protocol.OptionValue) bool { return v.Value == value }):
-		text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, r.name)
+		failure.Text = fmt.Sprintf("There is no %s “%.80s”. `/%s` lists them.", strings.ToLower(string(option.Name)), value, c.Command)
 	}
-	r.replyFailed(text, tooFree(s.options.Mode(), r.option, value, err))
+	return "", failure
 }

@@ -3,70 +3,31 @@ package adapter
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/projectconfig"
 	"droid-acp/internal/droid/rules"
 	"droid-acp/internal/droid/stream"
-	"droid-acp/internal/sys/files"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
 
 // permissionsCommand shows what is allowed, denied and blocked for good, takes back a permission, or says what lets a
 // command run.
-func permissionsCommand(r *commandRun, args string) {
-	known, unread, err := r.rules()
-	word, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
-	switch rest = strings.TrimSpace(rest); {
-	case err != nil:
-		r.fail("The lists were not read", err)
-	case word == "why":
-		r.reply(r.whyNotAsked(known, rest))
-	case word == "forget":
-		r.reply(r.takeBack(known, rest))
-	default:
-		r.reply(listRules(known, unread))
+func permissionsCommand(ctx context.Context, s *Session, args string) (string, error) {
+	known, unread, err := s.Rules(ctx)
+	if err != nil {
+		return "", failed("The lists were not read", err)
 	}
-}
-
-// rules reads the lists that count in this session; unread says which of the files could not be read.
-func (r *commandRun) rules() (known []rules.Rule, unread, err error) {
-	s, cwd, home := r.s, r.s.cwd, droid.Home(os.Environ())
-	type read struct {
-		known  []rules.Rule
-		unread error
+	switch word, rest, _ := strings.Cut(strings.TrimSpace(args), " "); word {
+	case "why":
+		return whyNotAsked(ctx, s, known, strings.TrimSpace(rest)), nil
+	case "forget":
+		return takeBack(ctx, s, known, strings.TrimSpace(rest))
 	}
-	err = r.unlocked(func(ctx context.Context) error {
-		got, err := files.CallBounded(ctx, s.agent.calls, "Rules.Read", cwd, func(cwd string) (got read, _ error) {
-			got.known, got.unread = rules.Read(files.RealPath(cwd), files.RealPath(home), os.Getenv(droid.EnvSettings))
-			return got, nil
-		})
-		known, unread = got.known, got.unread
-		return err
-	})
-	if client := s.proc.Client(); client != nil && client.Without() != nil && len(client.Without().Items) > 0 {
-		var asked []string
-		for _, k := range known {
-			if k.Kind == rules.Allowed && k.Owner == rules.User {
-				asked = append(asked, k.Text)
-			}
-		}
-		for _, i := range client.Without().Of(projectconfig.Allowed) {
-			asked = append(asked, i.Does)
-		}
-		slices.Sort(asked)
-		for _, text := range slices.Compact(asked) {
-			known = append(known, rules.Rule{Kind: rules.Denied, Text: text, Owner: rules.Process})
-		}
-	}
-	return known, unread, err
+	return listRules(known, unread), nil
 }
 
 // whose says whose file a rule stands in.
@@ -85,11 +46,6 @@ func whose(k rules.Rule) string {
 }
 
 func entry(text string) string { return markdown.Code(visible.Line(text)) }
-
-// means reports whether a text names a rule as the list shows it.
-func means(text string, k rules.Rule) bool {
-	return strings.TrimSpace(visible.Line(text)) == strings.TrimSpace(visible.Line(k.Text))
-}
 
 // effect says what a rule does.
 func effect(k rules.Rule) string {
@@ -138,29 +94,13 @@ func listRules(known []rules.Rule, unread error) string {
 	return strings.TrimSpace(b.String())
 }
 
-const (
-	// ruleCheckTime bounds how long droid may take to say what its lists make of a command.
-	ruleCheckTime = 10 * time.Second
-	// rulesSettle is when droid has written a file of settings if it was about to (0.99 to 0.225).
-	rulesSettle = 2500 * time.Millisecond
-	// rulesTries is how often a permission is taken back that droid writes again.
-	rulesTries = 3
-)
-
-var errRuleCheck = errors.New("droid did not say within 10 s")
-
 // whyNotAsked says what the lists make of a command: by droid's own check, where it has one.
-func (r *commandRun) whyNotAsked(known []rules.Rule, command string) string {
-	mode := modeDecides(r.s.options.Mode())
-	client, cwd := r.s.proc.Client(), r.s.cwd
-	if client == nil || !client.Version().Has(stream.ChecksRules) {
+func whyNotAsked(ctx context.Context, s *Session, known []rules.Rule, command string) string {
+	mode := modeDecides(s.Mode())
+	check, checks, err := s.CheckRules(ctx, command)
+	if !checks {
 		return "As droid-acp reads the lists, since no droid runs that has a check of its own: " + asRead(known, command, mode)
 	}
-	var check droid.RuleCheck
-	err := r.unlockedFor(ruleCheckTime, errRuleCheck, func(ctx context.Context) (err error) {
-		check, err = client.CheckRules(ctx, cwd, command)
-		return err
-	})
 	if err != nil {
 		return "As droid-acp reads the lists, since droid's own check failed (" + visible.Line(err.Error()) + "): " + asRead(known, command, mode)
 	}
@@ -247,8 +187,8 @@ func asRead(known []rules.Rule, command, mode string) string {
 	return "no entry lets " + entry(strings.TrimSpace(v.Open)) + " run, but droid has lists of its own. Else the " + mode
 }
 
-// takeBack takes a permission back, and looks again whether droid has written it anew.
-func (r *commandRun) takeBack(known []rules.Rule, text string) string {
+// takeBack takes a permission back.
+func takeBack(ctx context.Context, s *Session, known []rules.Rule, text string) (string, error) {
 	var mine []rules.Rule
 	others := ""
 	for _, k := range known {
@@ -263,42 +203,15 @@ func (r *commandRun) takeBack(known []rules.Rule, text string) string {
 		}
 	}
 	if len(mine) == 0 {
-		return cmp.Or(others, "There is no such entry. `/permissions` lists them.")
+		return cmp.Or(others, "There is no such entry. `/permissions` lists them."), nil
 	}
-	for range rulesTries {
-		for _, k := range mine {
-			err := r.unlocked(func(ctx context.Context) error {
-				_, err := files.CallBounded(ctx, r.s.agent.calls, "Rules.TakeBack", k.File, files.NoResult(func() error { return rules.TakeBack(files.Locks{}, k) }))
-				return err
-			})
-			if err != nil {
-				return "It was not taken back: " + err.Error() + "."
-			}
-		}
-		r.s.unlocked(r.s.Context, func(context.Context) {
-			select {
-			case <-time.After(rulesSettle):
-			case <-r.work.Done():
-			}
-		})
-		now, _, err := r.rules()
-		if err != nil {
-			return "It was taken back. Whether droid has written it again is not known: " + err.Error() + "."
-		}
-		mine = slices.DeleteFunc(now, func(k rules.Rule) bool { return !means(text, k) || !k.TakenBack() })
-		if len(mine) == 0 {
-			return "Taken back: " + entry(text) + r.nowCounts() + others
-		}
+	again, err := s.TakeBackRules(ctx, text, mine)
+	if err != nil {
+		return "", err
 	}
-	return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(mine[0].File) + " by hand."
-}
-
-// nowCounts says for which droids a list counts that was changed. The droid of this session, which does not read it
-// again by itself, is ended.
-func (r *commandRun) nowCounts() string {
-	if r.over() {
-		return ". droids that run go by it until they end. "
+	if len(again) > 0 {
+		return "droid writes " + entry(text) + " again each time it is taken back. End all droids, and remove it from " + entry(again[0].File) + " by hand.", nil
 	}
-	r.s.endDroid(replaced, "it goes by a list of commands that was changed")
-	return ". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. "
+	return "Taken back: " + entry(text) +
+		". The next prompt of this session goes by that; droids of other sessions that run go by the old list until they end. " + others, nil
 }

@@ -1,20 +1,19 @@
 package adapter
 
-import "droid-acp/internal/droid/store"
+import (
+	"context"
+
+	"droid-acp/internal/droid/store"
+)
 
 // renameCommand gives the session a title, as session/set_title does. One that droid stores although the command
 // was cancelled meanwhile counts.
-func renameCommand(r *commandRun, title string) {
+func renameCommand(ctx context.Context, s *Session, title string) (string, error) {
 	if title = store.CleanTitle(title); title == "" {
-		r.reply("Give a title: `/rename My title`.")
-		return
+		return "Give a title: `/rename My title`.", nil
 	}
-	if r.droid() == nil {
-		return
+	if err := s.Rename(ctx, title); err != nil {
+		return "", failed("The session was not renamed", err)
 	}
-	if err := r.s.renameThread(r.s.Context, title); err != nil {
-		r.fail("The session was not renamed", err)
-		return
-	}
-	r.reply("The session is called “" + title + "” now.")
+	return "The session is called “" + title + "” now.", nil
 }

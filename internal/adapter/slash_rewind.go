@@ -1,76 +1,48 @@
 package adapter
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
 )
 
 // rewindCommand goes back to before one of the user's prompts, or lists them.
-func rewindCommand(r *commandRun, args string) {
-	const failed = "The session was not rewound"
-	info := r.history(failed)
-	if info == nil {
-		return
+func rewindCommand(ctx context.Context, s *Session, args string) (string, error) {
+	info, err := s.History(ctx)
+	if err != nil {
+		return "", failed(notRewound, err)
 	}
-	points, fields := rewindPoints(info.Messages), strings.Fields(args)
+	points, fields := RewindPoints(info.Messages), strings.Fields(args)
 	switch {
 	case len(points) == 0:
-		r.reply("There is no prompt to go back to. Prompts before a summary cannot be rewound; `/fork before` reopens them.")
-		return
+		return "There is no prompt to go back to. Prompts before a summary cannot be rewound; `/fork before` reopens them.", nil
 	case len(fields) == 0:
-		r.reply(listRewindPoints(points))
-		return
+		return listRewindPoints(points), nil
 	}
 	n, err := strconv.Atoi(fields[0])
 	if err != nil || n < 1 || n > len(points) {
-		r.fail(failed, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
-		return
+		return "", failed(notRewound, fmt.Errorf("%s is not the number of a prompt; they go from 1 to %d", fields[0], len(points)))
 	}
-	plan, err := r.s.planRewind(r.unlocked, info, points[n-1], len(fields) > 1)
+	plan, err := s.PlanRewind(ctx, info, points[n-1], len(fields) > 1)
 	if err != nil {
-		r.fail(failed, err)
-		return
+		return "", err
 	}
-	ends := !plan.staysAlive() && r.s.proc.Background()
-	if ends || len(plan.files) > 0 {
-		question := r.s.show.RewindQuestion(plan.named(), ends)
-		if question == nil { // nobody can be asked
-			plan.leaveUnsafe()
-		}
-		if !r.agree(question, "Not rewound", "Agreed: go back") || r.over() {
-			return
-		}
+	if err := s.Agree(ctx, plan.Question, "Not rewound", "Agreed: go back"); err != nil {
+		return "", err
 	}
-	titles, none := r.s.take(r.work, &r.s.titles, "a rewind", needTitle)
-	if none != nil {
-		return // it was cancelled, or the session ends
+	text, err := s.Rewind(ctx, plan)
+	return fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text, err
+}
+
+// listRewindPoints tells the user which points there are.
+func listRewindPoints(points []RewindPoint) string {
+	var b strings.Builder
+	b.WriteString("`/rewind N` goes back to before prompt N, `/rewind N files` restores the files, too:\n\n")
+	for i, p := range points {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, render.FirstLine(p.Text))
 	}
-	defer titles()
-	// From here on a cancel ends the command when droid has answered: what became of the
-	// conversation and the files is told in every case.
-	r.keep()
-	err = plan.carryOut(r.unlocked)
-	for _, path := range plan.saved {
-		r.s.update(render.SavedNotice(path))
-	}
-	var refused *stream.RPCError
-	switch {
-	case errors.As(err, &refused):
-		r.fail(failed, err)
-		return
-	case err != nil:
-		r.fail("The session goes on as it was. Whether files were restored is not known", plainly(err))
-		return
-	}
-	text := plan.text(r.s.show)
-	if r.switchSession(plan.next, !plan.staysAlive()) {
-		titles() // it has another one from here on
-		hint := r.arrived(plan.next)
-		r.reply(fmt.Sprintf("This thread is back at the point before prompt %d. ", n) + text + hint)
-	}
+	return b.String()
 }

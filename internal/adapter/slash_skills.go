@@ -2,50 +2,28 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"droid-acp/internal/droid"
-	"droid-acp/internal/droid/stream"
 	"droid-acp/internal/render"
 	"droid-acp/internal/text/markdown"
 	"droid-acp/internal/text/visible"
 )
 
 // skillsCommand lists droid's skills, or switches one on or off for all projects of the user.
-func skillsCommand(r *commandRun, args string) {
+func skillsCommand(ctx context.Context, s *Session, args string) (string, error) {
 	verb, name := cutWord(args)
 	if verb == "" {
-		r.ask("droid did not tell its skills", func(ctx context.Context, client *droid.Client) (string, error) {
-			skills, err := client.Skills(ctx)
-			return skillTable(skills), err
-		})
-		return
-	}
-	client := r.droid()
-	if client == nil {
-		return
-	}
-	failed, state := "droid did not "+verb+" the skill "+name, map[string]string{"enable": "on", "disable": "off"}[verb]
-	if !r.looks(failed, func(ctx context.Context) error {
-		if err := client.Version().Needs(stream.SwitchesSkills); err != nil {
-			return err
+		skills, err := s.Skills(ctx)
+		if err != nil {
+			return "", failed("droid did not tell its skills", err)
 		}
-		skills, err := client.Skills(ctx)
-		if err == nil && !slices.ContainsFunc(skills, func(s droid.Skill) bool { return s.Name == name }) {
-			err = errors.New("it has none of this name; `/skills` lists them")
-		}
-		return err
-	}) {
-		return
+		return skillTable(skills), nil
 	}
-	r.do(failed, name+" is "+state+" now", func(ctx context.Context) (string, error) {
-		return fmt.Sprintf("%s is %s, in all your projects.", name, state), client.SwitchSkill(ctx, name, verb == "enable")
-	})
-	r.s.commands.TurnEnded(time.Now()) // the menu has what can be typed
+	state := map[string]string{"enable": "on", "disable": "off"}[verb]
+	err := s.SwitchSkill(ctx, name, verb == "enable")
+	return fmt.Sprintf("%s is %s, in all your projects.", name, state), notChanged(err, "droid did not "+verb+" the skill "+name, name+" is "+state+" now", "/skills "+args)
 }
 
 // skillTable is a line for each skill.

@@ -6,20 +6,18 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"droid-acp/internal/testing/fakedroid"
 )
 
-// A command ends its prompt through commandRun alone: no file of a command names
-// what runs prompts.
-func TestCommandsDoNotKnowTurns(t *testing.T) {
-	machine := []string{"prompt", "prompts", "turns", "machine", "failPrompt", "endPrompt"}
+// A command does what it does by exported methods of the session, which requests of editors and programs may call as well.
+func TestCommandsCallExportedMethods(t *testing.T) {
 	files, err := filepath.Glob("slash_*.go")
 	require.NoError(t, err)
 	checked := 0
@@ -27,18 +25,20 @@ func TestCommandsDoNotKnowTurns(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		checked++
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, path, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok {
-				require.False(t, slices.Contains(machine, id.Name), "%v: %s", fset.Position(id.Pos()), id.Name)
+			if of, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := of.X.(*ast.Ident); ok && x.Name == "s" {
+					checked++
+					require.True(t, of.Sel.IsExported(), "%v: s.%s", fset.Position(of.Pos()), of.Sel.Name)
+				}
 			}
 			return true
 		})
 	}
-	require.Greater(t, checked, 10)
+	require.Greater(t, checked, 25)
 }
 
 // The table has every command once, and a page names each.
@@ -47,16 +47,15 @@ func TestEveryCommandHasOneRow(t *testing.T) {
 	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, c := range slashCommands() {
-		require.False(t, names[c.name], c.name)
-		require.NotEmpty(t, c.description, c.name)
-		require.NotNil(t, c.run, c.name)
-		require.Regexp(t, "`/"+c.name+"[` ]", string(page))
-		names[c.name] = true
+		require.False(t, names[c.Name], c.Name)
+		require.NotEmpty(t, c.Description, c.Name)
+		require.NotNil(t, c.Run, c.Name)
+		require.Regexp(t, "`/"+c.Name+"[` ]", string(page))
+		names[c.Name] = true
 	}
 	require.True(t, names["shell"])
-	s := &Session{agent: &Agent{}}
-	for _, c := range s.agent.ownCommands() {
-		require.NotEqual(t, "shell", c.name, "the configuration does not allow it")
+	for _, c := range New(Config{Log: zap.NewNop()}).ownCommands() {
+		require.NotEqual(t, "shell", c.Name, "the configuration does not allow it")
 	}
 }
 
@@ -92,11 +91,11 @@ func TestCommandsRefuseWhatTheyDoNotUnderstand(t *testing.T) {
 		e.inside(func(s *Session) { s.agent.cfg.Shell = true })
 		require.Equal(t, "end_turn", e.run("hello"))
 		for _, c := range slashCommands() {
-			require.Contains(t, refused, c.name, "what does it refuse?")
-			for args, says := range refused[c.name] {
+			require.Contains(t, refused, c.Name, "what does it refuse?")
+			for args, says := range refused[c.Name] {
 				before := len(e.updates())
-				require.Equal(t, "end_turn", e.run("/"+c.name+" "+args))
-				require.Contains(t, strings.Join(e.updates()[before:], "\n"), says, c.name+" "+args)
+				require.Equal(t, "end_turn", e.run("/"+c.Name+" "+args))
+				require.Contains(t, strings.Join(e.updates()[before:], "\n"), says, c.Name+" "+args)
 			}
 		}
 		require.Empty(t, f.loaded, "droid made no session")

@@ -1,15 +1,17 @@
 package adapter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"droid-acp/internal/adapter/turns"
 	"droid-acp/internal/droid/diagnosis"
 )
 
 // loginCommand says how to log in.
-func loginCommand(r *commandRun, _ string) {
-	r.reply(diagnosis.LoginMethods(r.s.agent.client.OffersLogin))
+func loginCommand(_ context.Context, s *Session, _ string) (string, error) {
+	return diagnosis.LoginMethods(s.OffersLogin()), nil
 }
 
 // inTerminal answers a command that only droid's terminal has.
@@ -36,12 +38,12 @@ func terminalCommands() map[string]string {
 
 // terminalCommand is the answer to a command of droid's terminal. One with arguments that the terminal does not take is
 // a text for the model: "/settings returns 500".
-func terminalCommand(name, args string) (c slashCommand, ok bool) {
+func terminalCommand(name, args string) (c Command, ok bool) {
 	instead, ok := terminalCommands()[name]
 	if args != "" && !slices.Contains([]string{"btw", "cd", "compress", "cwd", "fast", "handoff", "link-work", "loop"}, name) {
 		return c, false
 	}
-	return slashCommand{name: name, form: anything, run: func(r *commandRun, _ string) {
-		r.reply(fmt.Sprintf("`/%s` is a command of droid's own terminal. %s", name, instead))
+	return Command{Name: name, Form: anything, Kind: turns.Here, Run: func(context.Context, *Session, string) (string, error) {
+		return fmt.Sprintf("`/%s` is a command of droid's own terminal. %s", name, instead), nil
 	}}, ok
 }

@@ -79,7 +79,7 @@ func TestTerminalCommands(t *testing.T) {
 			require.Contains(t, e.updates(), "agent: droid: "+text)
 		}
 		for name := range terminalCommands() {
-			require.False(t, slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == name }), name)
+			require.False(t, slices.ContainsFunc(slashCommands(), func(c Command) bool { return c.Name == name }), name)
 		}
 	})
 }

@@ -1,4 +1,8 @@
 package adapter
 
+import "context"
+
 // usageCommand shows the tokens that the session used.
-func usageCommand(r *commandRun, _ string) { r.reply(r.s.usage.Table()) }
+func usageCommand(_ context.Context, s *Session, _ string) (string, error) {
+	return s.UsageTable(), nil
+}

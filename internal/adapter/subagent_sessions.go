@@ -158,23 +158,23 @@ func (s *Session) announceSubagents() {
 
 // subagentReplay shows the subagents of a history, each behind the call of Task that began it.
 type subagentReplay struct {
-	s     *Session
+	r     *reload
 	tasks map[string]json.RawMessage // inputs of calls, by their IDs
 }
 
 // replaysSubagents begins to show a history's subagents; nil for a client that is shown none.
-func (s *Session) replaysSubagents() *subagentReplay {
-	if !s.agent.client.Subagents {
+func (r *reload) replaysSubagents() *subagentReplay {
+	if !r.s.agent.client.Subagents {
 		return nil
 	}
-	s.subagents = nil // the client is shown them anew
-	return &subagentReplay{s, make(map[string]json.RawMessage)}
+	r.s.subagents = nil // the client is shown them anew
+	return &subagentReplay{r, make(map[string]json.RawMessage)}
 }
 
-// behind shows the subagent that an event of the history has begun.
-func (r *subagentReplay) behind(ctx context.Context, ev quirks.Event) {
+// behind shows the subagent that an event of the history has begun. It reports false where the load ended before.
+func (r *subagentReplay) behind(ctx context.Context, ev quirks.Event) bool {
 	if r == nil {
-		return
+		return true
 	}
 	switch ev := ev.(type) {
 	case quirks.ToolStarted:
@@ -183,15 +183,16 @@ func (r *subagentReplay) behind(ctx context.Context, ev quirks.Event) {
 		}
 	case quirks.ToolEnded:
 		input, isTask := r.tasks[ev.ID]
-		if id := quirks.TaskSession(ev); isTask && id != "" && r.s.subagents[id] == nil {
-			r.replay(ctx, ev.ID, id, input)
+		if id := quirks.TaskSession(ev); isTask && id != "" && r.r.s.subagents[id] == nil {
+			return r.replay(ctx, ev.ID, id, input)
 		}
 	}
+	return true
 }
 
 // replay shows one subagent, by its file.
-func (r *subagentReplay) replay(ctx context.Context, call, id string, input json.RawMessage) {
-	s := r.s
+func (r *subagentReplay) replay(ctx context.Context, call, id string, input json.RawMessage) bool {
+	s := r.r.s
 	var in struct {
 		Type        string `json:"subagent_type"`
 		Description string `json:"description"`
@@ -217,13 +218,19 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 		}
 		from = to
 	}
+	if s.load != r.r {
+		return false
+	}
 	s.beginSubagent(quirks.SubagentStarted{ID: id, ToolID: call, Type: in.Type, Description: in.Description, Prompt: quirks.TaskPrompt(input)})
 	if running && norm == s.proc.Norm() {
 		s.proc.Subagents.Read(id, store.Offset{}, from)
 		s.apply(norm.HandleSubagentLines(time.Now(), id, lines))
-		return
+		return true
 	}
 	for _, ev := range quirks.SubagentHistory(time.Now(), id, lines) {
+		if !r.r.awaitRoom(ctx) {
+			return false
+		}
 		switch ev := ev.(type) {
 		case quirks.InSubagent:
 			s.showSubagent(ev)
@@ -231,4 +238,5 @@ func (r *subagentReplay) replay(ctx context.Context, call, id string, input json
 			s.subagentRests(ev)
 		}
 	}
+	return true
 }

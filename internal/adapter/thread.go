@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"droid-acp/internal/adapter/acperr"
+	"droid-acp/internal/adapter/opening"
 	"droid-acp/internal/droid/store"
 	"droid-acp/internal/jsonrpc"
 	"droid-acp/internal/render"
@@ -26,61 +27,43 @@ type thread struct {
 
 // switchSession continues the thread in a session that droid made from the one it is in. With
 // fresh a new process loads it, since the old one would go on giving the model
-// the old conversation. It reports false when the thread does not go on there; then the command has ended.
-// Else arrived follows.
-func (r *commandRun) switchSession(next store.Successor, fresh bool) (ok bool) {
-	s := r.s
-	if r.over() { // it was cancelled, and another prompt may run
-		s.tellLateSession(next.ID)
-		return false
+// the old conversation. After an error the thread does not go on there. Else arrived follows.
+func (s *Session) switchSession(ctx context.Context, next store.Successor, fresh bool) error {
+	id, old := next.ID, next.From
+	if ctx.Err() != nil { // it was cancelled, and another prompt may run
+		s.tellLateSession(id)
+		return context.Cause(ctx)
 	}
-	claimed, err := s.moveTo(s.Context, next, fresh)
-	if claimed && err == nil {
-		return true
+	if !s.agent.sessions.Claim(s, id) {
+		s.stays(old)
+		s.update(s.show.EndCompaction(render.CompactionFailed)...)
+		return message("droid made the session " + id + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
 	}
-	s.update(s.show.EndCompaction(render.CompactionFailed)...)
-	if !claimed {
-		r.reply("droid made the session " + next.ID + ", but that session has been opened as a thread of its own already. This thread is unchanged.")
-		return false
-	}
-	r.fail("droid made the session "+next.ID+" and did not load it", errors.New(acperr.Text(err)))
-	return false
-}
-
-// moveTo has the thread go on in a session that droid made from the one it is in; see switchSession. Where it reports false, that session
-// is a thread of its own. Unless it succeeds the thread stays where it was.
-func (s *Session) moveTo(ctx context.Context, next store.Successor, fresh bool) (claimed bool, err *jsonrpc.Error) {
-	if !s.agent.sessions.Claim(s, next.ID) {
-		s.stays(next.From)
-		return false, nil
-	}
-	if err = s.move(ctx, next.ID, fresh); err != nil {
-		s.droidID = next.From
-		if next.ID != next.From && next.ID != s.out.Session() {
-			s.agent.sessions.Release(s, next.ID)
+	if err := s.move(s.Context, id, fresh); err != nil {
+		s.droidID = old
+		if id != old && id != s.out.Session() {
+			s.agent.sessions.Release(s, id)
 		}
-		s.stays(next.From)
+		s.stays(old)
+		s.update(s.show.EndCompaction(render.CompactionFailed)...)
+		return failed("droid made the session "+id+" and did not load it", plain(err))
 	}
-	return true, err
+	return nil
 }
 
-// arrived gives the session that the thread goes on in the thread's title, and returns what the user must know of
-// the two sessions.
-func (r *commandRun) arrived(next store.Successor) (hint string) {
+// arrived gives the session that the thread goes on in the thread's title, which the user had given named times, and returns what the
+// user must know of the two sessions.
+func (s *Session) arrived(ctx context.Context, next store.Successor, named int) (hint string) {
 	hint = next.Hint()
-	if r.over() {
-		r.tellLate(hint)
-	} else {
-		r.untold = hint
-	}
-	r.s.carryTitle(r.s.Context, next.Title, r.named)
-	r.untold = ""
+	forget := s.whenEnded(ctx, func() { s.tellLate(hint, wasCancelled(ctx)) })
+	defer forget()
+	s.carryTitle(s.Context, next.Title, named)
 	return hint
 }
 
-// move has the session work on another one of droid's. It is not given up with what it is for.
+// move has the session work on another one of droid's. What the command has begun is not given up with it.
 func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Error {
-	release, err := s.lockRPC(ctx)
+	release, err := s.lockRPC(s.Context)
 	if err != nil {
 		return err
 	}
@@ -97,10 +80,9 @@ func (s *Session) move(ctx context.Context, id string, fresh bool) *jsonrpc.Erro
 
 // tellLate tells, to whoever's prompt runs or comes next, that the thread goes on in what droid made for a command
 // that has ended.
-func (r *commandRun) tellLate(hint string) {
-	s := r.s
+func (s *Session) tellLate(hint string, cancelled bool) {
 	text := "droid finished a command after its process had ended." + hint
-	if r.cancelled() {
+	if cancelled {
 		text = "droid finished a command after you had cancelled it." + hint
 	}
 	if s.prompts.RunsOne() {
@@ -165,4 +147,36 @@ func (s *Session) followTo(id string) {
 	}
 	s.log.Warn("droid went on in a session that is open already", zap.String("other", id))
 	s.endDroid(killed, "it went on in a session that is open already")
+}
+
+// errListTime is why listing was given up.
+var errListTime = errors.New("the sessions could not be read within a minute")
+
+// LatestSessions are the stored sessions that were used last, wherever they were made.
+type LatestSessions struct {
+	Latest  []store.Session
+	Earlier []store.Session // conversations that this thread had before
+	Thread  []string        // the ids of this thread's sessions
+}
+
+// LatestSessions lists the sessions that were used last.
+func (s *Session) LatestSessions(ctx context.Context) (all LatestSessions, err error) {
+	a, works := s.agent, s.droidID
+	err = s.callWithin(ctx, opening.Time, errListTime, func(ctx context.Context) error {
+		page, err := a.listStored(ctx, store.Query{Limit: 20})
+		if err != nil {
+			return err
+		}
+		all.Latest = page.Sessions
+		if all.Thread, err = a.threads.IDs(ctx, works); err != nil {
+			return err
+		}
+		for _, id := range all.Thread {
+			if one, err := a.opener.Find(ctx, id); err == nil && id != works {
+				all.Earlier = append(all.Earlier, one)
+			}
+		}
+		return nil
+	})
+	return all, err
 }

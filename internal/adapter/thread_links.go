@@ -93,10 +93,10 @@ func (s *Session) stays(from string) {
 }
 
 // copyOptions notes for the copy of a thread what droid knows nothing of and does not copy: the value of options.FollowUp.
-func (a *Agent) copyOptions(ctx context.Context, ids []string, copied string) (followUp string) {
-	followUp = a.threads.FollowUp(ctx, ids)
+func (d *Deps) copyOptions(ctx context.Context, ids []string, copied string) (followUp string) {
+	followUp = d.threads.FollowUp(ctx, ids)
 	if followUp != "" {
-		_ = a.threads.SetFollowUp(copied, followUp) // it is logged
+		_ = d.threads.SetFollowUp(copied, followUp) // it is logged
 	}
 	return followUp
 }

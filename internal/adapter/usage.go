@@ -34,3 +34,19 @@ func (s *Session) updateUsage() {
 		}
 	})
 }
+
+// UsageTable shows the tokens that the session used.
+func (s *Session) UsageTable() string { return s.usage.Table() }
+
+// ContextUse is what fills the context window. lacks says that this droid does not tell it, "" if it does.
+func (s *Session) ContextUse(ctx context.Context) (use droid.ContextBreakdown, lacks string, err error) {
+	err = s.askDroid(ctx, func(ctx context.Context, client *droid.Client) (err error) {
+		if version := client.Version(); !version.Has(stream.TellsContextUse) {
+			lacks = version.Lacks(stream.TellsContextUse)
+			return nil
+		}
+		use, err = client.ContextBreakdown(ctx)
+		return err
+	})
+	return use, lacks, err
+}

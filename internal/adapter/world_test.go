@@ -280,6 +280,9 @@ func newWorld(t *testing.T, seed int64, v fakedroid.Version, logs bool) *world {
 		if win.files != nil {
 			can = bothMethods
 		}
+		if seed%2 == 1 && can == "{}" { // subagents are sessions of their own
+			can = takesSubagents
+		}
 		require.Nil(t, win.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+can+`,`+asZed+`}`).Error)
 		win.does("session/new", "", `"cwd":`+quoted(w.dir)+`,"mcpServers":[]`, nil)
 		w.sleep(10 * time.Second)

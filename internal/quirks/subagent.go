@@ -49,8 +49,9 @@ const unnamedSubagent = "subagent"
 // subagentCall is a call of a subagent.
 type subagentCall struct {
 	openCall
-	raw string // the model's ID
-	of  *subagent
+	raw       string // the model's ID
+	of        *subagent
+	announced bool // ToolStarted was emitted
 }
 
 const (
@@ -108,9 +109,15 @@ func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
 	if _, again := n.knownRequests[ev.RequestID]; again {
 		return
 	}
+	if n.showsSubagents {
+		n.emit(SubagentAsks{ID: s.id})
+	}
 	uses, calls := slices.Clone(ev.ToolUses), []*subagentCall{}
 	for i, u := range uses {
 		c := n.findSubagentCall(s, u.ToolUse)
+		if !n.showsSubagents {
+			n.announce(c)
+		}
 		calls, uses[i].ToolUse.ID = append(calls, c), c.id
 	}
 	n.subagentRequests[ev.RequestID] = calls
@@ -118,7 +125,15 @@ func (n *Normalizer) subagentAsks(s *subagent, ev stream.PermissionRequest) {
 		event: PermissionRequested{RequestID: ev.RequestID, Tools: uses, Options: ev.Options, Subagent: s.name, SessionID: s.id}})
 }
 
-// findSubagentCall returns the open call in a subagent's request, starting it if it is new.
+// announce emits the beginning of a call, once.
+func (n *Normalizer) announce(c *subagentCall) {
+	if !c.announced {
+		c.announced = true
+		n.emitFor(c.of, ToolStarted{ID: c.id, Name: c.name, Input: c.latest})
+	}
+}
+
+// findSubagentCall returns the open call in a subagent's request, or a new one.
 func (n *Normalizer) findSubagentCall(s *subagent, u stream.ToolUse) *subagentCall {
 	in := input(u.Input)
 	for _, c := range s.requested {
@@ -126,9 +141,8 @@ func (n *Normalizer) findSubagentCall(s *subagent, u stream.ToolUse) *subagentCa
 			return c
 		}
 	}
-	c := &subagentCall{openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, inputReported: true}, u.ID, s}
+	c := &subagentCall{openCall: openCall{id: n.tools.uniqueID(s.id + "." + u.ID), name: u.Name, first: in, latest: in, inputReported: true}, raw: u.ID, of: s}
 	s.requested = append(s.requested, c)
-	n.emitFor(s, ToolStarted{ID: c.id, Name: c.name, Input: in})
 	return c
 }
 
@@ -258,6 +272,7 @@ func (n *Normalizer) loseCalls(s *subagent) {
 
 func (n *Normalizer) endSubagentCall(c *subagentCall, end ToolEnded) {
 	c.ended = true
+	n.announce(c)
 	end.ID, end.Name = c.id, c.name
 	n.emitFor(c.of, end)
 }

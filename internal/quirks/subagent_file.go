@@ -26,6 +26,9 @@ func (n *Normalizer) HandleSubagentLines(now time.Time, id string, lines []strea
 		return nil
 	}
 	n.subagentLines(s, lines)
+	for _, c := range s.requested {
+		n.announce(c)
+	}
 	if len(s.steps) > 0 && !n.showsSubagents {
 		n.emit(SubagentSteps{ID: s.id, ToolID: s.task.id, Steps: s.steps})
 	}

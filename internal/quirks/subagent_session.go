@@ -16,7 +16,12 @@ type InSubagent struct {
 	Event Event
 }
 
-func (InSubagent) isEvent() {}
+// SubagentAsks reports that a subagent that is shown as a session is about to ask for calls. The caller must read its file on and pass what it
+// says, maybe nothing, to Normalizer.HandleSubagentLines before it goes on: what the model has said before these calls stands there.
+type SubagentAsks struct{ ID string }
+
+func (InSubagent) isEvent()   {}
+func (SubagentAsks) isEvent() {}
 
 // ShowSubagents has the subagents of this droid be shown as sessions of their own: what their files say comes as InSubagent, and not as
 // SubagentSteps. It must precede the first event.
@@ -39,7 +44,7 @@ func (n *Normalizer) said(s *subagent, m stream.Message, b stream.ContentBlock) 
 	case b.Type == "thinking" && b.Thinking != "":
 		n.emitFor(s, Text{MessageID: m.ID, Thought: true, Text: b.Thinking})
 	case isToolUse(b):
-		n.findSubagentCall(s, stream.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input})
+		n.announce(n.findSubagentCall(s, stream.ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}))
 	}
 }
 

@@ -29,22 +29,16 @@ func (o *State) Patch(version stream.Version, id, value string) (stream.Settings
 	case chosen == nil:
 		return none, UnknownValue(id, value, option.Options)
 	}
-	switch id {
-	case Mode:
-		return stream.ModeSettings(version, stream.Mode(value)), nil
-	case Model:
-		return o.modelPatch(model, value), nil
-	case Effort:
-		return stream.SettingsPatch{ReasoningEffort: &value}, nil
-	case SpecModel:
-		return specModelPatch(model, value), nil
-	default:
-		// Without the model 0.99 ignores the effort.
-		return stream.SettingsPatch{SpecModeModelID: o.settings.SpecModeModelID, SpecModeReasoningEffort: &value}, nil
+	s := Find(id)
+	if s.patch != nil {
+		return s.patch(o, version, model, value), nil
 	}
+	var patch stream.SettingsPatch
+	*s.field(&patch) = &value
+	return patch, nil
 }
 
-func (o *State) modelPatch(model *stream.Model, value string) stream.SettingsPatch {
+func modelPatch(o *State, _ stream.Version, model *stream.Model, value string) stream.SettingsPatch {
 	patch := stream.SettingsPatch{ModelID: &value}
 	// 0.99 keeps an effort that the new model does not support.
 	if model != nil && o.settings.ReasoningEffort != nil && model.DefaultReasoningEffort != "" &&
@@ -54,7 +48,7 @@ func (o *State) modelPatch(model *stream.Model, value string) stream.SettingsPat
 	return patch
 }
 
-func specModelPatch(model *stream.Model, value string) stream.SettingsPatch {
+func specModelPatch(_ *State, _ stream.Version, model *stream.Model, value string) stream.SettingsPatch {
 	if value == sameModel {
 		return stream.SettingsPatch{NoSpecModeModel: true}
 	}
@@ -83,24 +77,12 @@ func UnknownValue(id, value string, values []protocol.OptionValue) error {
 // value, or none: it takes some values without obeying them (quirk 14). It returns ""
 // when droid reports the value.
 func (o *State) Ignored(id, value string) string {
-	switch r := o.row(id); {
-	case r.value == nil:
-		return "droid accepted the request but does not report its " + r.called
-	case *r.value != value:
-		return "droid accepted the request but its " + r.called + " is " + strconv.Quote(*r.value)
+	s := Find(id)
+	switch got := s.value(o); {
+	case got == nil:
+		return "droid accepted the request but does not report its " + s.Called
+	case *got != value:
+		return "droid accepted the request but its " + s.Called + " is " + strconv.Quote(*got)
 	}
 	return ""
-}
-
-// Name is what one of droid's options is called in errors.
-func (o *State) Name(id string) string { return o.row(id).called }
-
-// row finds an option with values, offered or not.
-func (o *State) row(id string) (none row) {
-	for _, r := range o.rows() {
-		if r.ID == id {
-			return r
-		}
-	}
-	return none
 }

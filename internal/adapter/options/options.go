@@ -183,21 +183,22 @@ func (o *State) offered() []protocol.ConfigOption {
 // list are all options of the session, with the values that droid has in this
 // version. What droid does not report is not offered.
 func (o *State) list() (list []protocol.ConfigOption) {
-	for _, r := range o.rows() {
-		if r.value == nil || len(r.Options) == 0 {
+	for _, s := range settings {
+		value, option := s.value(o), s.option(o)
+		if value == nil || len(option.Options) == 0 && option.On == nil {
 			continue
 		}
-		r.Type, r.CurrentValue = "select", *r.value
+		option.ID = s.ID
+		if option.On == nil {
+			option.Type, option.CurrentValue = "select", *value
+		}
 		// ACP wants the current value among the values, also where droid took one
 		// that it does not offer.
-		if find(r.Options, r.CurrentValue) == nil {
-			current := protocol.OptionValue{Value: r.CurrentValue, Name: protocol.Line(r.CurrentValue), Description: notOffered}
-			r.Options = append([]protocol.OptionValue{current}, r.Options...)
+		if option.On == nil && find(option.Options, *value) == nil {
+			current := protocol.OptionValue{Value: *value, Name: protocol.Line(*value), Description: notOffered}
+			option.Options = append([]protocol.OptionValue{current}, option.Options...)
 		}
-		list = append(list, r.ConfigOption)
-	}
-	if compaction := o.autoCompactionOption(); compaction != nil {
-		list = append(list, *compaction)
+		list = append(list, option)
 	}
 	return list
 }

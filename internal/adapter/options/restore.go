@@ -2,8 +2,8 @@ package options
 
 import "droid-acp/internal/droid/stream"
 
-// ToRestore returns the changes that give a loaded session the mode, model and effort that
-// it had before, in a droid of version v. The mode is a change of its own, so that nothing
+// ToRestore returns the changes that give a loaded session the settings that
+// it had before and are Restored, in a droid of version v. The mode is a change of its own, so that nothing
 // else has droid refuse it.
 func (o *State) ToRestore(v stream.Version, before Before) (patches []stream.SettingsPatch) {
 	if before.settings.Raw == nil {
@@ -13,11 +13,11 @@ func (o *State) ToRestore(v stream.Version, before Before) (patches []stream.Set
 		patches = append(patches, stream.ModeSettings(v, before.mode))
 	}
 	var patch stream.SettingsPatch
-	if differs(before.settings.ModelID, o.settings.ModelID) {
-		patch.ModelID = before.settings.ModelID
-	}
-	if differs(before.settings.ReasoningEffort, o.settings.ReasoningEffort) {
-		patch.ReasoningEffort = before.settings.ReasoningEffort
+	was := State{settings: before.settings}
+	for _, s := range settings {
+		if s.Kept == Restored && s.ID != Mode && differs(s.value(&was), s.value(o)) {
+			*s.field(&patch) = s.value(&was)
+		}
 	}
 	if !patch.IsZero() {
 		patches = append(patches, patch)

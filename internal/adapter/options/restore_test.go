@@ -28,3 +28,23 @@ func TestModeThatWasNotTakenBack(t *testing.T) {
 	require.Empty(t, o.Owed())
 	require.Empty(t, o.ToRestore(stream.Version{}, before))
 }
+
+// TestRestoredSettings: what the row of a setting says to be restored is asked of the next droid.
+func TestRestoredSettings(t *testing.T) {
+	reported := func(value string, mode stream.Mode) (o State) {
+		o.Reported(stream.Settings{ModelID: &value, ReasoningEffort: &value, AutonomyMode: of(string(mode)), Raw: json.RawMessage(`{}`)})
+		return o
+	}
+	before, now := reported("before", stream.ModeSpec), reported("now", stream.ModeNormal)
+	var all stream.SettingsPatch
+	for _, patch := range now.ToRestore(stream.Version{}, before.Before()) {
+		all = all.Merge(patch)
+	}
+	require.Equal(t, "spec", OrEmpty(all.AutonomyLevel))
+	for _, s := range Settings() {
+		if s.Kept == Restored && s.ID != Mode {
+			require.NotNil(t, s.field, s.ID)
+			require.Equal(t, "before", OrEmpty(*s.field(&all)), s.ID)
+		}
+	}
+}

@@ -1,39 +1,10 @@
 package options
 
 import (
-	"cmp"
 	"strings"
 
 	"droid-acp/internal/acp/protocol"
 )
-
-// row is an option with values.
-type row struct {
-	called string  // in errors
-	value  *string // that droid reports, nil for none
-	protocol.ConfigOption
-}
-
-// rows are all options with values. Those of which droid reports no value, and those without values, are not offered.
-func (o *State) rows() []row {
-	s := o.settings
-	specModel, specEffort := o.specValues()
-	return []row{
-		{"mode", new(string(o.Mode())), protocol.ConfigOption{ID: Mode, Name: "Mode", Category: "mode",
-			Description: "How much droid may do without asking", Options: o.modeValues()}},
-		{"model", s.ModelID, protocol.ConfigOption{ID: Model, Name: "Model", Category: "model", Options: o.modelValues()}},
-		{"reasoning effort", s.ReasoningEffort, protocol.ConfigOption{ID: Effort, Name: "Reasoning effort", Category: "thought_level",
-			Description: "How much the model thinks before it answers", Options: named("Effort: ", o.effortValues(s.ModelID))}},
-		{"spec mode model", cmp.Or(s.SpecModeModelID, new(sameModel)), protocol.ConfigOption{ID: SpecModel, Name: "Spec mode model",
-			Description: "The model that makes the plan in spec mode", Options: specModel}},
-		{"spec mode effort", s.SpecModeReasoningEffort, protocol.ConfigOption{ID: SpecEffort, Name: "Spec mode effort", Options: specEffort}},
-		{"follow-up", &o.followUp, protocol.ConfigOption{ID: FollowUp, Name: "Follow-up",
-			Description: "What happens to a prompt that is sent while another one runs", Options: []protocol.OptionValue{
-				{Value: Queue, Name: "Follow-ups: queue", Description: "It runs when the running one has ended"},
-				{Value: Steer, Name: "Follow-ups: steer", Description: "droid takes it into the running turn after the tool that runs; while the model only writes text, it runs next"},
-			}}},
-	}
-}
 
 // modeValues are the modes that can be chosen, none while droid does not tell the mode.
 func (o *State) modeValues() (values []protocol.OptionValue) {
@@ -53,17 +24,6 @@ func (o *State) specValues() (models, efforts []protocol.OptionValue) {
 	}
 	models = append([]protocol.OptionValue{{Value: sameModel, Name: "Spec: same model", Description: "The session's model"}}, named("Spec: ", o.modelValues())...)
 	return models, named("Spec effort: ", o.effortValues(o.settings.SpecModeModelID))
-}
-
-// autoCompactionOption is a switch. Where droid does not tell whether it is on (before
-// 0.215), and for an editor that does not know switches, there is none.
-func (o *State) autoCompactionOption() *protocol.ConfigOption {
-	on := o.settings.AutoCompaction
-	if on == nil || !o.switches {
-		return nil
-	}
-	return &protocol.ConfigOption{ID: AutoCompaction, Name: "Auto-compaction",
-		Description: "When the context window is nearly full, droid goes on with a summary of the conversation", On: on}
 }
 
 // named puts the words what before the names of values, since some clients show a

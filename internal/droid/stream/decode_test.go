@@ -85,6 +85,8 @@ func TestDecodeEvents(t *testing.T) {
 		`{"type":"session_compacted","summaryId":"s","removedCount":9}`:                                       SessionCompacted{9},
 		`{"type":"mcp_status_changed","servers":[{"name":"n","status":"connected"}]}`:                         MCPStatusChanged{Servers: []MCPServerStatus{{Name: "n", Status: "connected"}}},
 		`{"type":"mcp_auth_required","serverName":"n","authUrl":"u","message":"m"}`:                           MCPAuthRequired{"n", "u", "m"},
+		`{"type":"mcp_auth_completed","serverName":"n","outcome":"success"}`:                                  MCPAuthCompleted{ServerName: "n", Outcome: "success"},
+		`{"type":"structured_output","messageId":"m","structuredOutput":{"a":1}}`:                             StructuredOutput{"m", raw(`{"a":1}`)},
 		`{"type":"error","message":"401","errorType":"Error","timestamp":1,"error":{"name":"N","message":"M"}}`: Failure{"401", "Error", struct {
 			Name    string `json:"name"`
 			Message string `json:"message"`

@@ -370,7 +370,7 @@ func (c *Client) reopen(open *session, line []byte, h jsonrpc.Head) {
 	case !open.working && (moves || lacks != nil || alone && (open.subscriber(c) != nil || wants.sameServers(open.params))):
 		c.forward(open.agent, line, h, open).note = differs
 	default:
-		open.join(c, line, h, differs+note)
+		open.joinWithValues(c, line, h, differs+note)
 	}
 }
 
