@@ -98,7 +98,7 @@ func TestEachQuirkIsSeenOrNot(t *testing.T) {
 	require.Equal(t, want, said)
 }
 
-// A table that is stale is noticed: one cell more, and one fact the other way.
+// A table that is stale is noticed: one cell more, and one feature the other way.
 func TestStaleTable(t *testing.T) {
 	all := recorded(t)
 	before := tables(all, nil)
@@ -106,18 +106,18 @@ func TestStaleTable(t *testing.T) {
 	require.NotEqual(t, before, tables(all, nil))
 }
 
-// TestFacts checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
+// TestFeatures checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
 // they may have more features than assumed, but none fewer.
-func TestFacts(t *testing.T) {
+func TestFeatures(t *testing.T) {
 	held := map[string]bool{"0.99.0": true, "0.215.0": true, "0.225.2": true}
 	checked := 0
 	for _, r := range recorded(t) {
 		for _, c := range Checks() {
-			if c.Fact == nil || c.Of(r) == Unknown {
+			if c.Feature == nil || c.Of(r) == Unknown {
 				continue
 			}
 			checked++
-			says, does := r.Protocol.Has(*c.Fact), c.Of(r) == Yes
+			says, does := r.Protocol.Has(*c.Feature), c.Of(r) == Yes
 			if says != does && (says || held[r.Version]) {
 				t.Errorf("droid %s (protocol %s): version.go says that it can %s: %t; its recording says %t", r.Version, r.Protocol, c.What, says, does)
 			}
