@@ -16,7 +16,7 @@ import (
 
 // "/rewind N files" says of each file whether anything but droid has changed it, according to the texts stored by droid, and skips a file
 // that changes while its question is open.
-func TestRewindNamesWhatIsLost(t *testing.T) {
+func TestRewindNamesLostChanges(t *testing.T) {
 	const byOthers = ", **changed by you or another program, too**"
 	cases := map[string]struct {
 		create  bool          // droid's first call creates the file

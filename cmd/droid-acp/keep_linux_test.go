@@ -61,7 +61,7 @@ func TestKeepUsage(t *testing.T) {
 }
 
 // An address that another program has is no wrong call, and neither is a token that cannot be used.
-func TestServerThatCannotListen(t *testing.T) {
+func TestServerCannotListen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -536,7 +536,7 @@ func suspend(t *testing.T, pid int) {
 }
 
 // A server that hangs does not block its clients: a new bridge reports it to its editor, and so do the commands; one of them ends it.
-func TestServerThatHangs(t *testing.T) {
+func TestHangingServer(t *testing.T) {
 	t.Parallel()
 	a, k := startKept(t)
 	a.begin()

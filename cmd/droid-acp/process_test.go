@@ -209,7 +209,7 @@ const noise = `i=0; while [ $i -lt 3000 ]; do echo "NOISE-SECRET $i 234567890123
 
 // An editor that does not read stderr is served like any other: requests are
 // answered, a cancel is heard, the end is obeyed.
-func TestNobodyReadsStderr(t *testing.T) {
+func TestUnreadStderr(t *testing.T) {
 	for _, level := range []string{"", "debug"} {
 		for name, end := range map[string]func(*agentProcess){
 			"EOF":     func(a *agentProcess) { _ = a.stdin.Close() },
@@ -279,7 +279,7 @@ func TestLogHoldsNothingOfDroids(t *testing.T) {
 }
 
 // Of thousands of invalid lines a few are logged, then their number.
-func TestNoiseIsToldInBrief(t *testing.T) {
+func TestNoiseIsLoggedBriefly(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, noise, nil, "--log-level", "debug", "--log-file", "log")
 	a.begin()
@@ -333,7 +333,7 @@ func TestInitializeNeedsNoHome(t *testing.T) {
 
 // A reader of the first lines only ("| head") gets no error message. Here nothing is read at all, so that the test does not depend on
 // timing.
-func TestReaderThatLeaves(t *testing.T) {
+func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)

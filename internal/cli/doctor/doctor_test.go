@@ -190,7 +190,7 @@ func TestLogins(t *testing.T) {
 	require.NotContains(t, login.Found, "SECRET")
 }
 
-func TestDroidsThatDoNotWork(t *testing.T) {
+func TestBrokenDroids(t *testing.T) {
 	for fake, want := range map[string]struct{ id, found string }{
 		"broken":     {"droid", "droid exited with code 3 before it said anything: a library is missing"},
 		"dying":      {"start", "droid exited with code 9 before it said anything: no memory"},
@@ -232,7 +232,7 @@ func TestNoVersion(t *testing.T) {
 }
 
 // A droid that hangs in all that it is asked takes no longer than one that hangs once.
-func TestDroidThatHangs(t *testing.T) {
+func TestHangingDroid(t *testing.T) {
 	h := newHouse(t, "dead")
 	h.config.Timeout = 2 * time.Second
 	var took time.Duration

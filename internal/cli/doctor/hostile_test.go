@@ -55,7 +55,7 @@ func TestNoTemporaryFiles(t *testing.T) {
 }
 
 // Files left by a killed doctor are removed by the next one.
-func TestWhatAKilledDoctorLeft(t *testing.T) {
+func TestFilesOfKilledDoctor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it cannot be known there whether it lives")
 	}

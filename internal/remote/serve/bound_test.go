@@ -9,7 +9,7 @@ import (
 )
 
 // The client of an agent that does not read is not read either, once some MB are queued.
-func TestAgentThatReadsNothing(t *testing.T) {
+func TestAgentDoesNotRead(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")

@@ -547,7 +547,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 }
 
 // A question that nobody answers is refused after a while; then the turn can end, and with it the agent.
-func TestNobodyAnswers(t *testing.T) {
+func TestUnansweredQuestion(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -602,7 +602,7 @@ func TestAgentEnds(t *testing.T) {
 }
 
 // A message that is too long ends the agent, and waiting requests get an error with the limit.
-func TestAgentSaysTooMuch(t *testing.T) {
+func TestAgentMessageTooLong(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.maxLine = 10 << 10
 		c, a := h.client("Zed", everything)
@@ -626,7 +626,7 @@ func TestMessageOfSeveralLines(t *testing.T) {
 	})
 }
 
-func TestAgentThatDoesNotStart(t *testing.T) {
+func TestAgentDoesNotStart(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.fail = os.ErrPermission
 		c := &fakeClient{t: t}
