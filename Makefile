@@ -1,4 +1,4 @@
-# `make` prints the targets of every day. Each works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
+# `make` prints the common targets. Each works on a fresh clone with Go; e2e also needs npm (Node 20 or newer).
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -8,13 +8,13 @@ GREMLINS    = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 VERSION     ?=
 PKG         ?= ./internal/quirks
 BIN         ?= bin/droid-acp
-# Of make install; DESTDIR stands before all of it.
+# For make install; DESTDIR is prepended to all paths.
 PREFIX      ?= /usr/local
 DESTDIR     ?=
 SHARE       = $(DESTDIR)$(PREFIX)/share
-# What -short leaves out: long random runs, and tests with an older droid where little depends on it. SHORT= runs everything.
+# -short skips long random runs, and tests with an older droid that matter little. SHORT= runs everything.
 SHORT       ?= -short
-# Of a release: docs/dev/releasing.md
+# For a release: docs/dev/releasing.md
 REPOSITORY  ?=
 BASE_URL    ?=
 SCOPE       ?=
@@ -29,13 +29,13 @@ help:
 demo: build ## run the built-in demo conversation
 	bin/droid-acp smoke --demo --permissions allow "Add a greeting"
 
-check: ## what to run while you work: formatting, vet, and the tests of all that has changed
+check: ## run this while you work: formatting, vet, and the tests of everything that has changed
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" $$unformatted; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	@! git status --porcelain | grep -qE '_(windows|darwin|linux|unix|other)(_test)?\.go$$' || { GOOS=windows go vet ./... && GOOS=darwin go vet ./...; }
 	go test $(SHORT) -timeout 20m ./...
 
-# With the flags of check, since Go caches results by them.
+# With the flags of check, since Go's cache depends on them.
 test: ## all tests that need no droid
 	go test $(SHORT) -timeout 20m ./...
 	GOWORK=off go test -C scripts/release $(SHORT) -timeout 20m ./...
@@ -46,7 +46,7 @@ race: ## the same with the race detector
 e2e: ## tests with the real droid, in a network namespace without network
 	go test -tags e2e $(SHORT) -count=1 -timeout 60m ./e2e
 
-lint: ## what check looks at, and staticcheck, other systems, workflows, scripts, vulnerabilities, commits
+lint: ## the checks of check, and staticcheck, other systems, workflows, scripts, vulnerabilities, commits
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:" $$unformatted; exit 1; fi
 	go vet ./... && go vet -tags e2e ./e2e
 	go run $(STATICCHECK) ./...

@@ -21,8 +21,8 @@ import (
 	"droid-acp/internal/testing/modelserver"
 )
 
-// event is one line of output of a client in testdata/clients.
-type event struct{ Event, ID, Text, Title, Status string }
+// clientEvent is one line of output of a client in testdata/clients.
+type clientEvent struct{ Event, ID, Text, Title, Status string }
 
 // libraryClient is a running client of testdata/clients, with an agent whose messages are recorded.
 type libraryClient struct {
@@ -36,7 +36,7 @@ type libraryClient struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at each event
-	events  []event
+	events  []clientEvent
 	ended   bool
 }
 
@@ -70,7 +70,7 @@ func startClientOn(t *testing.T, h home, wire recording, env, command []string) 
 
 func (c *libraryClient) read(stdout io.Reader) {
 	for in := bufio.NewScanner(stdout); in.Scan(); {
-		e := event{Event: "error", Text: in.Text()} // unless it is an event
+		e := clientEvent{Event: "error", Text: in.Text()} // unless it is an event
 		_ = json.Unmarshal(in.Bytes(), &e)
 		c.note(func() { c.events = append(c.events, e) })
 	}
@@ -121,7 +121,7 @@ func (c *libraryClient) do(command string, fields map[string]string) {
 }
 
 // seen returns the events from number from on.
-func (c *libraryClient) seen(from int) []event {
+func (c *libraryClient) seen(from int) []clientEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events[from:])
@@ -129,7 +129,7 @@ func (c *libraryClient) seen(from int) []event {
 
 // await waits for an event of a kind, from number from on, and returns the events up to it. The limit allows for a droid that starts while
 // others do.
-func (c *libraryClient) await(kind string, from int) []event {
+func (c *libraryClient) await(kind string, from int) []clientEvent {
 	c.t.Helper()
 	timeout := time.After(2 * turnLimit)
 	for {
@@ -194,16 +194,16 @@ func (c *libraryClient) begin(text, permit string) int {
 }
 
 // turn plays a turn to its end, and returns its events.
-func (c *libraryClient) turn(text, permit string) []event {
+func (c *libraryClient) turn(text, permit string) []clientEvent {
 	c.t.Helper()
 	return c.await("stop", c.begin(text, permit))
 }
 
 // shown returns a conversation as a person reads it: the text of each side, and the last title and status of each tool, at its first
 // appearance.
-func shown(events []event) []string {
+func shown(events []clientEvent) []string {
 	var out []string
-	tools := map[string]*event{}
+	tools := map[string]*clientEvent{}
 	var order []func() string
 	last := ""
 	for _, e := range events {
@@ -220,7 +220,7 @@ func shown(events []event) []string {
 		case "tool":
 			tool := tools[e.ID]
 			if tool == nil {
-				tool = &event{}
+				tool = &clientEvent{}
 				tools[e.ID] = tool
 				order = append(order, func() string { return fmt.Sprintf("tool: %s (%s)", tool.Title, tool.Status) })
 				last = ""
@@ -241,15 +241,15 @@ func shown(events []event) []string {
 
 // withoutDialogs omits text that the agent sends only for a decision, to clients that may not show the content of a permission request. No
 // history has it.
-func withoutDialogs(events []event) []event {
-	return slices.DeleteFunc(slices.Clone(events), func(e event) bool {
+func withoutDialogs(events []clientEvent) []clientEvent {
+	return slices.DeleteFunc(slices.Clone(events), func(e clientEvent) bool {
 		text := strings.TrimSpace(e.Text)
 		return e.Event == "agent" && (strings.HasPrefix(text, "Risk: ") || strings.HasPrefix(text, "“Always” "))
 	})
 }
 
 // textOf returns all text of one side.
-func textOf(who string, events []event) string {
+func textOf(who string, events []clientEvent) string {
 	var b strings.Builder
 	for _, e := range events {
 		if e.Event == who {

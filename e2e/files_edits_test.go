@@ -340,7 +340,7 @@ func TestEditOfALargeFile(t *testing.T) {
 }
 
 // A failed edit is shown with the model's error text, and a Create over an existing file is not a new file when the session is loaded.
-func TestFailedEditSaysWhy(t *testing.T) {
+func TestFailedEditShowsReason(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		path, over := filepath.Join(h.work, "a.txt"), filepath.Join(h.work, "over.txt")
 		require.NoError(t, os.WriteFile(path, []byte("one\ntwo\n"), 0o644))

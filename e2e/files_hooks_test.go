@@ -148,7 +148,7 @@ func TestTwoSessionsEditOneFile(t *testing.T) {
 
 // What the user types while an edit waits for permission, saved or not, is in the file with the edit: the edit applies to the newest text,
 // whether or not droid has read the file before.
-func TestEditLandsOnWhatWasTypedWhileAsked(t *testing.T) {
+func TestEditAppliesToTextTypedDuringPermission(t *testing.T) {
 	alsoFar(t)
 	cases := []struct {
 		name                    string

@@ -16,7 +16,7 @@ import (
 
 // "/rewind N files" says of each file whether anything but droid has changed it, according to the texts stored by droid, and skips a file
 // that changes while its question is open.
-func TestRewindNamesWhatIsLost(t *testing.T) {
+func TestRewindNamesLostChanges(t *testing.T) {
 	const byOthers = ", **changed by you or another program, too**"
 	cases := map[string]struct {
 		create  bool          // droid's first call creates the file
@@ -171,7 +171,7 @@ func TestRewindOfPatches(t *testing.T) {
 	})
 }
 
-// TestRewindMethod: a program goes back to before a prompt, while the next turn runs, with the files, and goes on from there.
+// A program rewinds to before a prompt, during the next turn, with the files, and continues from there.
 func TestRewindMethod(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		file := filepath.Join(h.work, "a.txt")

@@ -117,7 +117,7 @@ func secondWindow(t *testing.T, version string, kept bool) (answers []windowAnsw
 }
 
 // An idle session continues in the directory of the window that opens it there; the other window is informed, and prompts there, too.
-func TestSecondWindowElsewhere(t *testing.T) {
+func TestSecondWindowInOtherDirectory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("where", modelserver.Step{Tools: []modelserver.ToolCall{execute("a", "pwd > where")}}, modelserver.Step{Text: "There."})
 		h = h.keeps(t)

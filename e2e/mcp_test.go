@@ -276,7 +276,7 @@ func TestMCPServers(t *testing.T) {
 
 // A server that starts and never answers prevents no session from opening, and delays no prompt for long; nor does one that hangs over
 // HTTP. The user is informed.
-func TestMCPServersThatHang(t *testing.T) {
+func TestHangingMCPServers(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if h.version == newDroid {
 			useMCP(model, "use", "tiny")

@@ -153,7 +153,7 @@ func TestPermissionsOfAProject(t *testing.T) {
 
 // A command that the user has allowed permanently can run a project's programs (`make test`), so it needs a question in a project of which
 // something is excluded, also in a subdirectory. In others it still runs, and what the user wants to be asked about still needs a question.
-func TestAllowedForGoodIsAskedAboutWhereSomethingIsLeftOut(t *testing.T) {
+func TestAllowlistAsksInProjectWithExclusions(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		h.changeSettings(t, func(settings map[string]any) {
 			settings["commandAllowlist"] = []any{"make test", "touch"}

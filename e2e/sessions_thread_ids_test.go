@@ -151,7 +151,7 @@ func TestThreadKeepsItsID(t *testing.T) {
 
 // A conversation that another program made droid compact is one thread with its summary, until the old one is continued; a fork of either
 // is not. Before 0.215 the summary has no host, which distinguishes it from a fork, and is a separate thread.
-func TestCompactedElsewhere(t *testing.T) {
+func TestCompactionByAnotherProgram(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		if !h.does(t, stream.CompactsWithoutLogin) {
 			t.Skip("it needs a login to compact")

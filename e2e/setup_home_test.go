@@ -71,7 +71,7 @@ func (h home) does(t testing.TB, f stream.Feature) bool {
 	r, err := droids.Load(knownDroids, h.version)
 	require.NoError(t, err, "make record VERSION=%s", h.version)
 	for _, c := range droids.Checks() {
-		if c.Fact != nil && *c.Fact == f {
+		if c.Feature != nil && *c.Feature == f {
 			return c.Of(r) == droids.Yes
 		}
 	}

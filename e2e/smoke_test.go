@@ -81,7 +81,7 @@ func killDroid(h home) string {
 
 // What droid starts in its own process group ends with smoke, however that ends: an MCP server that ignores the end of its input, and what
 // a hook of 0.99 leaves behind. 0.225 runs each hook in a new session, so that what a hook leaves there stays.
-func TestSmokeLeavesNobody(t *testing.T) {
+func TestSmokeLeavesNoProcess(t *testing.T) {
 	for name, leave := range map[string]func(*exec.Cmd){
 		"ends":    nil,
 		"SIGTERM": func(c *exec.Cmd) { _ = c.Process.Signal(syscall.SIGTERM) },

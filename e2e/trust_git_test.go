@@ -111,7 +111,7 @@ func TestGitLayouts(t *testing.T) {
 				require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
 				x := newTraps(t)
 				x.turn = turnLimit
-				tree := []part{{git: l, run: "touch " + filepath.Join(h.dir, "marks", "ran")}}
+				tree := []treePart{{git: l, run: "touch " + filepath.Join(h.dir, "marks", "ran")}}
 				root := filepath.Join(h.dir, "tree", "root")
 				cwd, err := plant(root, tree)
 				require.NoError(t, err)

@@ -31,7 +31,7 @@ func newLater(t *testing.T, h home, model *modelserver.Server) *later {
 	require.NoError(t, os.Mkdir(l.marks, 0o755))
 	require.NoError(t, exec.Command("git", "init", "-q", l.root).Run())
 	require.NoError(t, os.MkdirAll(filepath.Join(l.root, ".factory", "skills"), 0o755)) // droid watches a directory that is there
-	g, p := &grower{trap: l.trap.url}, part{}
+	g, p := &grower{trap: l.trap.url}, treePart{}
 	settings := object("commandAllowlist", list(jsonText("touch")), "customModels", g.model(&p, false))
 	l.canary, l.appears = p.canaries[0], []byte(settings.String())
 	model.On("use", modelserver.Step{Tools: []modelserver.ToolCall{execute("c", "touch "+filepath.Join(l.marks, "allowed"))}}, modelserver.Step{Text: "Used."})
@@ -111,7 +111,7 @@ func TestNoSubagentRunsAPreload(t *testing.T) {
 	for name, args := range map[string][]string{"not now": nil, "never": {"--trust", "never"}} {
 		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
-				g, p := &grower{h: h}, part{mode: 0o644, files: map[string][]byte{}}
+				g, p := &grower{h: h}, treePart{mode: 0o644, files: map[string][]byte{}}
 				require.NoError(t, os.Mkdir(filepath.Join(h.dir, "marks"), 0o755))
 				p.files["bunfig.toml"] = []byte("preload = [\"./preload.js\"]\n")
 				p.files["preload.js"] = []byte("require('child_process').execSync(" + jsonText(g.canary(&p)).raw + ")\n")

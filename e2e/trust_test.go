@@ -301,9 +301,9 @@ func TestModelsOfAProject(t *testing.T) {
 		x := newTraps(t)
 		for key, name := range map[string]string{"customModels": "settings.json", "custom_models": "config.json"} {
 			g := &grower{trap: x.url}
-			p := part{mode: 0o644}
+			p := treePart{mode: 0o644}
 			p.files = map[string][]byte{filepath.Join(".factory", name): []byte(object(key, g.model(&p, name == "config.json")).String())}
-			cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []part{p})
+			cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []treePart{p})
 			require.NoError(t, err)
 			fired, refused := x.behind(t, h, cwd, []string{"hello"})
 			require.Empty(t, fired, name)
@@ -316,7 +316,7 @@ func TestModelsOfAProject(t *testing.T) {
 
 // The model that a project's settings name, which may be of another provider, gets no conversation before its user chooses it, whether they
 // trust the project or not. The stored model of a session stays.
-func TestModelThatAProjectNames(t *testing.T) {
+func TestModelNamedByProject(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		const id = "custom:Other-0"
 		other := newModel(t)

@@ -38,7 +38,7 @@ var timedSeeds = []uint64{7, 29, 34, 37}
 
 // timedPart is a part that exists from the change of one step up to that of another.
 type timedPart struct {
-	part
+	treePart
 	kind     string
 	from, to int // step numbers; to is 0 if it never disappears
 }
@@ -90,7 +90,7 @@ func (tree timedTree) String() string {
 		for _, p := range tree.parts {
 			switch {
 			case p.from == k:
-				fmt.Fprintf(&b, "  + %s %v", p.kind, p.part)
+				fmt.Fprintf(&b, "  + %s %v", p.kind, p.treePart)
 			case p.to > 0 && p.to == k:
 				fmt.Fprintf(&b, "  - %s with %v\n", p.kind, p.canaries)
 			}
@@ -163,7 +163,7 @@ func growTimedTree(seed uint64, h home, root, trap string) timedTree {
 // timedPart makes a part. Few paths are used, so that one part often takes the place of another.
 // One of the start has nothing that keeps a session from opening, most of the time.
 func (g *grower) timedPart(tree timedTree, start bool) timedPart {
-	p := timedPart{part: part{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}}
+	p := timedPart{treePart: treePart{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}}
 	dir := tree.cwd
 	if tree.git && g.often(50) {
 		dir = "" // the root counts, too
@@ -184,20 +184,20 @@ func (g *grower) timedPart(tree timedTree, start bool) timedPart {
 	case kind < 38:
 		p.kind = "model"
 		if g.often(30) {
-			at("config.json", object("custom_models", g.model(&p.part, true)))
+			at("config.json", object("custom_models", g.model(&p.treePart, true)))
 		} else {
-			at(settings, object("customModels", g.model(&p.part, false)))
+			at(settings, object("customModels", g.model(&p.treePart, false)))
 		}
 	case kind < 54:
 		p.kind = "hook"
 		if name := g.one(settings, "hooks.json", "hooks/hooks.json"); name == settings {
-			at(name, object("hooks", g.hooks(&p.part)))
+			at(name, object("hooks", g.hooks(&p.treePart)))
 		} else {
-			at(name, g.hooks(&p.part))
+			at(name, g.hooks(&p.treePart))
 		}
 	case kind < 68:
 		p.kind = "server"
-		at("mcp.json", object("mcpServers", object(g.one("a", "b", "a b"), g.server(&p.part))))
+		at("mcp.json", object("mcpServers", object(g.one("a", "b", "a b"), g.server(&p.treePart))))
 	case kind < 74:
 		p.kind = "mode"
 		p.canaries = append(p.canaries, "mode")
@@ -207,18 +207,18 @@ func (g *grower) timedPart(tree timedTree, start bool) timedPart {
 		p.mode = 0o755
 		name := g.one("ex", "ey")
 		p.prompt = "/" + name
-		p.files[filepath.Join(dir, g.one(".factory", ".agents"), "commands", name)] = []byte("#!/bin/sh\n" + g.canary(&p.part) + "\n")
+		p.files[filepath.Join(dir, g.one(".factory", ".agents"), "commands", name)] = []byte("#!/bin/sh\n" + g.canary(&p.treePart) + "\n")
 	case kind < 84:
 		p.kind = "preload"
 		p.files[filepath.Join(tree.cwd, "bunfig.toml")] = []byte("preload = [\"./preload.js\"]\n")
-		p.files[filepath.Join(tree.cwd, "preload.js")] = fmt.Appendf(nil, "require('child_process').execSync(%q)\n", g.canary(&p.part))
+		p.files[filepath.Join(tree.cwd, "preload.js")] = fmt.Appendf(nil, "require('child_process').execSync(%q)\n", g.canary(&p.treePart))
 	case kind < 92: // a key stands there twice, so that it cannot be read
 		p.kind = "unreadable"
 		if g.often(50) {
-			n := object("mcpServers", object(), "mcpServers", object("a", g.server(&p.part)))
+			n := object("mcpServers", object(), "mcpServers", object("a", g.server(&p.treePart)))
 			at("mcp.json", n)
 		} else {
-			hooks := g.hooks(&p.part)
+			hooks := g.hooks(&p.treePart)
 			hooks.keys, hooks.kids = append([]string{hooks.keys[0]}, hooks.keys...), append([]*node{list()}, hooks.kids...)
 			at("hooks.json", hooks)
 		}
@@ -226,7 +226,7 @@ func (g *grower) timedPart(tree timedTree, start bool) timedPart {
 		p.kind = "twisted"
 		before := len(g.parts)
 		g.config(dir, filepath.Join(".factory", g.one("mcp.json", settings, "hooks.json", "hooks/hooks.json", "config.json")))
-		p.part = g.parts[before]
+		p.treePart = g.parts[before]
 	}
 	return p
 }

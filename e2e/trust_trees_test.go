@@ -100,8 +100,8 @@ func (n *node) String() string {
 	return b.String()
 }
 
-// part is a removable part of a tree: files, and the canaries in them.
-type part struct {
+// treePart is a removable part of a tree: files, and the canaries in them.
+type treePart struct {
 	files    map[string][]byte // by their paths below the root
 	links    map[string]string // what they lead to
 	mode     os.FileMode
@@ -112,7 +112,7 @@ type part struct {
 	outside  bool // git may run it, which is not asked about each time
 }
 
-func (p part) String() string {
+func (p treePart) String() string {
 	var b strings.Builder
 	for path, data := range p.files {
 		fmt.Fprintf(&b, "%s (%v): %.600q\n", path, p.mode, data)
@@ -135,7 +135,7 @@ type grower struct {
 	h     home
 	root  string
 	trap  string // address of models that are canaries
-	parts []part
+	parts []treePart
 	n     int // canaries so far
 }
 
@@ -145,7 +145,7 @@ func (g *grower) often(percent int) bool  { return g.IntN(100) < percent }
 func (g *grower) marks() string { return filepath.Join(g.h.dir, "marks") }
 
 // canary is a command that fires.
-func (g *grower) canary(p *part) string {
+func (g *grower) canary(p *treePart) string {
 	g.n++
 	name := "c" + strconv.Itoa(g.n)
 	p.canaries = append(p.canaries, name)
@@ -154,7 +154,7 @@ func (g *grower) canary(p *part) string {
 
 var hookEventNames = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"}
 
-func (g *grower) server(p *part) *node {
+func (g *grower) server(p *treePart) *node {
 	s := object("command", jsonText("sh"), "args", list(jsonText("-c"), jsonText(g.canary(p)+"; cat >/dev/null")))
 	switch g.IntN(8) {
 	case 0:
@@ -167,7 +167,7 @@ func (g *grower) server(p *part) *node {
 	return s
 }
 
-func (g *grower) hooks(p *part) *node {
+func (g *grower) hooks(p *treePart) *node {
 	command := object("type", jsonText("command"), "command", jsonText(g.canary(p)))
 	entry := object("hooks", list(command))
 	if g.often(30) {
@@ -179,7 +179,7 @@ func (g *grower) hooks(p *part) *node {
 	return object(g.one(hookEventNames...), list(entry))
 }
 
-func (g *grower) model(p *part, old bool) *node {
+func (g *grower) model(p *treePart, old bool) *node {
 	g.n++
 	name := "c" + strconv.Itoa(g.n)
 	p.canaries = append(p.canaries, name)
@@ -192,7 +192,7 @@ func (g *grower) model(p *part, old bool) *node {
 }
 
 // content returns possible content of a settings file with this name.
-func (g *grower) content(p *part, name string) *node {
+func (g *grower) content(p *treePart, name string) *node {
 	switch {
 	case strings.HasPrefix(name, "mcp") || strings.HasPrefix(name, ".mcp"):
 		servers := object(g.one("a", "b", "__proto__", "constructor", "toString", "a b", "1", "x/y", "ü", strings.Repeat("n", 40), "prototype", ""), g.server(p))
@@ -349,7 +349,7 @@ func (g *grower) spell(n *node) []byte {
 
 // config adds a settings file with a name that droid reads, or a similar one.
 func (g *grower) config(dir, name string) {
-	p := part{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}
+	p := treePart{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}
 	like := filepath.Base(name)
 	if g.often(10) {
 		like = g.one("mcp", "settings", "hooks", "config")
@@ -375,7 +375,7 @@ func (g *grower) config(dir, name string) {
 
 // command adds an executable command, or one that looks similar, and a prompt that types it.
 func (g *grower) command(dir string) {
-	p := part{files: map[string][]byte{}, mode: os.FileMode(0o644 + g.IntN(2)*0o111)}
+	p := treePart{files: map[string][]byte{}, mode: os.FileMode(0o644 + g.IntN(2)*0o111)}
 	name := g.one("ex", "Ex Two", "x.y.z", "ünï", "ex-")
 	first := g.one("#!/bin/sh", "#!/bin/sh -e", "#!/usr/bin/env sh", "\ufeff#!/bin/sh", " #!/bin/sh", "")
 	path := filepath.Join(dir, g.one(".factory", ".agents", ".agent"), "commands", strings.Repeat("d/", g.IntN(14)), name+g.one("", ".sh", ".md", ".MD"))
@@ -387,14 +387,14 @@ func (g *grower) command(dir string) {
 
 // watcher makes git run a program.
 func (g *grower) watcher() {
-	p := part{git: gitLayouts[g.IntN(len(gitLayouts))], outside: true}
+	p := treePart{git: gitLayouts[g.IntN(len(gitLayouts))], outside: true}
 	p.run = g.canary(&p)
 	g.parts = append(g.parts, p)
 }
 
 // oddGit puts a .git into a folder below the root.
 func (g *grower) oddGit(dir string) {
-	p := part{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}
+	p := treePart{files: map[string][]byte{}, links: map[string]string{}, mode: 0o644}
 	git := filepath.Join(dir, ".git")
 	switch g.IntN(5) {
 	case 0:
@@ -413,7 +413,7 @@ func (g *grower) oddGit(dir string) {
 
 // preload makes Bun, the runtime of droid before 0.215, run a program.
 func (g *grower) preload(dir string) {
-	p := part{files: map[string][]byte{}, mode: 0o644}
+	p := treePart{files: map[string][]byte{}, mode: 0o644}
 	p.files[filepath.Join(dir, "bunfig.toml")] = []byte("preload = [\"./preload.js\"]\n")
 	p.files[filepath.Join(dir, "preload.js")] = fmt.Appendf(nil, "require('child_process').execSync(%q)\n", g.canary(&p))
 	g.parts = append(g.parts, p)
@@ -427,7 +427,7 @@ var near = []string{
 }
 
 // growTree generates the tree of a seed.
-func growTree(seed uint64, h home, root, trap string) []part {
+func growTree(seed uint64, h home, root, trap string) []treePart {
 	g := &grower{Rand: rand.New(rand.NewPCG(seed, 7)), h: h, root: root, trap: trap}
 	for _, dir := range []string{"", "sub", "sub/deep"} {
 		for _, name := range []string{"mcp.json", "settings.json", "settings.local.json", "hooks.json", "hooks/hooks.json", "config.json"} {
@@ -457,7 +457,7 @@ func growTree(seed uint64, h home, root, trap string) []part {
 }
 
 // plant writes a tree, and returns the directory for a session.
-func plant(root string, parts []part) (cwd string, err error) {
+func plant(root string, parts []treePart) (cwd string, err error) {
 	cwd = filepath.Join(root, "sub", "deep")
 	if err := os.RemoveAll(root); err != nil {
 		return "", err
@@ -634,7 +634,7 @@ type treeFigures struct {
 }
 
 // check plays a tree, and returns what is wrong: what fired although it was considered harmless, and what fired behind droid-acp.
-func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) string {
+func (x *traps) check(t *testing.T, h home, parts []treePart, sum *treeFigures) string {
 	root := filepath.Join(h.dir, "tree", "root")
 	cwd, err := plant(root, parts)
 	require.NoError(t, err)
@@ -659,7 +659,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 			wrong += fmt.Sprintf("%s fires, and the reader calls it harmless. ", name)
 		}
 	}
-	var mild []part // what nothing overrules keeps a session from opening, and so all else from being tried
+	var mild []treePart // what nothing overrules keeps a session from opening, and so all else from being tried
 	for _, p := range parts {
 		if !slices.ContainsFunc(found.Inseparable(), func(i projectconfig.Item) bool { return p.holds(root, i.File) }) {
 			mild = append(mild, p)
@@ -684,7 +684,7 @@ func (x *traps) check(t *testing.T, h home, parts []part, sum *treeFigures) stri
 }
 
 // claimed reports whether the reader mentions what has fired.
-func claimed(found projectconfig.Layer, root string, parts []part, name string) bool {
+func claimed(found projectconfig.Layer, root string, parts []treePart, name string) bool {
 	causes, says := []string{name}, func(projectconfig.Item) bool { return true }
 	switch name { // what many parts may cause, and many things in a file do not
 	case "allowed":
@@ -711,7 +711,7 @@ func claimed(found projectconfig.Layer, root string, parts []part, name string) 
 }
 
 // holds reports whether a file, or the directory of one, belongs to this part.
-func (p part) holds(root, file string) bool {
+func (p treePart) holds(root, file string) bool {
 	for path := range p.files {
 		if path = filepath.Join(root, path); path == file || strings.HasPrefix(path, file+"/") {
 			return true
@@ -727,7 +727,7 @@ func (p part) holds(root, file string) bool {
 }
 
 // shrink removes parts while the tree still fails.
-func (x *traps) shrink(t *testing.T, h home, parts []part) []part {
+func (x *traps) shrink(t *testing.T, h home, parts []treePart) []treePart {
 	for i := 0; i < len(parts); {
 		fewer := slices.Delete(slices.Clone(parts), i, i+1)
 		if x.check(t, h, fewer, nil) != "" {
@@ -787,8 +787,8 @@ func TestTypedPrograms(t *testing.T) {
 	h := newHome(t, newDroid, model.URL())
 	marks := filepath.Join(h.dir, "marks")
 	require.NoError(t, os.Mkdir(marks, 0o755))
-	p := part{files: map[string][]byte{".factory/commands/ex": []byte("#!/bin/sh\ntouch " + marks + "/ran$1\n")}, mode: 0o644}
-	cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []part{p})
+	p := treePart{files: map[string][]byte{".factory/commands/ex": []byte("#!/bin/sh\ntouch " + marks + "/ran$1\n")}, mode: 0o644}
+	cwd, err := plant(filepath.Join(h.dir, "tree", "root"), []treePart{p})
 	require.NoError(t, err)
 	var prompts []string
 	for r := rune(1); r <= unicode.MaxRune; r++ {

@@ -198,7 +198,7 @@ func TestLongCommandInATerminal(t *testing.T) {
 	})
 }
 
-func TestCommandsThatFail(t *testing.T) {
+func TestFailingCommands(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		slow := execute("b", "echo begin; sleep 60")
 		slow.Args.(map[string]any)["timeout"] = 2

@@ -91,7 +91,7 @@ func flood(n int) modelserver.Step {
 
 // A client that reads nothing any more cancels: the model's call ends while it still reads nothing, and afterwards it reads the beginning
 // of the model's answer, and the one response.
-func TestCancelOfAClientThatReadsNothing(t *testing.T) {
+func TestCancelByClientThatDoesNotRead(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		story := flood(24 << 20)
 		model.On("flood", story)

@@ -197,7 +197,7 @@ func TestSpecRefused(t *testing.T) {
 
 // A subagent needs a Factory login (0.99) or droid's daemon (0.225), neither of which exists here: the test checks that it begins, fails,
 // and that the editor is shown this under its call. Its further steps are only in the recordings (quirk 36).
-func TestSubagentThatFails(t *testing.T) {
+func TestFailingSubagent(t *testing.T) {
 	eachVersion(t, func(t *testing.T, model *modelserver.Server, h home) {
 		model.On("delegate", modelserver.Step{Text: "I delegate. ", Tools: []modelserver.ToolCall{{ID: "t", Name: "Task", Args: map[string]any{
 			"subagent_type": "worker", "description": "Look around", "prompt": "Read a.txt", "complexity": "light", "run_in_background": false}}}},

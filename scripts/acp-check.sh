@@ -1,8 +1,8 @@
 #!/bin/sh
-# make acp-check: takes the newest schema of ACP from npm, lists what it has otherwise than the copy in
-# testdata/acp-schema and what becomes of that (known.json), and runs the tests that hold all our lines
-# against a schema with the newest one. It fails when something is new or gone, when a line of ours no
-# longer passes, and when nobody has looked at ACP's announcements, or at its registry, for 30 days.
+# make acp-check: fetches the newest schema of ACP from npm, lists its differences from the copy in
+# testdata/acp-schema with our decisions (known.json), and runs the tests that check all our messages
+# with the newest schema. It fails if something was added or removed, if a message is invalid, and if
+# ACP's announcements, or its registry, were not read for 30 days.
 set -eu
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs every fuzz target of the module so many times each ("20000x"). A number of
-# runs, not a time: a time may end while the fuzzer is at work on an input, which
-# go test then calls a failure ("context deadline exceeded"), though there is none.
-# Inputs are not made minimal, which may outlast all else.
+# Runs every fuzz target of the module, each for a number of runs ("20000x"). It is not
+# a time: if that ends while the fuzzer processes an input, go test reports a failure
+# ("context deadline exceeded") although there is none. Inputs are not minimized, which
+# may take longer than everything else.
 set -eu
 runs=${1:-20000x}
 case $runs in

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Checks for known vulnerabilities. Its database is on the network; where that
-# cannot be reached the check is skipped with a word, and everything that can be
-# checked without it has been.
+# Checks for known vulnerabilities. The database is on the network; if that cannot
+# be reached, the check is skipped with a message.
 set -eu
 if out=$(go run "$GOVULNCHECK" ./... 2>&1); then
 	echo "$out"

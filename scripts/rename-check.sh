@@ -1,6 +1,6 @@
 #!/bin/sh
-# Renames the module in a copy of the commit, and sees that no package of the old name is
-# left, that all imports lead somewhere, and that the program is built and runs.
+# Renames the module in a copy of the commit, and checks that no package of the old name
+# remains, that all imports exist, and that the program builds and runs.
 set -eu
 path=example.com/someone/droid-acp
 source=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes the release twice, in two fresh clones of the commit, and compares all files.
 # The clones differ in path, age of the files, umask, time zone and language, and one
-# program is compiled in an empty cache, as cached ones would be equal in any case.
-# FRESH=all does the second release in an empty cache throughout, which takes minutes.
+# program is compiled with an empty cache, since cached ones are always equal.
+# FRESH=all makes the whole second release with an empty cache, which takes minutes.
 #
 # usage: scripts/reproducible.sh OUT [VERSION]     OUT receives the files
 set -eu

@@ -12,7 +12,7 @@ import (
 	"droid-acp/internal/droid/diagnosis"
 )
 
-// What is wrong with a call is said on stderr, with the place of the help.
+// A wrong call is reported on stderr, with how to get help.
 func TestUsageErrors(t *testing.T) {
 	for _, tc := range []struct{ env, args, want, help string }{
 		{"", "dance", `unknown command "dance"`, "droid-acp"},

@@ -8,13 +8,12 @@ import (
 	"droid-acp/internal/cli/flags"
 )
 
-// To add a command NAME: in a file of its own, a function nameCommand that returns a
-// subcommand, whose row says its flags and the settings that it reads, and whose run reads
-// them by call.values and returns the exit code; and a line in commands. --help, the errors,
-// the man page and the completions follow from the row.
+// To add a command NAME: in a separate file, a function nameCommand that returns a subcommand, whose row has its flags and the settings that
+// it reads, and whose run reads them from invocation.values and returns the exit code; and a line in commands. --help, the errors, the man
+// page and the completions follow from the row.
 //
-// To add a flag to one command, add a flags.Setting to its own. A flag of several
-// commands is a row of flags.Common, whose name stands in the reads of each of them.
+// To add a flag to one command, add a flags.Setting to its own. A flag of several commands is a row of flags.Common, whose name is in the
+// reads of each of them.
 
 // subcommand is a row of the table of commands, with the function that runs it.
 type subcommand struct {

@@ -41,7 +41,7 @@ func TestDoctorIsEnded(t *testing.T) {
 	}
 }
 
-// What a doctor leaves that is killed, the next one removes.
+// Files left by a killed doctor are removed by the next one.
 func TestDoctorIsKilled(t *testing.T) {
 	t.Parallel()
 	const mute = `[ "$1" = --version ] && { echo 0.225.2; exit; }; echo up > up; wait; sleep 900`

@@ -61,7 +61,7 @@ func TestKeepUsage(t *testing.T) {
 }
 
 // An address that another program has is no wrong call, and neither is a token that cannot be used.
-func TestServerThatCannotListen(t *testing.T) {
+func TestServerCannotListen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -141,8 +141,8 @@ func startKeptDroid(t *testing.T, before string, args ...string) (*agentProcess,
 	return a, k
 }
 
-// A conversation over a server: it is shown, joined in a terminal, where its question is answered,
-// goes on without its editor, and ends with the server.
+// A conversation over a server: it is listed, joined in a terminal, where its question is answered, continues without its editor, and ends
+// with the server.
 func TestKeptConversation(t *testing.T) {
 	t.Parallel()
 	a, k := startKept(t)
@@ -368,8 +368,8 @@ func newPair(t *testing.T, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: key}
 }
 
-// SIGHUP has the token and the certificate read again, and ends nothing: neither the server nor a connection. Where they
-// cannot be used, the old ones stay.
+// SIGHUP makes the server read the token and the certificate again, and ends neither the server nor a connection. If they are invalid, the
+// old ones are kept.
 func TestHangupReloads(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)
@@ -486,7 +486,7 @@ func TestServeOverTCP(t *testing.T) {
 	require.Equal(t, noServer, k.run("ps").stdout)
 }
 
-// A server that nobody needs ends.
+// An unused server ends.
 func TestServerEndsWhenIdle(t *testing.T) {
 	t.Parallel()
 	k := byHand(t)
@@ -535,8 +535,8 @@ func suspend(t *testing.T, pid int) {
 	}, patience, 10*time.Millisecond)
 }
 
-// A server that hangs keeps nobody waiting: a new front tells its editor, and so do the commands; one ends it.
-func TestServerThatHangs(t *testing.T) {
+// A server that hangs does not block its clients: a new bridge reports it to its editor, and so do the commands; one of them ends it.
+func TestHangingServer(t *testing.T) {
 	t.Parallel()
 	a, k := startKept(t)
 	a.begin()
@@ -605,7 +605,7 @@ func TestPrintedCommandsRun(t *testing.T) {
 	require.Error(t, s.cmd.Wait(), "it was killed")
 }
 
-// What was asked before stdin ended is answered.
+// Requests before the end of stdin are answered.
 func TestKeptInitializeAtTheEnd(t *testing.T) {
 	t.Parallel()
 	a, _ := startKept(t)

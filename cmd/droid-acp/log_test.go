@@ -122,9 +122,9 @@ func callWith(t *testing.T, pairs ...string) *invocation {
 	return &invocation{values: values}
 }
 
-// TestLogLeavesWordsAndFilesOut: whatever is logged, what others said is not in it, and a file of
+// TestLogIsRedacted: whatever is logged, what others said is not in it, and a file of
 // a project is named on stderr alone, unless the log is to have everything.
-func TestLogLeavesWordsAndFilesOut(t *testing.T) {
+func TestLogIsRedacted(t *testing.T) {
 	for level, names := range map[string]bool{"": false, "info": false, "debug": true} {
 		path := filepath.Join(t.TempDir(), "log")
 		var stderr bytes.Buffer

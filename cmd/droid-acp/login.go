@@ -88,8 +88,8 @@ func (c *invocation) startLogin(log *zap.Logger) login.Start {
 	}
 }
 
-// clientsLogin returns the command by which a client runs this program's login in a terminal, where the agent's arguments and variables may
-// be missing.
+// clientsLogin returns the command with which a client can run this program's login in a terminal that may lack the agent's arguments and
+// variables.
 func (c *invocation) clientsLogin() accounts.Command {
 	self, err := os.Executable()
 	if err != nil {

@@ -65,7 +65,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What a terminal gets steers nothing and hides nothing, whatever droid says.
+// Output to a terminal neither controls it nor hides anything, whatever droid sends.
 func TestLoginIsSafeToShow(t *testing.T) {
 	for script, code := range map[string]int{"hostile": exitOK, "hostile refusal": exitFailed, "hostile death": exitFailed} {
 		got := command("", "login", "--droid", loginDroid(t, script))

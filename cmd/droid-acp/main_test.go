@@ -140,7 +140,7 @@ func TestSmokeDemo(t *testing.T) {
 	}
 }
 
-// What the mode allows is not asked.
+// There is no question for what the mode allows.
 func TestSmokeDemoInEachMode(t *testing.T) {
 	t.Parallel()
 	for mode, asks := range map[string]int{"spec": 3, "normal": 1, "auto-low": 0, "auto-high": 0} {
@@ -263,7 +263,7 @@ func TestLogHoldsNoPrompt(t *testing.T) {
 	require.NotContains(t, got.stderr, "SECRET-PROMPT")
 }
 
-// The program of our hooks ends well and says nothing when the agent is gone.
+// The program of our hooks succeeds and prints nothing if the agent has gone.
 func TestOwnHook(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -190,8 +190,7 @@ func (a *agentProcess) awaitFile(name string) []string {
 	return lines
 }
 
-// requireGone checks that the processes in a file have ended; a killed one that
-// nobody has waited for yet counts.
+// requireGone checks that the processes in a file have ended, including killed ones that were not waited for.
 func (a *agentProcess) requireGone(name string) {
 	a.t.Helper()
 	for _, line := range a.awaitFile(name) {
@@ -210,7 +209,7 @@ const noise = `i=0; while [ $i -lt 3000 ]; do echo "NOISE-SECRET $i 234567890123
 
 // An editor that does not read stderr is served like any other: requests are
 // answered, a cancel is heard, the end is obeyed.
-func TestNobodyReadsStderr(t *testing.T) {
+func TestUnreadStderr(t *testing.T) {
 	for _, level := range []string{"", "debug"} {
 		for name, end := range map[string]func(*agentProcess){
 			"EOF":     func(a *agentProcess) { _ = a.stdin.Close() },
@@ -280,7 +279,7 @@ func TestLogHoldsNothingOfDroids(t *testing.T) {
 }
 
 // Of thousands of invalid lines a few are logged, then their number.
-func TestNoiseIsToldInBrief(t *testing.T) {
+func TestNoiseIsLoggedBriefly(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, noise, nil, "--log-level", "debug", "--log-file", "log")
 	a.begin()
@@ -293,8 +292,7 @@ func TestNoiseIsToldInBrief(t *testing.T) {
 	require.Contains(t, string(log), `"noMessages":3000`)
 }
 
-// Where HOME is not set the user's entry in the system's list says it, to droid
-// too.
+// If HOME is not set, the user database provides it, for droid too.
 func TestHomeIsFoundWithoutHOME(t *testing.T) {
 	me, err := user.Current()
 	require.NoError(t, err)
@@ -335,7 +333,7 @@ func TestInitializeNeedsNoHome(t *testing.T) {
 
 // A reader of the first lines only ("| head") gets no error message. Here nothing is read at all, so that the test does not depend on
 // timing.
-func TestReaderThatLeaves(t *testing.T) {
+func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)

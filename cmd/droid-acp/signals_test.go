@@ -121,7 +121,7 @@ func twice(a *agentProcess, signal syscall.Signal) {
 	}
 }
 
-// Output into a pipe that nobody reads ends the writer.
+// Output into a pipe without a reader ends the writer.
 func TestShellPipesEnd(t *testing.T) {
 	t.Parallel()
 	a := startAgent(t, "", nil, "--shell")

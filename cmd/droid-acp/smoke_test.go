@@ -98,7 +98,7 @@ func TestSmokeIsSafeToShow(t *testing.T) {
 	}
 }
 
-// useScripted has smoke run the scripted droid.
+// useScripted makes smoke run the scripted droid.
 func useScripted(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// supportsColours makes a console interpret colour sequences; one before Windows 10 does not.
-func supportsColours(fd uintptr) bool {
+// enableColours makes a console interpret colour sequences, and reports whether it does; one before Windows 10 does not.
+func enableColours(fd uintptr) bool {
 	console := windows.Handle(fd)
 	var mode uint32
 	if windows.GetConsoleMode(console, &mode) != nil {

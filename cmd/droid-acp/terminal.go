@@ -41,7 +41,7 @@ func onTerminal(stream any) bool {
 // colours reports whether output to w may be coloured: on a terminal that supports it, unless the user disables it (https://no-color.org).
 func colours(w io.Writer) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && withFd(w, func(fd uintptr) bool {
-		return term.IsTerminal(int(fd)) && supportsColours(fd)
+		return term.IsTerminal(int(fd)) && enableColours(fd)
 	})
 }
 

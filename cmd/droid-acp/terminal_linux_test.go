@@ -113,7 +113,7 @@ type writerOnly struct{}
 
 func (*writerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
-// What could not be written is no success: a script would take an empty file for a report.
+// A failed write is not a success: a script would treat an empty file as a report.
 func TestOutputOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--version"}, {"--help"}, {"help", "doctor"}, {"man"}, {"doctor"}, {"doctor", "--json"}, {"smoke", "--demo"}, {"smoke", "--demo", "--json"}} {

@@ -153,8 +153,7 @@ func (w *window) ends() map[string]string {
 	return named
 }
 
-// TestSubagentInTwoWindows: both windows see the Task, whose subagent asks, and how its calls end. Who answers takes the question
-// away from the other.
+// Both windows see the Task, whose subagent asks, and how its calls end. An answer in one withdraws the question in the other.
 func TestSubagentInTwoWindows(t *testing.T) {
 	t.Parallel()
 	for word, last := range map[string]string{"delegate": "All found.", "leave": "All reported."} {
@@ -275,8 +274,8 @@ func TestAgentDiesWhileASubagentAsks(t *testing.T) {
 	}
 }
 
-// What one window takes back or switches is visible in the other's next list; of two that do so at once, one is told that nothing is left
-// to do.
+// What one window takes back or switches is visible in the other's next list; of two that do so at once, the second gets a message that
+// nothing is left to do.
 func TestListsInTwoWindows(t *testing.T) {
 	t.Parallel()
 	one, two := twoWindows(t, map[string]string{

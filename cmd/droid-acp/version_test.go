@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestVersionSaysWhatItWasBuiltFrom(t *testing.T) {
+func TestVersionShowsOrigin(t *testing.T) {
 	const hash = "0123456789abcdef0123456789abcdef01234567"
 	module := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}

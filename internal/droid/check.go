@@ -12,7 +12,7 @@ import (
 // line, and the mode in which a session starts. If it runs something excluded, that has started by then; the process is killed at once, and
 // the session reports why.
 
-// processChecks is what a process may run.
+// processChecks describes what a process may run.
 type processChecks struct {
 	home  string
 	hooks []string // command lines of this program's hooks

@@ -86,7 +86,7 @@ type Client struct {
 	shutdown chan struct{} // closed when Close has finished; nil until it begins
 }
 
-// clientState is what mu guards.
+// clientState is the state guarded by mu.
 type clientState struct {
 	version       stream.Version
 	started       bool // droid has written a line

@@ -112,7 +112,7 @@ func TestGivenUpCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p := newPeer(t, old)
 		learn(c, p)
-		giveUp := func() message {
+		giveUp := func() peerMessage {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			compact := async(func() error { _, _, err := c.Compact(ctx, ""); return err })
@@ -121,7 +121,7 @@ func TestGivenUpCall(t *testing.T) {
 			require.ErrorIs(t, <-compact, context.Canceled)
 			return m
 		}
-		next := func() (<-chan error, message) {
+		next := func() (<-chan error, peerMessage) {
 			sent := async(func() error { return c.AddUserMessage(t.Context(), stream.UserMessage{Text: "next"}) })
 			return sent, p.expect(methodAddUserMessage)
 		}
@@ -174,7 +174,7 @@ func TestRequestsOfDroid(t *testing.T) {
 	c, p := newPeer(t, young)
 	p.send(`"type":"request","id":"u1","method":"droid.do_something","params":{"x":1}`)
 	m := p.next()
-	require.Equal(t, message{JSONRPC: "2.0", Type: stream.TypeResponse, FactoryAPIVersion: "1.0.0", ID: "u1",
+	require.Equal(t, peerMessage{JSONRPC: "2.0", Type: stream.TypeResponse, FactoryAPIVersion: "1.0.0", ID: "u1",
 		Error: &stream.RPCError{Code: -32601, Message: "Method not found"}}, m)
 	require.Equal(t, stream.Unknown{Type: "do_something", Raw: json.RawMessage(`{"x":1}`)}, <-c.Events())
 

@@ -58,7 +58,7 @@ func TestStartWithoutALayer(t *testing.T) {
 	require.False(t, c.HasHooks())
 }
 
-// Where the settings of a process cannot be had, it does not start.
+// Without the settings of a process it does not start.
 func TestNoStartWithALayer(t *testing.T) {
 	home := t.TempDir()
 	for name, env := range map[string]string{EnvSettings + "=/mine.json": "is set to /mine.json", "HOME=" + home: "cannot be read"} {
@@ -223,8 +223,7 @@ func TestUnknownServersAreRefused(t *testing.T) {
 	}
 }
 
-// Where the user's settings cannot be read, an ordinary directory is worked in all the same, and one in
-// which droid looks for something to run is not.
+// If the user's settings cannot be read, droid still works in an ordinary directory, but not in one in which it looks for something to run.
 func TestUnreadableUserSettings(t *testing.T) {
 	for _, env := range []string{EnvSettings + "=/mine.json", "X=1"} {
 		home := writeHome(t, map[string]string{"settings.json": "{"})
@@ -296,7 +295,7 @@ func TestAlone(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// What a process with a scratch directory stores is gone with it; the user's settings, and no login, are in it.
+// Files of a process with a scratch directory are removed with it; it has the user's settings, and no login.
 func TestScratch(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".factory", "cache"), 0o755))

@@ -52,7 +52,7 @@ func settingsOf(t *testing.T, c *Client) string {
 }
 
 // A droid that runs the user's hooks as well gets ours alone.
-func TestHooksBesideTheUsers(t *testing.T) {
+func TestHooksInAdditionToUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `no JSON, and nobody reads it`)
 	c := startVersion(t, "1.206.0", envHome+"="+home)
@@ -72,7 +72,7 @@ func TestHooksWithTheUsers(t *testing.T) {
 		settingsOf(t, c), "events without a hook of ours are not touched")
 }
 
-// Where the user's hooks cannot be read, droid has its MCP servers and no hooks.
+// If the user's hooks cannot be read, droid has its MCP servers and no hooks.
 func TestNoHooksInPlaceOfTheUsers(t *testing.T) {
 	home := realDir(t)
 	writeSettings(t, home, `{`)
@@ -94,7 +94,7 @@ func TestNoHooksForAnUnknownVersion(t *testing.T) {
 }
 
 // A settings file that cannot be written is another error: it is unknown what droid has.
-func TestSettingsThatCannotBeWritten(t *testing.T) {
+func TestUnwritableSettings(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere the settings are a file that can be written at any time")
 	}

@@ -12,7 +12,7 @@ import (
 
 // A line that is too long is not lost without a word: it is an event, the caller
 // who waits for it gets an error, and droid, where it waits, a refusal.
-func TestLineThatIsTooLongIsTold(t *testing.T) {
+func TestTooLongLineIsReported(t *testing.T) {
 	c, p := newPeer(t, "1.220.0")
 	long := strings.Repeat("x", shortBounds.line)
 	size := func(e stream.Event) stream.Event {

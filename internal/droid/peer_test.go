@@ -22,8 +22,8 @@ type peer struct {
 	out     *io.PipeWriter
 }
 
-// message is a message read by a peer.
-type message struct {
+// peerMessage is a message read by a peer.
+type peerMessage struct {
 	JSONRPC, Type, FactoryAPIVersion, ID, Method string
 	Params, Result                               json.RawMessage
 	Error                                        *stream.RPCError
@@ -52,11 +52,11 @@ func newPeerOf(t testing.TB, version string, client func(stdout io.Reader, stdin
 }
 
 // next reads the client's next message.
-func (p *peer) next() message {
+func (p *peer) next() peerMessage {
 	p.t.Helper()
 	data, err := p.in.ReadBytes('\n')
 	require.NoError(p.t, err)
-	var m message
+	var m peerMessage
 	require.NoError(p.t, json.Unmarshal(data, &m))
 	require.Equal(p.t, "2.0", m.JSONRPC)
 	require.Equal(p.t, "1.0.0", m.FactoryAPIVersion)
@@ -64,7 +64,7 @@ func (p *peer) next() message {
 }
 
 // expect reads the client's next message, a request of that method.
-func (p *peer) expect(method string) message {
+func (p *peer) expect(method string) peerMessage {
 	p.t.Helper()
 	m := p.next()
 	require.Equal(p.t, stream.TypeRequest, m.Type)

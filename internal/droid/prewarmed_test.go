@@ -197,7 +197,7 @@ func TestSpareFitsItsDirectoryAlone(t *testing.T) {
 }
 
 // A failed start blocks no caller.
-func TestSpareThatDoesNotStart(t *testing.T) {
+func TestPrewarmedDoesNotStart(t *testing.T) {
 	for name, start := range map[string]func(string) (*Client, error){
 		"error": func(string) (*Client, error) { return nil, errors.New("test") },
 		"panic": func(string) (*Client, error) { panic("test") },
@@ -213,7 +213,7 @@ func TestSpareThatDoesNotStart(t *testing.T) {
 }
 
 // A prewarmed droid that has read outdated files serves no session.
-func TestSpareFitsWhatItHasRead(t *testing.T) {
+func TestPrewarmedFitsOnlyWhatItHasRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		file string
 		fits bool
@@ -310,7 +310,7 @@ func TestNoSpareForTheNextSession(t *testing.T) {
 }
 
 // A start that hangs in one directory holds up no session for long.
-func TestSpareThatHangs(t *testing.T) {
+func TestHangingPrewarmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
 		s := NewPrewarmed(t.TempDir(), func(string) (*Client, error) {

@@ -36,7 +36,7 @@ type Command struct {
 	// It reads no project files before its session is opened; before 0.215 it then lacks the project's subagents. A droid that must exclude
 	// something, and one without a session, is started so. Start fails with an ExcludeError if that is impossible.
 	Alone bool
-	// Scratch keeps what the process stores, its sessions among it, in a directory of its own that is removed with the process. Such a
+	// Scratch makes the process store its files, including sessions, in a temporary directory that is removed with it. Such a
 	// process has the user's settings and no login.
 	Scratch bool
 	// TrustsAll means that the user trusts every project: droid applies files that appear while it runs, and git is unrestricted. Otherwise

@@ -19,7 +19,7 @@ import (
 	"droid-acp/internal/sys/subprocess"
 )
 
-// Program is what a program's file shows.
+// Program describes a program, as far as its file shows.
 type Program struct {
 	Path        string   // where all symbolic links lead
 	Systems     []string // what it runs on, as "linux/amd64"; none for scripts and unknown formats

@@ -50,7 +50,7 @@ func eventsOf(t *testing.T, writes ...string) (all []stream.Event) {
 	return all
 }
 
-func TestDeltasThatAreReadTogetherAreOneEvent(t *testing.T) {
+func TestDeltasReadTogetherAreOneEvent(t *testing.T) {
 	lines := deltaLine("a", "one ") + deltaLine("a", "two\n") + deltaLine("a", "three") + deltaLine("b", "four ") + stateLine + deltaLine("b", "five")
 	require.Equal(t, []stream.Event{
 		stream.TextDelta{MessageID: "a", Text: "one two\nthree"},
@@ -68,7 +68,7 @@ func TestDeltasWithSpansAreOneEvent(t *testing.T) {
 }
 
 // A value in the place of a span is parsed, not skipped.
-func TestASpanThatIsNoneIsRead(t *testing.T) {
+func TestInvalidSpanIsParsed(t *testing.T) {
 	broken := `"` + span2[:20] + `"` // as long as a span, and the line is no JSON with it
 	behind := `x"},"type":"request","id":"` + strings.Repeat("y", len(span1)-len(`x"},"type":"request","id":"`))
 	for _, span := range []string{span2 + "0", "", broken + span2[len(broken):], behind, span2[:54] + `\`, span2[:54] + "\x01"} {
@@ -78,7 +78,7 @@ func TestASpanThatIsNoneIsRead(t *testing.T) {
 }
 
 // A delta that is written otherwise than those before it is not taken for the beginning of theirs.
-func TestADeltaOfAnotherShapeHasItsOwnText(t *testing.T) {
+func TestDeltaOfAnotherShape(t *testing.T) {
 	other := strings.Replace(deltaLine("b", "four"), `"blockIndex":0`, `"blockIndex":0.0`, 1)
 	other2 := strings.Replace(deltaLine("b", "four"), `"blockIndex":0,`, ``, 1)
 	for _, line := range []string{other, other2} {
@@ -211,7 +211,7 @@ func TestBurstsAreReadTogether(t *testing.T) {
 	}
 }
 
-func TestLinesThatComeSlowlyAreReadAtOnce(t *testing.T) {
+func TestSlowLinesAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []scripted
 		var want []time.Duration

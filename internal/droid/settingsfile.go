@@ -74,7 +74,7 @@ func givesSettings(env []string) bool {
 	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, EnvSettings+"=") })
 }
 
-// Runtime is what one process gets in addition to the user's settings.
+// Runtime are the settings of one process in addition to the user's.
 type Runtime struct {
 	// MCPServers have unique names, which consist of letters, digits, "-" and "_".
 	MCPServers []stream.MCPServer

@@ -123,7 +123,7 @@ func TestSecretsLeaveBeforeTheModelIsAsked(t *testing.T) {
 	}
 }
 
-// Where no prompt comes, they leave some time after the answer: the sooner, the faster droid was to answer.
+// Without a prompt they are removed some time after the answer: the faster droid was to answer, the sooner.
 func TestSecretsLeaveWithoutAPrompt(t *testing.T) {
 	for took, stay := range map[time.Duration]time.Duration{0: time.Second, 100 * time.Millisecond: 1400 * time.Millisecond, time.Second: 5 * time.Second, 20 * time.Second: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSecretsComeWhenDroidListens(t *testing.T) {
 }
 
 // A process that has ended has its file changed no more.
-func TestSecretsOfADroidThatHasEnded(t *testing.T) {
+func TestSecretsOfExitedDroid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, p, w := withSecrets(t, "1.220.0")
 		opens(t, p, w, methodInitialize, initialize(c))
@@ -226,7 +226,7 @@ func TestSecretsOfSubagents(t *testing.T) {
 }
 
 // A file that cannot be given its servers back opens no session: droid would end them.
-func TestServersThatCannotBePutBack(t *testing.T) {
+func TestServersCannotBeWrittenBack(t *testing.T) {
 	c, p, w := withSecrets(t, "1.15.0")
 	opens(t, p, w, methodInitialize, initialize(c))
 	w.fails = true

@@ -71,7 +71,7 @@ func TestAdditionToTheSystemPrompt(t *testing.T) {
 }
 
 // A process that cannot be started leaves no file.
-func TestNoFileOfAProcessThatDoesNotStart(t *testing.T) {
+func TestFailedStartLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	_, err := start(Command{Path: filepath.Join(dir, "none"), SystemPrompt: "text", Runtime: true}, nil, shortBounds)

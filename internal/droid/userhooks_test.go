@@ -132,7 +132,7 @@ func TestUserHooksWithoutADirectory(t *testing.T) {
 }
 
 // Anything that droid may interpret differently is an error.
-func TestUserHooksThatAreNotUnderstood(t *testing.T) {
+func TestUnparsableUserHooks(t *testing.T) {
 	for name, text := range map[string]string{
 		"half a file":                 `{"hooks":`,
 		"an empty file":               ``,

@@ -1,5 +1,5 @@
-// Package kubernetes has the test of packaging/kubernetes: each object in it has the fields of its
-// kind and no others, and no pod has rights that it does not need.
+// Package kubernetes tests packaging/kubernetes: each object has only fields of its kind, and no pod has
+// unneeded rights.
 package kubernetes
 
 import (
@@ -35,8 +35,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// checkPods: no container runs as root, gains rights or is without bounds, and each of its mounts is of a
-// volume that is there. None lies in another one: the directories between them would be root's, and the
+// checkPods checks that no container runs as root, gains rights or lacks limits, and that each of its mounts has
+// an existing volume. No mount is inside another one: root would own the directories between them, and the
 // container's user could not write there (droid into ~/.factory).
 func checkPods(t *testing.T, object any) {
 	var pod corev1.PodSpec

@@ -20,7 +20,7 @@ type packed struct {
 	Data []byte
 }
 
-// archiveName is the name of a system's archive.
+// archiveName returns the name of a system's archive.
 func (r *release) archiveName(s system) string {
 	if s.OS == "windows" {
 		return r.name(s.String() + ".zip")
@@ -28,8 +28,8 @@ func (r *release) archiveName(s system) string {
 	return r.name(s.String() + ".tar.gz")
 }
 
-// writeArchives writes one archive a system. The program lies at the top, as ACP's
-// registry wants to start it as ./droid-acp.
+// writeArchives writes one archive per system. The program is at the top level, since
+// ACP's registry starts it as ./droid-acp.
 func (r *release) writeArchives() error {
 	for _, s := range systems {
 		program, err := os.ReadFile(r.programs[s])
@@ -52,7 +52,7 @@ func (r *release) writeArchives() error {
 	return nil
 }
 
-// tarGz packs files that belong to nobody and all have one time.
+// tarGz packs files without an owner and with one time.
 func tarGz(files []packed, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -78,7 +78,7 @@ func tarGz(files []packed, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped packs files that all have one time.
+// zipped packs files with one time.
 func zipped(files []packed, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zw := zip.NewWriter(&b)
@@ -97,7 +97,7 @@ func zipped(files []packed, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// gzipped is a single compressed file, without a name or a time in it.
+// gzipped compresses a single file, without a name or time.
 func gzipped(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -111,7 +111,7 @@ func gzipped(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// checksum is the SHA-256 of a file of the release, in hexadecimal.
+// checksum returns the SHA-256 of a file of the release, in hexadecimal.
 func (r *release) checksum(name string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(r.Out, name))
 	sum := sha256.Sum256(data)

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// system is what a program is built for, in Go's words.
+// system is an operating system and architecture, by Go's names.
 type system struct{ OS, Arch string }
 
-// systems are all that are offered.
+// systems are the supported systems.
 var systems = []system{
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// program is the name of the program's file.
+// program returns the file name of the program.
 func (s system) program() string {
 	if s.OS == "windows" {
 		return "droid-acp.exe"
@@ -28,9 +28,8 @@ func (s system) program() string {
 
 func (s system) String() string { return s.OS + "_" + s.Arch }
 
-// buildPrograms builds for all systems, or the one of Options.Only. The version is
-// given to the linker rather than left to Go, which would read it from git and so
-// depend on how the repository was cloned.
+// buildPrograms builds for all systems, or the one in Options.Only. The linker sets the
+// version, since Go's own, read from git, depends on how the repository was cloned.
 func (r *release) buildPrograms() error {
 	flags := fmt.Sprintf("-s -w -buildid= -X main.Version=%s -X main.Commit=%s -X main.Date=%s",
 		r.stamp.Version, r.stamp.Commit, r.stamp.Time.Format(time.RFC3339))
@@ -58,7 +57,7 @@ func (r *release) buildPrograms() error {
 	return nil
 }
 
-// keepPrograms writes the programs as they are.
+// keepPrograms writes the programs unchanged.
 func (r *release) keepPrograms() error {
 	for s, file := range r.programs {
 		data, err := os.ReadFile(file)
@@ -72,7 +71,7 @@ func (r *release) keepPrograms() error {
 	return nil
 }
 
-// ours is the program that runs here. It writes its own manual and completions.
+// ours returns the program for this system. It generates its manual and completions.
 func (r *release) ours() (string, error) {
 	if file, ok := r.programs[system{runtime.GOOS, runtime.GOARCH}]; ok {
 		return file, nil

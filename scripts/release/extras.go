@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// generated are the files that the program writes about itself.
+// generated are the files that the program generates about itself.
 var generated = []struct {
 	name string
 	args []string
@@ -19,7 +19,7 @@ var generated = []struct {
 	{"man/droid-acp.1", []string{"man"}},
 }
 
-// collectExtras reads, and has the program write, what goes beside it.
+// collectExtras reads further files, and makes the program generate some.
 func (r *release) collectExtras() error {
 	for _, name := range []string{"LICENSE", "packaging/README.md", "CHANGELOG.md"} {
 		data, err := os.ReadFile(filepath.Join(r.Root, name))
@@ -50,7 +50,7 @@ func (r *release) collectExtras() error {
 	return nil
 }
 
-// extra is the content of a collected file.
+// extra returns the content of a collected file.
 func (r *release) extra(name string) ([]byte, error) {
 	for _, e := range r.extras {
 		if e.Name == name {

@@ -27,5 +27,5 @@ func (r *release) writeFormula() error {
 	return r.keep("droid-acp.rb", b.Bytes())
 }
 
-// archiveURL is where a system's archive will be downloaded.
+// archiveURL returns the download address of a system's archive.
 func (r *release) archiveURL(s system) string { return r.BaseURL + "/" + r.archiveName(s) }

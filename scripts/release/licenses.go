@@ -16,15 +16,15 @@ import (
 // module is a module that is linked into the programs.
 type module struct{ Path, Version, Sum string }
 
-// part is Go itself, which is called std, or such a module, with its licences.
+// part is Go itself, named std, or a module, with its licences.
 type part struct {
 	module
 	notices string   // the texts of its licences
-	spdx    []string // what SPDX calls them
+	spdx    []string // their SPDX identifiers
 }
 
-// modules are those of all programs together, sorted, as the programs themselves
-// name them.
+// modules returns the modules of all programs, sorted, as listed in the programs
+// themselves.
 func (r *release) modules() ([]module, error) {
 	seen := make(map[module]bool)
 	for _, file := range r.programs {
@@ -42,7 +42,7 @@ func (r *release) modules() ([]module, error) {
 	return slices.SortedFunc(maps.Keys(seen), func(a, b module) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
-// linked is what the programs are made of: Go first, then the modules.
+// linked returns the components of the programs: Go first, then the modules.
 func (r *release) linked() ([]part, error) {
 	modules, err := r.modules()
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *release) linked() ([]part, error) {
 	return parts, nil
 }
 
-// notices are the licences of all parts.
+// notices returns the licences of all parts.
 func notices(parts []part) []byte {
 	var b strings.Builder
 	b.WriteString("droid-acp contains the following software under these licences.\n")
@@ -91,8 +91,8 @@ func notices(parts []part) []byte {
 	return []byte(b.String())
 }
 
-// licensed reads the licence files of a directory. One without any is an error: what has
-// no licence must not be passed on. So is a licence that nobody has looked at.
+// licensed reads the licence files of a directory. A directory without any is an error,
+// since code without a licence must not be distributed. So is an unknown licence.
 func licensed(m module, dir string) (part, error) {
 	p, called := part{module: m}, m.Path
 	if called == "std" {
@@ -130,7 +130,7 @@ func licensed(m module, dir string) (part, error) {
 	return p, nil
 }
 
-// spdxOf is what SPDX calls the licences in a text, by words that no other has.
+// spdxOf returns the SPDX identifiers of the licences in a text, by words that no other has.
 func spdxOf(text string) (ids []string) {
 	text = strings.Join(strings.Fields(text), " ")
 	has := func(words string) bool { return strings.Contains(text, words) }

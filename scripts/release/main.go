@@ -10,8 +10,8 @@
 //	SHA256SUMS          of all of these
 //
 // The same commit, version and Go give the same bytes, wherever and whenever it is
-// run: all times are the commit's. It is a module of its own, so that what packages
-// the program is no dependency of the program.
+// run: all times are the commit's. It is a separate module, so that packaging tools
+// are not dependencies of the program.
 //
 // `make release` runs it.
 package main
@@ -27,7 +27,7 @@ import (
 	"strings"
 )
 
-// Options are what a release can be told.
+// Options configure a release.
 type Options struct {
 	Root       string // the repository
 	Out        string // the directory to fill; it is emptied first
@@ -56,14 +56,14 @@ func main() {
 	}
 }
 
-// release is one run.
+// release is one run of the command.
 type release struct {
 	Options
 	stamp    stamp
 	work     string            // a temporary directory
 	programs map[system]string // the built programs
-	extras   []packed          // what goes beside them into each archive
-	parts    []part            // what they are made of
+	extras   []packed          // further files of each archive
+	parts    []part            // their components
 }
 
 func run(o Options, progress io.Writer) error {
@@ -137,7 +137,7 @@ func (r *release) prepare() (err error) {
 	return err
 }
 
-// checkNames is an error when packages would not say whose they are.
+// checkNames returns an error if packages would not name their origin.
 func (r *release) checkNames() error {
 	if !regexp.MustCompile(`^@[a-z0-9][a-z0-9._-]*$`).MatchString(r.Scope) {
 		return fmt.Errorf("the npm scope %q does not look like @name; give SCOPE", r.Scope)
@@ -148,11 +148,11 @@ func (r *release) checkNames() error {
 	return nil
 }
 
-// addressPattern is an address that can stand in a formula and in JSON as it is.
+// addressPattern matches an address that can be inserted unquoted into a formula and into JSON.
 var addressPattern = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%+/-]*)?$`)
 
-// emptyDir makes a directory, or removes the files in it. One that holds what no
-// release makes is not ours, and is left alone.
+// emptyDir creates a directory, or removes the files in it. A directory with files
+// that no release creates is not changed.
 func emptyDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -174,7 +174,7 @@ func emptyDir(dir string) error {
 	return nil
 }
 
-// name is the name of a file of the release that says its version: droid-acp_1.2.3_REST.
+// name returns the name of a versioned file of the release: droid-acp_1.2.3_REST.
 func (r *release) name(rest string) string { return "droid-acp_" + r.stamp.Version + "_" + rest }
 
 // keep writes a file of the release.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// npmOS and npmArch are Node's words for Go's.
+// npmOS and npmArch map Go's names to Node's.
 var (
 	npmOS   = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
 	npmArch = map[string]string{"amd64": "x64", "arm64": "arm64"}
@@ -31,13 +31,13 @@ type manifest struct {
 	PublishConfig        map[string]string `json:"publishConfig"`
 }
 
-// npmName is the name of the launcher's package. The name without a scope belongs to
-// another project.
+// npmName returns the name of the launcher's package. The name without a scope belongs
+// to another project.
 func (r *release) npmName() string { return r.Scope + "/droid-acp" }
 
 func npmSuffix(s system) string { return "-" + npmOS[s.OS] + "-" + npmArch[s.Arch] }
 
-// npmFile is the file of a package, for a suffix such as "-linux-x64".
+// npmFile returns the file of a package, for a suffix such as "-linux-x64".
 func (r *release) npmFile(suffix string) string {
 	return "npm-droid-acp" + suffix + "-" + r.stamp.Version + ".tgz"
 }
@@ -50,8 +50,8 @@ func (r *release) manifest(suffix string) manifest {
 	}
 }
 
-// writeNpm writes a package for each system, which holds the program, and the
-// launcher, which has npm install the one that fits and starts the program in it.
+// writeNpm writes a package for each system, which contains the program, and the
+// launcher, which makes npm install the matching one and starts the program in it.
 func (r *release) writeNpm() error {
 	fits := make(map[string]string)
 	for _, s := range systems {
@@ -85,8 +85,8 @@ func (r *release) writeNpm() error {
 		packed{"README.md", 0o644, []byte(strings.ReplaceAll(string(about), "@SCOPE/droid-acp", r.npmName()))})
 }
 
-// writeNpmPackage writes what `npm pack` would: everything below "package". It is
-// written here because the bytes that npm writes depend on its version.
+// writeNpmPackage writes what `npm pack` would: everything below "package". It does not
+// use npm, whose output depends on its version.
 func (r *release) writeNpmPackage(suffix string, m manifest, files ...packed) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -122,7 +122,7 @@ type row struct {
 	of  subject
 }
 
-// subject is what a check waits for.
+// subject is the kind of thing that a check waits for.
 type subject int
 
 const (

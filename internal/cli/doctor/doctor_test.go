@@ -190,7 +190,7 @@ func TestLogins(t *testing.T) {
 	require.NotContains(t, login.Found, "SECRET")
 }
 
-func TestDroidsThatDoNotWork(t *testing.T) {
+func TestBrokenDroids(t *testing.T) {
 	for fake, want := range map[string]struct{ id, found string }{
 		"broken":     {"droid", "droid exited with code 3 before it said anything: a library is missing"},
 		"dying":      {"start", "droid exited with code 9 before it said anything: no memory"},
@@ -221,7 +221,7 @@ func TestNewerThanTried(t *testing.T) {
 	require.Equal(t, true, start.Facts["untried"])
 }
 
-// A droid that tells no version may work all the same.
+// A droid that reports no version may still work.
 func TestNoVersion(t *testing.T) {
 	h := newHouse(t, "hung")
 	h.config.Timeout = 4 * time.Second
@@ -232,7 +232,7 @@ func TestNoVersion(t *testing.T) {
 }
 
 // A droid that hangs in all that it is asked takes no longer than one that hangs once.
-func TestDroidThatHangs(t *testing.T) {
+func TestHangingDroid(t *testing.T) {
 	h := newHouse(t, "dead")
 	h.config.Timeout = 2 * time.Second
 	var took time.Duration
@@ -295,7 +295,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, "ok", report.Checks[0].Result)
 }
 
-// What --keep needs is a warning where it is not there: others do without.
+// A missing requirement of --keep is a warning: other uses do not need it.
 func TestKeep(t *testing.T) {
 	h := newHouse(t, "factory")
 	look := func(k KeepStatus) Check {

@@ -85,7 +85,7 @@ func TestHooks(t *testing.T) {
 	require.Contains(t, got.Found, `"Stop" is no list`)
 }
 
-// What each file has to look like was seen on droid 0.99.0, 0.215.0 and 0.225.2.
+// The format of each file was verified with droid 0.99.0, 0.215.0 and 0.225.2.
 func TestHooksOfEachFile(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, found string }{
 		"a file of hooks":             {"hooks.json", `{"Stop": []}`, "for Stop in "},

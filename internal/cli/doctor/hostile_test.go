@@ -54,8 +54,8 @@ func TestNoTemporaryFiles(t *testing.T) {
 	require.Contains(t, r.of(t, "bridge").Found, "own files")
 }
 
-// What a doctor left that was killed goes with the next one.
-func TestWhatAKilledDoctorLeft(t *testing.T) {
+// Files left by a killed doctor are removed by the next one.
+func TestFilesOfKilledDoctor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it cannot be known there whether it lives")
 	}

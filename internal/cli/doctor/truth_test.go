@@ -67,7 +67,7 @@ func TestDroidLeavesNothing(t *testing.T) {
 	}
 }
 
-// What cannot be written there stops who wants a session there.
+// A directory that cannot be written prevents sessions there.
 func TestStoreOfTheProject(t *testing.T) {
 	h := newHouse(t, "")
 	dir := h.config.Dir
@@ -91,8 +91,7 @@ func TestUnreadableHome(t *testing.T) {
 	require.NotContains(t, shown(r), "A comma")
 }
 
-// When the doctor is ended, nothing is left, and what was not looked at says so and is not
-// well.
+// If the doctor is interrupted, nothing remains, and skipped checks are reported as such, not as passed.
 func TestEndedHalfWay(t *testing.T) {
 	h := newHouse(t, "mute-later")
 	ctx, end := context.WithCancel(t.Context())

@@ -87,7 +87,7 @@ func (v Values) Source(name string) string { return v.row(name).by }
 // String returns the value of a setting: the last one, or its default.
 func (v Values) String(name string) string { return v.row(name).String() }
 
-// Strings returns all values of a setting.
+// Strings returns the given values of a setting, in order.
 func (v Values) Strings(name string) []string { return v.row(name).texts }
 
 // Flags returns the given flags among these settings, as arguments for another process.

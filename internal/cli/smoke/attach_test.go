@@ -12,20 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watch attaches to a script and returns what a terminal shows and the error. What the script writes to
-// typed are the keys that a person presses; watching has none.
-func watch(t *testing.T, watching bool, script func(a *agent, typed io.Writer, leave func())) (shown string, err error) {
+// watch attaches to a script and returns a terminal's output and the error. What the script writes to typed are the keys that a person
+// presses; there are none if it only watches.
+func watch(t *testing.T, watching bool, script func(a *scriptedAgent, typed io.Writer, leave func())) (shown string, err error) {
 	t.Helper()
 	return attachTo(t, AttachOptions{Session: "s", CWD: "/w"}, watching, script)
 }
 
-func attachTo(t *testing.T, o AttachOptions, watching bool, script func(a *agent, typed io.Writer, leave func())) (shown string, err error) {
+func attachTo(t *testing.T, o AttachOptions, watching bool, script func(a *scriptedAgent, typed io.Writer, leave func())) (shown string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { shown, err = attachInBubble(t, o, watching, script) })
 	return shown, err
 }
 
-func attachInBubble(t *testing.T, o AttachOptions, watching bool, script func(a *agent, typed io.Writer, leave func())) (shown string, err error) {
+func attachInBubble(t *testing.T, o AttachOptions, watching bool, script func(a *scriptedAgent, typed io.Writer, leave func())) (shown string, err error) {
 	in, clientOut := io.Pipe()
 	clientIn, out := io.Pipe()
 	typed, keys := io.Pipe()
@@ -35,7 +35,7 @@ func attachInBubble(t *testing.T, o AttachOptions, watching bool, script func(a 
 	go func() {
 		defer close(done)
 		defer out.Close()
-		script(&agent{t: t, in: bufio.NewScanner(in), out: out}, keys, leave)
+		script(&scriptedAgent{t: t, in: bufio.NewScanner(in), out: out}, keys, leave)
 	}()
 	w := &screenText{columns: 120}
 	if !watching {
@@ -52,13 +52,13 @@ func attachInBubble(t *testing.T, o AttachOptions, watching bool, script func(a 
 	return w.String(), err
 }
 
-func (a *agent) asks(id, permission string) {
+func (a *scriptedAgent) asks(id, permission string) {
 	a.say(`{"jsonrpc":"2.0","id":%q,"method":"session/request_permission","params":%s}`, id, permission)
 	synctest.Wait() // it is shown
 }
 
 // joined is the conversation up to the answer to session/load, before which comes what was said.
-func (a *agent) joined(said ...string) {
+func (a *scriptedAgent) joined(said ...string) {
 	a.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1}}`, a.hears("initialize").ID)
 	load := a.hears("session/load")
 	require.JSONEq(a.t, `{"sessionId":"s","cwd":"/w","mcpServers":[]}`, string(load.Params))
@@ -78,7 +78,7 @@ const other = `{"toolCall":{"toolCallId":"u","title":"Other"},"options":[{"optio
 
 // One who attaches sees what was said and what comes, answers, and prompts.
 func TestAttach(t *testing.T) {
-	shown, err := watch(t, false, func(a *agent, typed io.Writer, _ func()) {
+	shown, err := watch(t, false, func(a *scriptedAgent, typed io.Writer, _ func()) {
 		a.joined(text("user_message_chunk", "do it"), text("agent_message_chunk", "Doing"))
 		a.update(text("agent_message_chunk", "live"))
 		a.asks("ask", permission)
@@ -136,7 +136,7 @@ turn    | ended with end_turn
 
 // A number answers a question only if it was typed, by itself, while that question was shown as being asked.
 func TestOnlyATypedNumberAnswers(t *testing.T) {
-	shown, err := watch(t, false, func(a *agent, typed io.Writer, _ func()) {
+	shown, err := watch(t, false, func(a *scriptedAgent, typed io.Writer, _ func()) {
 		a.joined()
 		press(t, typed, "1")
 		a.asks("a", permission)
@@ -189,7 +189,7 @@ answer  | Often
 }
 
 // prompted is the prompt that the client sends next.
-func prompted(a *agent) json.RawMessage {
+func prompted(a *scriptedAgent) json.RawMessage {
 	var p struct{ Prompt json.RawMessage }
 	require.NoError(a.t, json.Unmarshal(a.hears("session/prompt").Params, &p))
 	return p.Prompt
@@ -197,7 +197,7 @@ func prompted(a *agent) json.RawMessage {
 
 // Ctrl-C cancels the turn. The second one in a row leaves, and one behind another key does not.
 func TestAttachInterrupts(t *testing.T) {
-	shown, err := watch(t, false, func(a *agent, typed io.Writer, _ func()) {
+	shown, err := watch(t, false, func(a *scriptedAgent, typed io.Writer, _ func()) {
 		a.joined()
 		press(t, typed, "a", "\x03")
 		require.JSONEq(t, `{"sessionId":"s"}`, string(a.hears("session/cancel").Params))
@@ -212,7 +212,7 @@ func TestAttachInterrupts(t *testing.T) {
 
 // Without a session a new one is begun.
 func TestAttachNew(t *testing.T) {
-	shown, err := attachTo(t, AttachOptions{CWD: "/w"}, false, func(a *agent, typed io.Writer, _ func()) {
+	shown, err := attachTo(t, AttachOptions{CWD: "/w"}, false, func(a *scriptedAgent, typed io.Writer, _ func()) {
 		a.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1}}`, a.hears("initialize").ID)
 		begin := a.hears("session/new")
 		require.JSONEq(t, `{"cwd":"/w","mcpServers":[]}`, string(begin.Params))
@@ -224,7 +224,7 @@ func TestAttachNew(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Contains(t, shown, "begun   | session n in /w; ")
-	_, err = attachTo(t, AttachOptions{CWD: "/w"}, false, func(a *agent, _ io.Writer, _ func()) {
+	_, err = attachTo(t, AttachOptions{CWD: "/w"}, false, func(a *scriptedAgent, _ io.Writer, _ func()) {
 		a.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1}}`, a.hears("initialize").ID)
 		a.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, a.hears("session/new").ID)
 		a.hear()
@@ -234,7 +234,7 @@ func TestAttachNew(t *testing.T) {
 
 // A question that another one answers goes, and so does one who watches.
 func TestAttachAndWatch(t *testing.T) {
-	shown, err := watch(t, true, func(a *agent, _ io.Writer, leave func()) {
+	shown, err := watch(t, true, func(a *scriptedAgent, _ io.Writer, leave func()) {
 		a.joined()
 		a.say(`{"jsonrpc":"2.0","id":"ask","method":"session/request_permission","params":%s}`, permission)
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
@@ -251,13 +251,13 @@ func TestAttachAndWatch(t *testing.T) {
 }
 
 func TestAttachFails(t *testing.T) {
-	_, err := watch(t, true, func(a *agent, _ io.Writer, _ func()) {
+	_, err := watch(t, true, func(a *scriptedAgent, _ io.Writer, _ func()) {
 		a.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, a.hears("initialize").ID)
 		a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"it is not there"}}`, a.hears("session/load").ID)
 	})
 	require.EqualError(t, err, "session s cannot be joined: it is not there")
-	_, err = watch(t, true, func(a *agent, _ io.Writer, _ func()) { a.joined() })
+	_, err = watch(t, true, func(a *scriptedAgent, _ io.Writer, _ func()) { a.joined() })
 	require.EqualError(t, err, "the server has closed the connection")
-	_, err = watch(t, true, func(a *agent, _ io.Writer, _ func()) { a.hear(); a.say("noise"); a.hear() })
+	_, err = watch(t, true, func(a *scriptedAgent, _ io.Writer, _ func()) { a.hear(); a.say("noise"); a.hear() })
 	require.ErrorContains(t, err, "session s cannot be joined")
 }

@@ -52,7 +52,7 @@ func TestDocumentedPrompts(t *testing.T) {
 	}, got)
 }
 
-func TestPromptsThatAreNone(t *testing.T) {
+func TestInvalidPrompts(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                           "line 1: there is no prompt",
 		"a\n---\n \n---\nb":          "line 3: there is no prompt",

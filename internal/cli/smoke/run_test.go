@@ -14,7 +14,7 @@ import (
 )
 
 // says answers a prompt with a text.
-func (a *agent) says(prompt message, text, stop string) {
+func (a *scriptedAgent) says(prompt rpcMessage, text, stop string) {
 	a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + text + `"}}`)
 	a.ends(prompt, stop)
 }
@@ -28,7 +28,7 @@ func TestPrompts(t *testing.T) {
 		{Text: "b", Expect: []Expectation{{Contains: "nothing of it"}}},
 		{Text: "c"},
 	}
-	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: dir}, func(a *agent) {
+	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: dir}, func(a *scriptedAgent) {
 		first := a.opened("")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "made"), nil, 0o644))
 		a.says(first, "one", "end_turn")
@@ -60,7 +60,7 @@ func TestSchema(t *testing.T) {
 	for i := range prompts[1:] {
 		require.NoError(t, prompts[i+1].WithSchema([]byte(`{"type": "object"}`)))
 	}
-	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *agent) {
+	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *scriptedAgent) {
 		first := a.opened("")
 		require.NotContains(t, string(first.Params), "_meta")
 		a.says(first, "one", "end_turn")
@@ -83,7 +83,7 @@ func TestSchema(t *testing.T) {
 // lines are shown as they pass.
 func TestOrder(t *testing.T) {
 	o := Options{Prompts: []Prompt{{Text: "a"}, {Text: "b"}}, CWD: "/w"}
-	script := func(a *agent) {
+	script := func(a *scriptedAgent) {
 		first := a.opened("")
 		out := a.out
 		var both strings.Builder
@@ -102,7 +102,7 @@ func TestOrder(t *testing.T) {
 	shown, _ := talkWhole(t, o, script)
 	var seen []string
 	for line := range strings.Lines(shown) {
-		var m message
+		var m rpcMessage
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		seen = append(seen, m.Method+string(m.ID))
 	}
@@ -112,7 +112,7 @@ func TestOrder(t *testing.T) {
 // TestFailedTurnEndsTheRun, and outweighs an expectation that was not met before.
 func TestFailedTurnEndsTheRun(t *testing.T) {
 	prompts := []Prompt{{Text: "a", Expect: []Expectation{{Contains: "x"}}}, {Text: "b"}, {Text: "c", Expect: []Expectation{{Path: "y"}}}}
-	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *agent) {
+	shown, r := talkWhole(t, Options{Prompts: prompts, CWD: t.TempDir()}, func(a *scriptedAgent) {
 		a.says(a.opened(""), "one", "end_turn")
 		a.says(a.hears("session/prompt"), "two", "max_tokens")
 	})
@@ -141,7 +141,7 @@ func TestModelNotTaken(t *testing.T) {
 				effort = ""
 			}
 			tc.o.Prompts, tc.o.CWD = one("go"), "/w"
-			_, r := talk(t, tc.o, func(a *agent) {
+			_, r := talk(t, tc.o, func(a *scriptedAgent) {
 				a.say(`{"jsonrpc":"2.0","id":%s,"result":{"agentInfo":{"name":"a","version":"1"}}}`, a.hears("initialize").ID)
 				a.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s","configOptions":[{"id":"model","currentValue":"m","options":[{"value":"m"},{"value":"k"},{"value":"l"}]}`+effort+`,{"id":"switch","currentValue":true}]}}`, a.hears("session/new").ID)
 				if tc.says == "" {
@@ -159,7 +159,7 @@ func TestModelNotTaken(t *testing.T) {
 // permission is asked for is shown whole.
 func TestContentIsShownOnce(t *testing.T) {
 	const diff = `{"type":"diff","path":"/w/a","oldText":"1\r\n2\r\n","newText":"1\r\nzwei\r\n"}`
-	shown, _ := talk(t, Options{Prompts: one("go"), CWD: "/w"}, func(a *agent) {
+	shown, _ := talk(t, Options{Prompts: one("go"), CWD: "/w"}, func(a *scriptedAgent) {
 		p := a.opened("")
 		a.update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","status":"pending","content":[` + diff + `]}`)
 		a.ask(`{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Edit","content":[` + diff + `]},"options":[]}`)
@@ -186,7 +186,7 @@ plan    | look [completed]
 }
 
 func TestColours(t *testing.T) {
-	script := func(a *agent) {
+	script := func(a *scriptedAgent) {
 		p := a.opened("")
 		a.update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","status":"completed","content":[{"type":"diff","path":"/w/a","oldText":"1\n","newText":"2\n"}]}`)
 		a.ends(p, "end_turn")

@@ -163,7 +163,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A row that is too long goes on behind the margin, at a word where it can.
+// A row that is too long continues after the margin, at a word if possible.
 func TestRowsAreBroken(t *testing.T) {
 	w := &screenText{columns: 31}
 	v := viewer{w: w, colour: true, columns: func() int { return 30 }}

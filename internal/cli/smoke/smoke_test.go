@@ -18,32 +18,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// message is any JSON-RPC line.
-type message = acptest.Message
+// rpcMessage is any JSON-RPC line.
+type rpcMessage = acptest.Message
 
-// agent is a scripted one: it answers the methods of a client in order, and does
+// scriptedAgent is a scripted one: it answers the methods of a client in order, and does
 // what the script says with the prompt.
-type agent struct {
+type scriptedAgent struct {
 	t   *testing.T
 	in  *bufio.Scanner
 	out io.Writer
-	got []message // requests, notifications and answers of the client
+	got []rpcMessage // requests, notifications and answers of the client
 }
 
 // say writes a line.
-func (a *agent) say(format string, args ...any) {
+func (a *scriptedAgent) say(format string, args ...any) {
 	_, err := fmt.Fprintf(a.out, format+"\n", args...)
 	if err != nil {
 		a.t.Logf("the client is gone: %v", err)
 	}
 }
 
-func (a *agent) update(update string) {
+func (a *scriptedAgent) update(update string) {
 	a.say(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, update)
 }
 
 // hear takes a line of the client's.
-func (a *agent) hear() (m message) {
+func (a *scriptedAgent) hear() (m rpcMessage) {
 	if a.in.Scan() {
 		require.NoError(a.t, json.Unmarshal(a.in.Bytes(), &m))
 		a.got = append(a.got, m)
@@ -52,14 +52,14 @@ func (a *agent) hear() (m message) {
 }
 
 // hears takes a request of this method.
-func (a *agent) hears(method string) message {
+func (a *scriptedAgent) hears(method string) rpcMessage {
 	m := a.hear()
 	require.Equal(a.t, method, m.Method)
 	return m
 }
 
 // ask asks for permission and returns the client's answer.
-func (a *agent) ask(params string) string {
+func (a *scriptedAgent) ask(params string) string {
 	a.say(`{"jsonrpc":"2.0","id":"ask","method":"session/request_permission","params":%s}`, params)
 	m := a.hear()
 	require.Equal(a.t, `"ask"`, string(m.ID))
@@ -67,7 +67,7 @@ func (a *agent) ask(params string) string {
 }
 
 // opened is the conversation up to the prompt, which it returns.
-func (a *agent) opened(mode string) message {
+func (a *scriptedAgent) opened(mode string) rpcMessage {
 	a.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1}}`, a.hears("initialize").ID)
 	a.say(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s"}}`, a.hears("session/new").ID)
 	if mode != "" {
@@ -76,7 +76,7 @@ func (a *agent) opened(mode string) message {
 	return a.hears("session/prompt")
 }
 
-func (a *agent) ends(prompt message, stop string) {
+func (a *scriptedAgent) ends(prompt rpcMessage, stop string) {
 	a.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":%q}}`, prompt.ID, stop)
 }
 
@@ -85,20 +85,20 @@ func one(text string) []Prompt { return []Prompt{{Text: text}} }
 
 // talk runs the client against a script and returns what it showed, without the
 // summary, and the result.
-func talk(t *testing.T, o Options, script func(a *agent)) (shown string, r *Result) {
+func talk(t *testing.T, o Options, script func(a *scriptedAgent)) (shown string, r *Result) {
 	shown, r = talkWhole(t, o, script)
 	shown, _, _ = strings.Cut(shown, "summary | ")
 	return shown, r
 }
 
-func talkWhole(t *testing.T, o Options, script func(a *agent)) (shown string, r *Result) {
+func talkWhole(t *testing.T, o Options, script func(a *scriptedAgent)) (shown string, r *Result) {
 	t.Helper()
 	in, clientOut := io.Pipe()
 	clientIn, out := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a := &agent{t: t, in: bufio.NewScanner(in), out: out}
+		a := &scriptedAgent{t: t, in: bufio.NewScanner(in), out: out}
 		script(a)
 		_ = out.Close()
 	}()
@@ -111,7 +111,7 @@ func talkWhole(t *testing.T, o Options, script func(a *agent)) (shown string, r 
 }
 
 func TestConversation(t *testing.T) {
-	shown, r := talk(t, Options{Prompts: one("do it\nnow"), CWD: "/w", Mode: "spec", Allow: Refuse}, func(a *agent) {
+	shown, r := talk(t, Options{Prompts: one("do it\nnow"), CWD: "/w", Mode: "spec", Allow: Refuse}, func(a *scriptedAgent) {
 		p := a.opened("spec")
 		require.JSONEq(t, `{"sessionId":"s","prompt":[{"type":"text","text":"do it\nnow"}]}`, string(p.Params))
 		require.JSONEq(t, `{"cwd":"/w","mcpServers":[]}`, string(a.got[1].Params))
@@ -173,7 +173,7 @@ func TestPolicies(t *testing.T) {
 		"allow, but nothing to chose": {Allow, `{"sessionId":"s","toolCall":{},"options":[]}`, cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: tc.policy}, func(a *agent) {
+			_, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: tc.policy}, func(a *scriptedAgent) {
 				p := a.opened("")
 				require.JSONEq(t, tc.want, a.ask(tc.ask))
 				a.ends(p, "end_turn")
@@ -184,7 +184,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPermissionIsShown(t *testing.T) {
-	shown, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: Allow}, func(a *agent) {
+	shown, r := talk(t, Options{Prompts: one("go"), CWD: "/w", Allow: Allow}, func(a *scriptedAgent) {
 		p := a.opened("")
 		a.ask(twoOptions)
 		a.ends(p, "end_turn")
@@ -202,7 +202,7 @@ answer  | Once
 // TestOtherRequestsAreDeclined: an agent that asks for what this client cannot do
 // is not left waiting.
 func TestOtherRequestsAreDeclined(t *testing.T) {
-	_, r := talk(t, Options{Prompts: one("go"), CWD: "/w"}, func(a *agent) {
+	_, r := talk(t, Options{Prompts: one("go"), CWD: "/w"}, func(a *scriptedAgent) {
 		p := a.opened("")
 		a.say(`{"jsonrpc":"2.0","method":"_some/notification"}`)
 		a.say(`{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{}}`)
@@ -218,28 +218,28 @@ func TestOtherRequestsAreDeclined(t *testing.T) {
 // kept from its end.
 func TestFailures(t *testing.T) {
 	for name, tc := range map[string]struct {
-		script  func(a *agent)
+		script  func(a *scriptedAgent)
 		outcome Outcome
 		says    PromptError
 	}{
-		"initialize fails": {func(a *agent) {
+		"initialize fails": {func(a *scriptedAgent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no"}}`, a.hear().ID)
 		}, TurnFailed, PromptError{"initialize", -32603, "", "no"}},
-		"session/new fails": {func(a *agent) {
+		"session/new fails": {func(a *scriptedAgent) {
 			a.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, a.hear().ID)
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"log in"}}`, a.hear().ID)
 		}, NotLoggedIn, PromptError{"session/new", -32000, "", "log in"}},
-		"the prompt fails": {func(a *agent) {
+		"the prompt fails": {func(a *scriptedAgent) {
 			p := a.opened("")
 			a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half"}}`)
 			a.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"429","data":{"kind":"model_rate_limited","details":"429\nwait"}}}`, p.ID)
 		}, ModelFailed, PromptError{"session/prompt", -32603, "model_rate_limited", "429\nwait"}},
-		"the agent goes": {func(a *agent) { a.opened("") }, TurnFailed, PromptError{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
-		"no JSON-RPC": {func(a *agent) {
+		"the agent goes": {func(a *scriptedAgent) { a.opened("") }, TurnFailed, PromptError{Message: "waiting for the answer to session/prompt: the agent closed the connection"}},
+		"no JSON-RPC": {func(a *scriptedAgent) {
 			a.hear()
 			a.say("Hello!")
 		}, TurnFailed, PromptError{Message: "the agent wrote a line that is not JSON-RPC"}},
-		"unreadable permission request": {func(a *agent) {
+		"unreadable permission request": {func(a *scriptedAgent) {
 			a.opened("")
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":[]}`)
 		}, TurnFailed, PromptError{Message: "permission request: "}},
@@ -279,7 +279,7 @@ const hostile = `\u001b[2K\u001b[1A\r\u202e\u009b1A\nanswer  | No\u200b`
 // TestNothingSteersTheTerminal: whatever the agent says, what is shown is all of
 // it, and only this program makes lines that begin at the margin.
 func TestNothingSteersTheTerminal(t *testing.T) {
-	script := func(a *agent) {
+	script := func(a *scriptedAgent) {
 		p := a.opened("")
 		a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"m` + hostile + `"}}`)
 		a.update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"h` + hostile + `"}}`)
@@ -295,7 +295,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	for name, o := range map[string]Options{"text": {}, "json": {JSON: true}, "colour": {Colour: true}} {
 		t.Run(name, func(t *testing.T) {
 			o.Prompts, o.CWD = one("go"), "/w"
-			shown, r := talkWhole(t, o, func(a *agent) {
+			shown, r := talkWhole(t, o, func(a *scriptedAgent) {
 				a.out = rawSigns{a.out}
 				script(a)
 			})

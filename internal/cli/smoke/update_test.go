@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What droid-acp itself says is shown as that, and is no part of the answer.
+// Text of droid-acp itself is labelled as such, and is not part of the answer.
 func TestNoticesAreNoAnswer(t *testing.T) {
 	var screen strings.Builder
 	shown, result := viewer{w: &screen}, &PromptResult{}

@@ -142,12 +142,12 @@ func located(data []byte, err error) error {
 	default:
 		return err
 	}
-	line, column := Position(data, at)
+	line, column := position(data, at)
 	return &Error{line, column, what}
 }
 
-// Position returns the line and the column of a byte, in characters, both from 1.
-func Position(data []byte, offset int) (line, column int) {
+// position returns the line and the column of a byte, in characters, both from 1.
+func position(data []byte, offset int) (line, column int) {
 	before := data[:max(0, min(offset, len(data)))]
 	begin := bytes.LastIndexByte(before, '\n') + 1
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1

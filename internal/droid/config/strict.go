@@ -57,7 +57,7 @@ type strictReader struct {
 func (s strictReader) fault(what string) error { return at(s.data, int(s.InputOffset())-1, what) }
 
 func at(data []byte, offset int, what string) *Error {
-	line, column := Position(data, offset)
+	line, column := position(data, offset)
 	return &Error{line, column, what}
 }
 

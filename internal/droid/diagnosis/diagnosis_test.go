@@ -189,7 +189,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// settings are what droid may refuse to change, or ignore: the words before "_refused" and "_ignored".
+// settings are the settings that droid may refuse to change, or ignore: the words before "_refused" and "_ignored".
 var settings = []string{"mode", "model", "reasoning_effort", "spec_mode_model", "spec_mode_effort", "auto_compaction"}
 
 // TestErrorsAreExplained: each word that an error of this program may have in data.kind stands in one row of

@@ -182,7 +182,7 @@ func TestSocketInDirectory(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestProgramSaysNothing(t *testing.T) {
+func TestProgramPrintsNothing(t *testing.T) {
 	l := start(t, patience, echo)
 	in := stdin("E", "T", "{}")
 	for name, args := range map[string][]string{

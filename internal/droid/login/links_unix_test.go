@@ -15,7 +15,7 @@ import (
 )
 
 // An opener that droid starts after the watch has ended does not wait for a reader.
-func TestOpenerThatNobodyHears(t *testing.T) {
+func TestOpenerAfterWatchEnded(t *testing.T) {
 	dir := t.TempDir()
 	pipe, script := filepath.Join(dir, "links"), filepath.Join(dir, "stand-in")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

@@ -143,7 +143,7 @@ func TestDroidLearnsTheClient(t *testing.T) {
 }
 
 // droid is heard while it waits for an answer, but not without end.
-func TestDroidSaysTooMuch(t *testing.T) {
+func TestTooManyMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failure json.RawMessage
 		w := logIn(t.Context(), func(c *fakelogin.Conversation) {
@@ -161,7 +161,7 @@ func TestDroidSaysTooMuch(t *testing.T) {
 }
 
 // All of droid's text is safe to show, and only an address may be requested to be opened.
-func TestWhatDroidSaysIsSafe(t *testing.T) {
+func TestDroidTextIsSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := logIn(t.Context(), fakelogin.Scripts()["hostile"], &messages{answer: accepts})
 		require.NoError(t, w.err)

@@ -71,7 +71,7 @@ func TestProcessOutcomes(t *testing.T) {
 	require.Equal(t, login.DiedError{State: "exit status 3", Stderr: []string{"the last words"}}, *died)
 }
 
-func TestProcessThatIsNone(t *testing.T) {
+func TestNoProcess(t *testing.T) {
 	command := login.Command{Path: filepath.Join(t.TempDir(), "none")}
 	_, err := login.Do(t.Context(), func() (*login.Process, error) { return command.Start(zap.NewNop()) }, login.Pairing, login.Listener{}, zap.NewNop())
 	require.ErrorIs(t, err, os.ErrNotExist)

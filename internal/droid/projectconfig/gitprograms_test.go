@@ -77,7 +77,7 @@ func TestGitPrograms(t *testing.T) {
 }
 
 // A yes to a program is one to its name and value, and to the content of a hook.
-func TestGitProgramsAreToldApart(t *testing.T) {
+func TestGitProgramsHaveDistinctSums(t *testing.T) {
 	root := repository(t, nil)
 	sum := func(files map[string]string) string {
 		write(t, root, files)

@@ -46,7 +46,7 @@ func lines(l Layer) (found []string) {
 	return found
 }
 
-func TestWhatAProjectBrings(t *testing.T) {
+func TestItemsOfProject(t *testing.T) {
 	hook := `[{"matcher":"*","hooks":[{"type":"command","command":"./h %s"}]}]`
 	root := repository(t, map[string]string{
 		".factory/mcp.json": `{"mcpServers":{"b":{"command":"npx","args":["-y","b"]},"a":{"type":"http","url":"https://a.test/"},"off":{"command":"x","disabled":true}}}`,
@@ -82,7 +82,7 @@ func TestWhatAProjectBrings(t *testing.T) {
 	require.Len(t, Project(filepath.Join(root, "sub"), root).Items, 1)
 }
 
-func TestProjectsThatBringNothing(t *testing.T) {
+func TestProjectsWithoutItems(t *testing.T) {
 	root := repository(t, map[string]string{
 		".factory/settings.json":     `{"sessionDefaultSettings":{"autonomyLevel":"off","autonomyMode":"spec"},"hooks":{},"commandAllowlist":[]}`,
 		".factory/mcp.json":          `{"mcpServers":{}}`,
@@ -122,7 +122,7 @@ func TestSums(t *testing.T) {
 }
 
 // Content that an ordinary JSON parser would not treat as executable counts as such: droid's may.
-func TestWhatNobodyThoughtOf(t *testing.T) {
+func TestUnusualJSONCounts(t *testing.T) {
 	hook := `{"SessionStart":[{"hooks":[{"type":"command","command":"x"}]}]}`
 	server := `{"mcpServers":{"a":{"command":"x"}}}`
 	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
@@ -188,9 +188,8 @@ func TestWhatNobodyThoughtOf(t *testing.T) {
 	}
 }
 
-// droid runs a command whose text begins with "#!", whatever it is called. Where files have no modes (NTFS, WSL), each one
-// has the bit of a program.
-func TestCommandsThatArePrograms(t *testing.T) {
+// droid runs a command whose text begins with "#!", whatever its name. On file systems without modes (NTFS, WSL), every file is executable.
+func TestExecutableCommands(t *testing.T) {
 	root := repository(t, map[string]string{
 		".factory/commands/deploy.md": "#!/bin/sh\n", ".factory/commands/build.sh": "#!/bin/sh\n", ".factory/commands/review.md": "Review.",
 		".factory/commands/late.md": "\n#!/bin/sh\n", ".factory/commands/bom.md": "\ufeff#!/bin/sh\n", ".factory/commands/data": "x", ".factory/commands/empty.md": "",
@@ -327,7 +326,7 @@ func TestReadUser(t *testing.T) {
 	require.ErrorContains(t, err, "settings.local.json")
 }
 
-// Of the models that files of a project name the nearest counts, and a local file's before another's.
+// Of the models named in a project's files the nearest counts, and a local file's before another's.
 func TestModelsOfProjectAndUser(t *testing.T) {
 	root := repository(t, map[string]string{
 		".factory/settings.json":           `{"model":"far","specModeModel":"spec","reasoningEffort":""}`,

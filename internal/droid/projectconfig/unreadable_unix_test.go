@@ -12,7 +12,7 @@ import (
 )
 
 // A file that cannot be looked at may bring anything.
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestUnreadableFiles(t *testing.T) {
 	root := repository(t, map[string]string{".factory/settings.json": `{"hooks":`, ".factory/hooks.json": "[]", ".factory/commands/x.md": "x"})
 	factory := filepath.Join(root, ".factory")
 	require.NoError(t, syscall.Mkfifo(filepath.Join(factory, "mcp.json"), 0o644))

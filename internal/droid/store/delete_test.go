@@ -115,7 +115,7 @@ func TestDeleteEveryCopy(t *testing.T) {
 	require.Contains(t, filesIn(t, s.bins()[0]), "twice.jsonl")
 }
 
-func TestDeleteWhatIsDamaged(t *testing.T) {
+func TestDeleteDamagedSession(t *testing.T) {
 	s := newStore(t)
 	s.write("-w", "bad"+transcript, "\x00", sometime)
 	require.NoError(t, os.MkdirAll(filepath.Join(s.root, "-w", "dir"+transcript), 0o700))
@@ -387,8 +387,8 @@ func TestDeleteOfAnOpenSession(t *testing.T) {
 	require.Empty(t, filesIn(t, filepath.Join(filepath.Dir(s.root), openName)))
 }
 
-// A session that a droid is about to load is not deleted either. That is no news for who has it open.
-func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
+// A session that a droid is about to load is not deleted either. Whoever has it open is not affected.
+func TestDeleteDuringLoad(t *testing.T) {
 	s := newStore(t)
 	path := s.session("mine", abs("/w"), 1)
 	other := New(s.root, s.log)
@@ -410,7 +410,7 @@ func TestDeleteOfASessionThatIsLoaded(t *testing.T) {
 }
 
 // Files of killed processes do not accumulate.
-func TestHoldSweepsWhatIsLeft(t *testing.T) {
+func TestHoldSweepsStaleFiles(t *testing.T) {
 	s := newStore(t)
 	kept, err := s.MarkOpen("kept")
 	require.NoError(t, err)

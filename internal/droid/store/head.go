@@ -176,8 +176,8 @@ func firstLine(data []byte) (line, rest []byte) {
 	}
 }
 
-// entry is a line after the first.
-type entry struct {
+// transcriptLine is a line after the first.
+type transcriptLine struct {
 	Type    string `json:"type"`
 	ID      string `json:"id"`
 	Time    string `json:"timestamp"`
@@ -196,7 +196,7 @@ func (h *head) scan(lines []byte, whole bool) {
 			break // cut off
 		}
 		lines = rest
-		var e entry
+		var e transcriptLine
 		if json.Unmarshal(line, &e) != nil {
 			continue // damaged or incomplete: droid skips it too
 		}

@@ -50,7 +50,7 @@ func TestLinkFile(t *testing.T) {
 }
 
 // A file of links that cannot be read or written affects no session.
-func TestLinkFileThatIsNone(t *testing.T) {
+func TestInvalidLinkFile(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 		"a pipe":      mkfifo,
@@ -69,7 +69,7 @@ func TestLinkFileThatIsNone(t *testing.T) {
 }
 
 // A link of the file's name to another place stays one.
-func TestLinkFileElsewhere(t *testing.T) {
+func TestLinkFileBehindLink(t *testing.T) {
 	s := newStore(t)
 	place := filepath.Join(t.TempDir(), "threads")
 	require.NoError(t, os.WriteFile(place, []byte(strings.Repeat("\n", linksGrown+1)), 0o600))
@@ -147,7 +147,7 @@ func TestHugeLinkFile(t *testing.T) {
 }
 
 // As long as the store cannot be seen, nothing is taken for gone.
-func TestLinksOfAStoreThatIsAway(t *testing.T) {
+func TestLinksOfMissingStore(t *testing.T) {
 	s := newStore(t)
 	require.NoError(t, os.WriteFile(s.linksPath(), []byte(strings.Repeat("\n", linksGrown+1)), 0o600))
 	s.goesOn("a", "b", 1)

@@ -22,11 +22,11 @@ type Query struct {
 	// CWD, if not "", selects the sessions of this directory, including other paths that lead to it. It must be absolute.
 	CWD    string
 	Cursor string // NextCursor of the previous page, "" for the first page
-	Limit  int    // maximum number of sessions on the page; 0 for DefaultLimit
+	Limit  int    // maximum number of sessions on the page; 0 for defaultLimit
 }
 
-// DefaultLimit is the size of a page if the query does not set it.
-const DefaultLimit = 50
+// defaultLimit is the size of a page if the query does not set it.
+const defaultLimit = 50
 
 // Page is a part of the list.
 type Page struct {
@@ -50,7 +50,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	}
 	limit := q.Limit
 	if limit <= 0 {
-		limit = DefaultLimit
+		limit = defaultLimit
 	}
 	var skipped skips
 	defer func() { skipped.report(s.log) }()

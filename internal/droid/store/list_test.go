@@ -145,7 +145,7 @@ func badFiles() map[string]string {
 	}
 }
 
-func TestListSkipsWhatIsNoSession(t *testing.T) {
+func TestListSkipsOtherFiles(t *testing.T) {
 	s := newStore(t)
 	s.session("good", abs("/w"), 1)
 	for name, content := range badFiles() {
@@ -196,7 +196,7 @@ func TestListWithLinks(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestListWithWhatMayNotBeRead(t *testing.T) {
+func TestListWithUnreadableFiles(t *testing.T) {
 	if os.Geteuid() <= 0 {
 		t.Skip("everything may be read")
 	}

@@ -47,7 +47,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 }
 
 // The file of links is not rewritten from content that could not be read.
-func TestLinksThatCannotBeRead(t *testing.T) {
+func TestUnreadableLinks(t *testing.T) {
 	s := newStore(t)
 	s.session("b", abs("/w"), 1)
 	require.NoError(t, os.Symlink(LinksName, s.linksPath())) // to itself: it cannot be read
@@ -58,7 +58,7 @@ func TestLinksThatCannotBeRead(t *testing.T) {
 }
 
 // If the links cannot be read, the thread is unknown: the error names the file and says what to do. A list has each session separately.
-func TestThreadWhoseLinksCannotBeRead(t *testing.T) {
+func TestThreadWithUnreadableLinks(t *testing.T) {
 	s := newStore(t)
 	s.session("a", abs("/w"), 1)
 	s.session("b", abs("/w"), 2)
@@ -83,7 +83,7 @@ func TestThreadWhoseLinksCannotBeRead(t *testing.T) {
 }
 
 // A mark that cannot be checked is not reported as absent.
-func TestMarkThatCannotBeLookedAt(t *testing.T) {
+func TestUncheckableMark(t *testing.T) {
 	s := newStore(t)
 	path := s.session("mine", abs("/w"), 1)
 	mark := filepath.Join(filepath.Dir(s.root), openName, "mine")
@@ -96,7 +96,7 @@ func TestMarkThatCannotBeLookedAt(t *testing.T) {
 }
 
 // A path that cannot be checked is not reported as missing without a reason.
-func TestStoreThatCannotBeSearched(t *testing.T) {
+func TestUnsearchableStore(t *testing.T) {
 	s := newStore(t)
 	dir := filepath.Join(s.root, project("/w"))
 	require.NoError(t, os.MkdirAll(dir, 0o700))

@@ -167,7 +167,7 @@ func TestFindRefusesTricks(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(filepath.Dir(s.root), trashName))
 }
 
-func TestFindWhatIsThere(t *testing.T) {
+func TestFindExistingDroid(t *testing.T) {
 	s := newStore(t)
 	s.session("known", abs("/w"), 1)
 	s.write("", "flat"+transcript, start99("flat", abs("/w"), "a", nil)+turn99("a"), sometime)

@@ -86,7 +86,7 @@ func TestTitleOfAThread(t *testing.T) {
 }
 
 // The newest session is gone: the thread is where it was before.
-func TestThreadWhoseEndIsGone(t *testing.T) {
+func TestThreadWithMissingEnd(t *testing.T) {
 	s := newStore(t)
 	s.session("a", abs("/w"), 1)
 	path := s.session("b", abs("/w"), 2)

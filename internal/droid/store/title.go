@@ -13,7 +13,7 @@ const (
 // placeholder is droid's title of a session without a name.
 const placeholder = "New Session"
 
-// forkMark is what 0.99 puts before the title of a fork.
+// forkMark is the prefix of a fork's title in 0.99.
 const forkMark = "[Fork] "
 
 // title is the session's title as Session documents it.

@@ -37,7 +37,7 @@ func TestTitle(t *testing.T) {
 	require.Equal(t, "Hello you", oneLine(clean(reminder+"Hello\n"+file+"\nyou")))
 }
 
-func TestTitleThatWasGiven(t *testing.T) {
+func TestGivenTitle(t *testing.T) {
 	h := head{firstRecord: firstRecord{Title: "Hello", TitleIsUsers: true}, prompt: "Hello you\nthere"}
 	require.Equal(t, "Hello", h.title())
 	h = head{firstRecord: firstRecord{Title: strings.Repeat("é", 300), TitleStage: "first_message"}}

@@ -154,7 +154,7 @@ func (s testStore) list(cwd string, limit int) []Session {
 	for q := (Query{CWD: cwd, Limit: limit}); ; {
 		page, err := s.List(s.t.Context(), q)
 		require.NoError(s.t, err)
-		require.LessOrEqual(s.t, len(page.Sessions), max(limit, DefaultLimit))
+		require.LessOrEqual(s.t, len(page.Sessions), max(limit, defaultLimit))
 		all = append(all, page.Sessions...)
 		if page.NextCursor == "" {
 			return all

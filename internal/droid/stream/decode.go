@@ -15,8 +15,8 @@ import (
 
 // Errors of Decode. Neither occurs in any recording.
 var (
-	ErrNotJSON    = errors.New("line is no JSON object")
-	ErrNotMessage = errors.New("line is neither request, response nor notification")
+	errNotJSON    = errors.New("line is no JSON object")
+	errNotMessage = errors.New("line is neither request, response nor notification")
 )
 
 // Line is one decoded line of droid's stdout: an Event or a Response.
@@ -71,7 +71,7 @@ func (d *Decoder) Decode(data []byte, owned bool) (Line, error) {
 	d.owned, d.text = owned, nil
 
 	if !json.Valid(data) || !rawjson.IsObject(data) {
-		return Line{}, ErrNotJSON
+		return Line{}, errNotJSON
 	}
 	var f frame
 	var line Line
@@ -133,7 +133,7 @@ func (d *Decoder) dispatch(line Line, f frame) (Line, error) {
 			return line, nil
 		}
 	}
-	return Line{}, ErrNotMessage
+	return Line{}, errNotMessage
 }
 
 // inner returns the bytes between the quotes of a raw string, still escaped, nil for any other value. Comparing it with a constant does not

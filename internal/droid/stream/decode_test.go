@@ -212,8 +212,8 @@ func TestDecodeResponses(t *testing.T) {
 
 func TestDecodeNoMessage(t *testing.T) {
 	for body, want := range map[string]error{
-		``: ErrNotJSON, `hello`: ErrNotJSON, `{`: ErrNotJSON, `[{}]`: ErrNotJSON, `null`: ErrNotJSON, `{"a":1} {}`: ErrNotJSON,
-		`{}`: ErrNotMessage, `{"id":"1"}`: ErrNotMessage, `{"type":"request","method":"m"}`: ErrNotMessage, `{"type":"other","id":"1","result":1}`: ErrNotMessage,
+		``: errNotJSON, `hello`: errNotJSON, `{`: errNotJSON, `[{}]`: errNotJSON, `null`: errNotJSON, `{"a":1} {}`: errNotJSON,
+		`{}`: errNotMessage, `{"id":"1"}`: errNotMessage, `{"type":"request","method":"m"}`: errNotMessage, `{"type":"other","id":"1","result":1}`: errNotMessage,
 	} {
 		_, err := new(Decoder).Decode([]byte(body), false)
 		require.ErrorIs(t, err, want, body)

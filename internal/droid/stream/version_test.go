@@ -18,10 +18,10 @@ import (
 func TestFeaturesOfVersions(t *testing.T) {
 	v057, v099, between, v215, v225 := Version{}, Version{1, 15, 0}, Version{1, 32, 0}, Version{1, 206, 0}, Version{1, 220, 0}
 	for _, tc := range []struct {
-		fact  Feature
-		since string
-		lack  []Version
-		have  []Version
+		feature Feature
+		since   string
+		lack    []Version
+		have    []Version
 	}{
 		{TakesAutonomyMode, "0.99", []Version{v057}, []Version{{0, 0, 1}, v099, between, v215, v225}},
 		{RenamesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
@@ -31,11 +31,11 @@ func TestFeaturesOfVersions(t *testing.T) {
 		{ClosesSessions, "0.215", []Version{v057, v099, between}, []Version{v215, v225}},
 	} {
 		for _, v := range tc.lack {
-			require.False(t, v.Has(tc.fact), "%v %v", v, tc.fact)
-			require.Contains(t, v.Lacks(tc.fact), "(protocol "+v.String()+") cannot "+tc.fact.can+"; droid "+tc.since+" and newer can")
+			require.False(t, v.Has(tc.feature), "%v %v", v, tc.feature)
+			require.Contains(t, v.Lacks(tc.feature), "(protocol "+v.String()+") cannot "+tc.feature.can+"; droid "+tc.since+" and newer can")
 		}
 		for _, v := range tc.have {
-			require.True(t, v.Has(tc.fact), "%v %v", v, tc.fact)
+			require.True(t, v.Has(tc.feature), "%v %v", v, tc.feature)
 		}
 	}
 }
@@ -51,8 +51,8 @@ func TestMissing(t *testing.T) {
 // program. So would a release of droid in a text: texts take it from a feature.
 func TestEveryFeatureIsRead(t *testing.T) {
 	const root = "../../.."
-	facts := factsOf(t, "version.go")
-	require.Greater(t, len(facts), 10)
+	features := featuresOf(t, "version.go")
+	require.Greater(t, len(features), 10)
 	releases := regexp.MustCompile(`\b0\.\d{2,3}\b`)
 	forTests := []string{"fakedroid", "fixture", "modelserver"}
 	for _, dir := range []string{"internal", "cmd"} {
@@ -72,11 +72,11 @@ func TestEveryFeatureIsRead(t *testing.T) {
 				switch n := n.(type) {
 				case *ast.SelectorExpr:
 					if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "stream" {
-						delete(facts, n.Sel.Name)
+						delete(features, n.Sel.Name)
 					}
 				case *ast.Ident:
 					if here {
-						delete(facts, n.Name)
+						delete(features, n.Name)
 					}
 				case *ast.BasicLit:
 					if n.Kind == token.STRING && !slices.Contains(forTests, file.Name.Name) {
@@ -88,14 +88,14 @@ func TestEveryFeatureIsRead(t *testing.T) {
 			return nil
 		}))
 	}
-	require.Empty(t, facts, "facts that nothing reads")
+	require.Empty(t, features, "features that nothing reads")
 }
 
-// factsOf returns the names of the facts that a file declares.
-func factsOf(t *testing.T, path string) map[string]bool {
+// featuresOf returns the names of the features that a file declares.
+func featuresOf(t *testing.T, path string) map[string]bool {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	require.NoError(t, err)
-	facts := map[string]bool{}
+	features := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		row, ok := n.(*ast.ValueSpec)
 		if !ok {
@@ -104,11 +104,11 @@ func factsOf(t *testing.T, path string) map[string]bool {
 		for i, value := range row.Values {
 			if lit, ok := value.(*ast.CompositeLit); ok {
 				if kind, ok := lit.Type.(*ast.Ident); ok && kind.Name == "Feature" {
-					facts[row.Names[i].Name] = true
+					features[row.Names[i].Name] = true
 				}
 			}
 		}
 		return true
 	})
-	return facts
+	return features
 }

@@ -120,7 +120,7 @@ func TestConnectWhileAnotherEnds(t *testing.T) {
 }
 
 // The error of a server that does not start has the end of its log, and a remedy.
-func TestServerThatDoesNotStart(t *testing.T) {
+func TestServerDoesNotStart(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
 	s, _ := starter(t, "broken", path)

@@ -60,7 +60,7 @@ type ServerGoneError struct{ Text string }
 func (e *ServerGoneError) Error() string { return e.Text }
 
 // Run passes messages on until the editor has gone, Out is no longer read, or ctx is done; it returns nil then, and what runs in the
-// editor's sessions goes on. If the server goes, each pending request, or else the next one, gets the reason as its answer; Run returns
+// editor's sessions continues. If the server goes, each pending request, or else the next one, gets the reason as its answer; Run returns
 // that reason, a *ServerGoneError.
 func (f *StdioBridge) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -131,7 +131,7 @@ func write(ctx context.Context, messages MessageConn, message []byte, ahead *jso
 	return messages.Write(ctx, message)
 }
 
-// awaitAnswers waits until the editor's requests before its end are answered, except for prompts, whose turns go on without it. gone
+// awaitAnswers waits until the editor's requests before its end are answered, except for prompts, whose turns continue without it. gone
 // reports whether the server has gone before that, err how.
 func (f *StdioBridge) awaitAnswers(ctx context.Context, heard <-chan error) (err error, gone bool) {
 	select {

@@ -26,7 +26,7 @@ const envGate = "REMOTE_TEST_GATE"
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "agent":
-		a := &agent{}
+		a := &sdkAgent{}
 		a.client = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
 		<-a.client.Done()
 		return
@@ -39,30 +39,30 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// agent is an agent that knows nothing of this program.
-type agent struct {
+// sdkAgent is an agent that knows nothing of this program.
+type sdkAgent struct {
 	acp.Agent // the methods it lacks
 	client    *acp.AgentSideConnection
 	cwd       string
 }
 
-func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
+func (a *sdkAgent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
 	return acp.InitializeResponse{ProtocolVersion: acp.ProtocolVersionNumber, AgentInfo: &acp.Implementation{Name: "tiny", Version: "7"}, AgentCapabilities: acp.AgentCapabilities{LoadSession: true}}, nil
 }
 
-func (a *agent) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+func (a *sdkAgent) NewSession(_ context.Context, p acp.NewSessionRequest) (acp.NewSessionResponse, error) {
 	a.cwd = p.Cwd
 	return acp.NewSessionResponse{SessionId: "s1"}, nil
 }
 
-func (a *agent) LoadSession(context.Context, acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
+func (a *sdkAgent) LoadSession(context.Context, acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
 	return acp.LoadSessionResponse{}, errors.New("this one forgets its sessions")
 }
 
-func (a *agent) Cancel(context.Context, acp.CancelNotification) error { return nil }
+func (a *sdkAgent) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
 // Prompt writes a file of the editor, or sends a text, waits for the gate, and sends another.
-func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (done acp.PromptResponse, err error) {
+func (a *sdkAgent) Prompt(ctx context.Context, p acp.PromptRequest) (done acp.PromptResponse, err error) {
 	say := func(text string) error {
 		return a.client.SessionUpdate(ctx, acp.SessionNotification{SessionId: p.SessionId, Update: acp.UpdateAgentMessageText(text)})
 	}

@@ -113,7 +113,7 @@ func (c *fakeClient) updates() (updates []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range c.heard {
-		var m message
+		var m rpcMessage
 		require.NoError(c.t, json.Unmarshal([]byte(line), &m))
 		if update, ok := m.Params["update"].(map[string]any); ok {
 			delete(update, "messageId")

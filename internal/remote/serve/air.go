@@ -8,12 +8,12 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// airFields returns what an update says to Air alone.
+// airFields returns the fields of an update that are for Air only.
 func airFields(update updateFields) []byte {
 	return rawjson.Field(rawjson.Field(update["_meta"], "jetbrains"), "air")
 }
 
-// withoutFailure leaves out a failure of the session: the error that ends the prompt says it.
+// withoutFailure omits a failure of the session: the error that ends the prompt reports it.
 func withoutFailure(_ *session, _ *Client, update updateFields) any {
 	if rawjson.Field(airFields(update), "sessionFailure") != nil {
 		return nil
@@ -21,7 +21,7 @@ func withoutFailure(_ *session, _ *Client, update updateFields) any {
 	return update
 }
 
-// withoutReplayEnd leaves out the mark where a replay ends.
+// withoutReplayEnd omits the mark of a replay's end.
 func withoutReplayEnd(_ *session, _ *Client, update updateFields) any {
 	if rawjson.Field(airFields(update), "loadReplayEnd") != nil {
 		return nil
@@ -29,8 +29,7 @@ func withoutReplayEnd(_ *session, _ *Client, update updateFields) any {
 	return update
 }
 
-// marksOtherReplay reports whether a message marks the end of a replay that is not this client's: one that is written down in the journal,
-// or that another client loads.
+// marksOtherReplay reports whether a message marks the end of a replay for another client: one in the journal, or of another client's load.
 func (o *session) marksOtherReplay(c *Client, message []byte) bool {
 	if o.loader == c || !bytes.Contains(message, []byte(`"loadReplayEnd"`)) {
 		return false
@@ -39,7 +38,7 @@ func (o *session) marksOtherReplay(c *Client, message []byte) bool {
 	return rawjson.Field(airFields(protocol.Fields(update)), "loadReplayEnd") != nil
 }
 
-// markReplayEnd marks the end of what a client was told that joins by a load.
+// markReplayEnd marks the end of the replay to a client that joins by a load.
 func (o *session) markReplayEnd(c *Client) {
 	if !c.caps.LoadReplayEnd {
 		return
@@ -49,7 +48,7 @@ func (o *session) markReplayEnd(c *Client) {
 	}
 }
 
-// forClient is JSON of an agent's for a client, without what is for Air alone unless that is one.
+// forClient returns an agent's JSON for a client, without the fields for Air unless the client is Air.
 func forClient(c *Client, text []byte) []byte {
 	if c.caps.Air || !bytes.Contains(text, []byte(`"jetbrains"`)) {
 		return text

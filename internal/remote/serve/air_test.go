@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What an agent says to Air alone reaches nobody else, whichever way it takes. The end of a replay is marked once, behind all of it, for each
+// Fields that an agent sends for Air reach no other client, in any way. The end of a replay is marked once, after all of it, for each
 // client that loads.
 func TestAirAmongOthers(t *testing.T) {
 	const air = `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":["loadReplayEnd"]}}}}`

@@ -9,7 +9,7 @@ import (
 )
 
 // The client of an agent that does not read is not read either, once some MB are queued.
-func TestAgentThatReadsNothing(t *testing.T) {
+func TestAgentDoesNotRead(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -29,7 +29,7 @@ func TestAgentThatReadsNothing(t *testing.T) {
 		require.Nil(t, c.Receive([]byte(line)))
 		for range 2 * maxHeld / len(line) { // answered messages no longer count
 			c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[],"x":%q}}`, strings.Repeat("x", 50<<10))
-			var prompt message
+			var prompt rpcMessage
 			for prompt.Method != "session/prompt" {
 				prompt = a.next()
 			}

@@ -114,7 +114,7 @@ func (c *Client) mayQueue(bytes int) bool {
 	return true
 }
 
-// Disconnected records that the connection has ended. What runs for the client goes on.
+// Disconnected records that the connection has ended. Turns of the client continue.
 func (c *Client) Disconnected() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()

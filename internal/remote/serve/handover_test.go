@@ -65,7 +65,7 @@ func TestFilesFollowThePrompt(t *testing.T) {
 
 // A client whose fs methods are not known to be safe is not asked instead of one whose methods are; if the agent of such a client asks for
 // files, as with --files editor, every client is.
-func TestFilesOfAnUnknownClientThatJoins(t *testing.T) {
+func TestFilesOfJoiningUnknownClient(t *testing.T) {
 	for first, follows := range map[string]bool{"zed": false, "somebody new": true} {
 		withServer(t, func(t *testing.T, h *testServer) {
 			own, a := h.client(first, everything)

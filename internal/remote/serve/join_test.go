@@ -17,7 +17,7 @@ func (a *fakeAgent) asks(session, rest string) {
 }
 
 // last returns the client's last message, and discards the others.
-func (c *fakeClient) last() (m message) {
+func (c *fakeClient) last() (m rpcMessage) {
 	c.t.Helper()
 	c.mu.Lock()
 	line := c.heard[len(c.heard)-1]

@@ -64,7 +64,7 @@ func (w *world) hears(a *actor) {
 	a.heard = nil
 	a.mu.Unlock()
 	for _, line := range heard {
-		var m message
+		var m rpcMessage
 		require.NoError(w.t, json.Unmarshal([]byte(line), &m), line)
 		id := fmt.Sprint(m.ID)
 		switch {
@@ -94,7 +94,7 @@ func (w *world) acts(a *fakeAgent, sessions []string) {
 		}
 		select {
 		case line := <-a.lines:
-			var m message
+			var m rpcMessage
 			require.NoError(w.t, json.Unmarshal([]byte(line), &m))
 			key := fmt.Sprintf("%p %v", a, m.ID)
 			switch {

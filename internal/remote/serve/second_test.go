@@ -13,7 +13,7 @@ import (
 
 // A request about a session that the client has not loaded is answered as by an agent that does not have it, without starting one; only a
 // request that needs an agent starts one.
-func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
+func TestMethodsOfClientThatDidNotLoad(t *testing.T) {
 	const session = `"sessionId":"s1"`
 	for method, c := range map[string]struct {
 		params string
@@ -64,7 +64,7 @@ func TestMethodsOfAWindowThatDidNotLoad(t *testing.T) {
 
 // A working session is forked for another client from its stored state, by an agent that does not have it open, even if the client has
 // joined it. If its own prompt runs, or no other client has it open, the agent that has it is asked.
-func TestForkOfASessionThatWorks(t *testing.T) {
+func TestForkOfWorkingSession(t *testing.T) {
 	fork := func(c *fakeClient) {
 		c.say(`{"jsonrpc":"2.0","id":"f","method":"session/fork","params":{"sessionId":"s1","cwd":"/w","mcpServers":[]}}`)
 	}
@@ -166,7 +166,7 @@ func (c *fakeClient) loads(session, directory, servers string) {
 
 // One droid cannot be in two directories, or have two sets of MCP servers: a client that loads a session with others is refused during a
 // turn, and otherwise the agent loads it with these.
-func TestLoadElsewhere(t *testing.T) {
+func TestLoadInOtherDirectory(t *testing.T) {
 	const server, other = `{"name":"one","command":"/bin/one","args":[],"env":[]}`, `{"name":"two","command":"/bin/two","args":[],"env":[]}`
 	for name, c := range map[string]struct{ directory, servers, refused, told string }{
 		"directory": {"/v", server, "a prompt runs in it in /w, so it cannot be opened in /v now; wait for its end, or stop it, then load it again",
@@ -210,7 +210,7 @@ func TestLoadElsewhere(t *testing.T) {
 }
 
 // The updates of a load go only to its client, even if that has left before the end.
-func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
+func TestLoadInOtherDirectoryByLeavingClient(t *testing.T) {
 	for name, c := range map[string]struct{ ends, directory string }{
 		"loaded": {`"result":{}`, "/v"}, "failed": {`"error":{"code":-32602,"message":"no such directory"}`, "/w"},
 	} {
@@ -241,7 +241,7 @@ func TestLoadElsewhereOfAWindowThatGoes(t *testing.T) {
 
 // A load that its agent never answers ends some time after its client has left: others can use the session again, and waiting requests
 // continue.
-func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
+func TestUnansweredLoadOfLeavingClient(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
@@ -281,7 +281,7 @@ func TestLoadOfAWindowThatGoesIsNotAnswered(t *testing.T) {
 
 // A client that missed updates when another client loads the session gets a notice that they cannot be shown, and what followed; a client
 // that loads it itself has missed nothing.
-func TestMissedBeforeALoadElsewhere(t *testing.T) {
+func TestMissedBeforeLoadInOtherDirectory(t *testing.T) {
 	const lost = "What was said here since your last prompt is not all shown: this session was loaded anew. " +
 		"Load it again when it rests: droid has all of it."
 	withServer(t, func(t *testing.T, h *testServer) {
@@ -338,7 +338,7 @@ func TestBackWithOtherServers(t *testing.T) {
 }
 
 // A failed load leaves the others unchanged, and releases waiting requests.
-func TestLoadElsewhereFails(t *testing.T) {
+func TestFailedLoadInOtherDirectory(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		one, a := h.client("Zed", everything)
 		one.opens(a, "s1")
@@ -375,7 +375,7 @@ func TestJoinerGetsCurrentOptions(t *testing.T) {
 		three.load("s1")
 		synctest.Wait()
 		require.Len(t, three.heard, 2)
-		var m message
+		var m rpcMessage
 		require.NoError(t, json.Unmarshal([]byte(three.heard[1]), &m))
 		require.JSONEq(t, fmt.Sprintf(`{"modes":{"currentModeId":"spec"},"models":{"currentModelId":"b"},"configOptions":%s}`, options), string(m.Result))
 	})
@@ -390,7 +390,7 @@ func TestQuestionAboutARequest(t *testing.T) {
 		a.say(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"requestId":%v,"mode":"url","url":"https://x.test/","message":"log in"}}`, login.ID)
 		synctest.Wait()
 		require.Len(t, one.heard, 1)
-		var m message
+		var m rpcMessage
 		require.NoError(t, json.Unmarshal([]byte(one.heard[0]), &m))
 		require.Equal(t, map[string]any{"requestId": "mine", "mode": "url", "url": "https://x.test/", "message": "log in"}, m.Params)
 		one.say(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept"}}`, m.ID)

@@ -69,7 +69,7 @@ type StderrParams struct {
 	Text string `json:"text"`
 }
 
-// What a session is doing.
+// States of a session.
 const (
 	Idle    = "idle"
 	Running = "running"

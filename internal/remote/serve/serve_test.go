@@ -32,7 +32,7 @@ type fakeAgent struct {
 	out      *io.PipeWriter
 	stdout   *io.PipeReader
 	lines    chan string // the lines it got, except initialize, which it answers
-	hellos   chan message
+	hellos   chan rpcMessage
 	exited   chan struct{}
 	exit     func()
 	stubborn bool
@@ -46,7 +46,7 @@ func (a *fakeAgent) Kill() error                            { a.exit(); return n
 func (a *fakeAgent) Await() string                          { <-a.exited; return "exit status 3" }
 
 func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
-	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), hellos: make(chan message, 1), exited: make(chan struct{})}
+	a := &fakeAgent{t: t, hello: h, lines: make(chan string, 100), hellos: make(chan rpcMessage, 1), exited: make(chan struct{})}
 	a.in, a.stdin = io.Pipe()
 	a.stdout, a.out = io.Pipe()
 	a.exit = sync.OnceFunc(func() {
@@ -57,7 +57,7 @@ func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
 	go func() {
 		lines, known := bufio.NewScanner(a.in), false
 		for lines.Scan() {
-			var m message
+			var m rpcMessage
 			if json.Unmarshal(lines.Bytes(), &m) == nil && m.Method == "initialize" && !known {
 				known = true
 				a.hellos <- m
@@ -73,8 +73,8 @@ func newFakeAgent(t *testing.T, h AttachParams) *fakeAgent {
 	return a
 }
 
-// message is any JSON-RPC message.
-type message struct {
+// rpcMessage is any JSON-RPC message.
+type rpcMessage struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
 	Params map[string]any  `json:"params"`
@@ -85,7 +85,7 @@ type message struct {
 	} `json:"error"`
 }
 
-func (a *fakeAgent) next() (m message) {
+func (a *fakeAgent) next() (m rpcMessage) {
 	a.t.Helper()
 	synctest.Wait()
 	select {
@@ -98,7 +98,7 @@ func (a *fakeAgent) next() (m message) {
 }
 
 // greeted returns the initialize request that it got.
-func (a *fakeAgent) greeted() message {
+func (a *fakeAgent) greeted() rpcMessage {
 	a.t.Helper()
 	synctest.Wait()
 	require.Len(a.t, a.hellos, 1)
@@ -118,7 +118,7 @@ func (a *fakeAgent) say(format string, args ...any) {
 }
 
 // answer answers a request. A session whose prompt has ended is idle.
-func (a *fakeAgent) answer(m message, result string) {
+func (a *fakeAgent) answer(m rpcMessage, result string) {
 	a.say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, m.ID, result)
 	if m.Method == "session/prompt" {
 		a.works(m.Params["sessionId"].(string), false)
@@ -183,7 +183,7 @@ func (c *fakeClient) take() (short []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range c.heard {
-		var m message
+		var m rpcMessage
 		require.NoError(c.t, json.Unmarshal([]byte(line), &m), line)
 		short = append(short, m.short())
 	}
@@ -191,7 +191,7 @@ func (c *fakeClient) take() (short []string) {
 	return short
 }
 
-func (m message) short() string {
+func (m rpcMessage) short() string {
 	update, _ := m.Params["update"].(map[string]any)
 	content, _ := update["content"].(map[string]any)
 	switch {
@@ -328,7 +328,7 @@ func (c *fakeClient) opens(a *fakeAgent, id string) {
 }
 
 // prompts makes a client send a prompt, and returns the agent's request.
-func (c *fakeClient) prompts(a *fakeAgent, session, text string) message {
+func (c *fakeClient) prompts(a *fakeAgent, session, text string) rpcMessage {
 	c.t.Helper()
 	c.say(`{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, session, text)
 	m := a.next()
@@ -547,7 +547,7 @@ func TestFilesWithoutAnEditor(t *testing.T) {
 }
 
 // A question that nobody answers is refused after a while; then the turn can end, and with it the agent.
-func TestNobodyAnswers(t *testing.T) {
+func TestUnansweredQuestion(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		c, a := h.client("Zed", everything)
 		c.opens(a, "s1")
@@ -602,7 +602,7 @@ func TestAgentEnds(t *testing.T) {
 }
 
 // A message that is too long ends the agent, and waiting requests get an error with the limit.
-func TestAgentSaysTooMuch(t *testing.T) {
+func TestAgentMessageTooLong(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.maxLine = 10 << 10
 		c, a := h.client("Zed", everything)
@@ -626,7 +626,7 @@ func TestMessageOfSeveralLines(t *testing.T) {
 	})
 }
 
-func TestAgentThatDoesNotStart(t *testing.T) {
+func TestAgentDoesNotStart(t *testing.T) {
 	withServer(t, func(t *testing.T, h *testServer) {
 		h.fail = os.ErrPermission
 		c := &fakeClient{t: t}

@@ -16,7 +16,7 @@ type restCase struct {
 	t      *testing.T
 	window *fakeClient
 	agent  *fakeAgent
-	prompt *message // unanswered
+	prompt *rpcMessage // unanswered
 }
 
 // heard returns the messages an agent got since the last call, by method, with "answer" for an answer.
@@ -33,8 +33,8 @@ func (a *fakeAgent) heard() string {
 	return strings.Join(all, ", ")
 }
 
-// What continues and what is sent when an event occurs in each state of a session. agent is what its agent gets, and told a part of what
-// the client gets.
+// For each state of a session and each event: what continues and what is sent. agent is what its agent gets, and told a part of what the
+// client gets.
 func TestSessionLifetime(t *testing.T) {
 	states := map[string]func(s *restCase){
 		"resting": func(s *restCase) {
@@ -102,7 +102,7 @@ func TestSessionLifetime(t *testing.T) {
 		"the agent is killed": func(s *restCase) []string { s.agent.exit(); return append(s.window.take(), s.window.closed) },
 	}
 	type becomes struct {
-		agent string // what it is told
+		agent string // what it gets
 		told  string
 		over  bool // the session is no more
 	}

@@ -8,8 +8,8 @@ import (
 	"droid-acp/internal/text/rawjson"
 )
 
-// An agent may show subagents as sessions that work for one that is open here. What it says of them is shown to those who see that session
-// and declare them, and stands in its journal; nobody else is sent it. A permission is asked of the others, too, in the name of that session.
+// An agent may show subagents as sessions that work for one that is open here. Their updates go to clients of that session that declare
+// subagents, and into its journal, and to no others. A permission request goes to the others, too, as one of that session.
 
 // subagent is a session that works for one that is open.
 type subagent struct {
@@ -18,7 +18,7 @@ type subagent struct {
 	idle      bool
 }
 
-// sessionOf returns the open session of an agent that an id is about, and whether it is that of a subagent. It is nil for none.
+// sessionOf returns the agent's open session with an ID, or for a subagent's ID the session that it works for; nil if there is none.
 func (a *agent) sessionOf(id string) (open *session, ofSubagent bool) {
 	if open = a.server.sessions[id]; open == nil && a.subagents[id] != nil {
 		open, ofSubagent = a.subagents[id].open, true
@@ -29,7 +29,7 @@ func (a *agent) sessionOf(id string) (open *session, ofSubagent bool) {
 	return open, ofSubagent
 }
 
-// noteSubagent notes a subagent that the agent announces, and whether it works.
+// noteSubagent records a subagent that the agent announces, and whether it works.
 func (a *agent) noteSubagent(open *session, line, params []byte) {
 	update := rawjson.Field(params, "update")
 	if textAt(update, "sessionUpdate") != "subagent_update" {
@@ -49,8 +49,7 @@ func (a *agent) noteSubagent(open *session, line, params []byte) {
 	}
 }
 
-// announceSubagents announces the subagents that work for a session, and those that work for these, to a client that is not told what was
-// said before.
+// announceSubagents announces the working subagents of parent, and those of these, to a client that gets no replay.
 func (o *session) announceSubagents(c *Client, parent string) {
 	for id, one := range o.agent.subagents {
 		if one.open == o && !one.idle && c.caps.Subagents && subject(one.announced) == parent {
@@ -60,7 +59,7 @@ func (o *session) announceSubagents(c *Client, parent string) {
 	}
 }
 
-// subject returns the id of the session that a message is about.
+// subject returns the ID of a message's session.
 func subject(message []byte) string {
 	h, ok := jsonrpc.ReadHead(message)
 	if !ok {
@@ -69,12 +68,12 @@ func subject(message []byte) string {
 	return textAt(paramsOf(message, h), "sessionId")
 }
 
-// hidesSubagent reports whether a message is about a subagent of the session and not for this client.
+// hidesSubagent reports whether a message concerns a subagent of the session and is not for this client.
 func (o *session) hidesSubagent(c *Client, message []byte) bool {
 	return !c.caps.Subagents && o.agent.caps.Subagents && subject(message) != o.id
 }
 
-// forParent is a request of a subagent's for a client: in the name of the session that it works for, unless the client knows subagents.
+// forParent returns a subagent's request for a client: as one of the session that it works for, unless the client knows subagents.
 func (q *question) forParent(c *Client, line []byte) []byte {
 	if c.caps.Subagents || q.session == nil || textAt(q.params, "sessionId") == q.session.id {
 		return line

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What an agent says of its subagents reaches those who declare them: live, from the journal, and announced first; others hear not a word of it,
-// but are asked for permissions, in the name of the session.
+// Updates of subagents reach clients that declare them: live, from the journal, and after an announcement; others get none, but get
+// permission requests as those of the session.
 func TestSubagentsOfASession(t *testing.T) {
 	const declares = `{"subagents":{}}`
 	raw := func(c *fakeClient) string {
@@ -73,7 +73,7 @@ func TestSubagentsOfASession(t *testing.T) {
 	})
 }
 
-// What a subagent said is no part of a turn without an end.
+// A subagent's text is not part of an unfinished turn.
 func TestUnfinishedTurnWithASubagent(t *testing.T) {
 	turn := openTurn{session: "s1"}
 	for _, line := range []string{

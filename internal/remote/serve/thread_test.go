@@ -33,7 +33,7 @@ func (c *fakeClient) sessions() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range c.heard {
-		var m message
+		var m rpcMessage
 		require.NoError(c.t, json.Unmarshal([]byte(line), &m))
 		if id, ok := m.Params["sessionId"].(string); ok && !slices.Contains(ids, id) {
 			ids = append(ids, id)

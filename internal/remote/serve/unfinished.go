@@ -226,15 +226,15 @@ func readJournal(path string, line func([]byte)) error {
 	}
 }
 
-// part is a prompt, a message of the agent or a tool call.
-type part struct {
+// turnPart is a prompt, a message of the agent or a tool call.
+type turnPart struct {
 	kind string // the kind of its updates
 	id   string // the ID of the message or the call; may be "" for a message
 	text string // the text, or the title of a call
 }
 
 // conversation is a sequence of parts.
-type conversation []part
+type conversation []turnPart
 
 // addUpdate adds an update; only the titles of calls, and no thoughts or messages of the server.
 func (c *conversation) addUpdate(kind string, update []byte) {
@@ -243,14 +243,14 @@ func (c *conversation) addUpdate(kind string, update []byte) {
 		if string(rawjson.Field(ownMeta(update), "notice")) == "true" {
 			return
 		}
-		p := part{kind, textAt(update, "messageId"), textAt(rawjson.Field(update, "content"), "text")}
+		p := turnPart{kind, textAt(update, "messageId"), textAt(rawjson.Field(update, "content"), "text")}
 		if n := len(*c) - 1; n >= 0 && (*c)[n].kind == p.kind && (*c)[n].id == p.id {
 			(*c)[n].text += p.text
 			return
 		}
 		*c = append(*c, p)
 	case "tool_call":
-		*c = append(*c, part{kind, textAt(update, "toolCallId"), textAt(update, "title")})
+		*c = append(*c, turnPart{kind, textAt(update, "toolCallId"), textAt(update, "title")})
 	}
 }
 

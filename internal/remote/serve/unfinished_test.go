@@ -108,7 +108,7 @@ func TestTurnsWithoutAnEnd(t *testing.T) {
 		c.say(`{"jsonrpc":"2.0","id":"s","method":"_session/steering","params":{"sessionId":"s1","prompt":[{"type":"text","text":"also this"}]}}`)
 		a.answer(a.next(), `{"outcome":"`+outcome+`"}`)
 	}
-	ends := func(a *fakeAgent, prompt message) {
+	ends := func(a *fakeAgent, prompt rpcMessage) {
 		a.say(`{"jsonrpc":"2.0","id":%v,"result":{"stopReason":"cancelled"}}`, prompt.ID)
 	} // and the session still works
 	for name, row := range map[string]struct {
@@ -214,10 +214,10 @@ func TestMarksOfATurnStayInTheJournal(t *testing.T) {
 
 // The same holds if the agent or the server ends during a turn; the agent has the content of ended turns.
 func TestAnswerOutlivesTheAgent(t *testing.T) {
-	for name, end := range map[string]func(h *testServer, a *fakeAgent, prompt message){
-		"the agent ends":   func(_ *testServer, a *fakeAgent, _ message) { a.exit(); synctest.Wait() },
-		"the server stops": func(h *testServer, _ *fakeAgent, _ message) { h.Server.Close(context.Background()) },
-		"it answers at the end": func(h *testServer, a *fakeAgent, prompt message) {
+	for name, end := range map[string]func(h *testServer, a *fakeAgent, prompt rpcMessage){
+		"the agent ends":   func(_ *testServer, a *fakeAgent, _ rpcMessage) { a.exit(); synctest.Wait() },
+		"the server stops": func(h *testServer, _ *fakeAgent, _ rpcMessage) { h.Server.Close(context.Background()) },
+		"it answers at the end": func(h *testServer, a *fakeAgent, prompt rpcMessage) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()
@@ -227,7 +227,7 @@ func TestAnswerOutlivesTheAgent(t *testing.T) {
 			a.answer(prompt, `{"stopReason":"cancelled"}`)
 			h.Server.Close(context.Background())
 		},
-		"it rests at the end": func(h *testServer, a *fakeAgent, _ message) {
+		"it rests at the end": func(h *testServer, a *fakeAgent, _ rpcMessage) {
 			h.mu.Lock()
 			for agent := range h.Server.agents {
 				agent.end()

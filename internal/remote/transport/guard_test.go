@@ -42,7 +42,7 @@ func TestAdmission(t *testing.T) {
 			got := s.request("GET", "", row.headers...)
 			require.Equal(t, row.status, got.status, got.body)
 			require.Contains(t, got.body, row.says)
-			require.Equal(t, row.status == 426, got.header.Get(VersionHeader) != "", "strangers are told nothing of us")
+			require.Equal(t, row.status == 426, got.header.Get(versionHeader) != "", "strangers are told nothing of us")
 		})
 	}
 }
@@ -50,10 +50,10 @@ func TestAdmission(t *testing.T) {
 // A probe has no token, and learns only that the server runs.
 func TestHealth(t *testing.T) {
 	s := start(t, func(o *Options) { o.Token, o.Hosts = "secret", []string{"127.0.0.1"} })
-	s.url = strings.TrimSuffix(s.url, Path) + HealthPath
+	s.url = strings.TrimSuffix(s.url, Path) + healthPath
 	got := s.request("GET", "")
 	require.Equal(t, 200, got.status)
 	require.Equal(t, "ok", got.body)
-	require.Empty(t, got.header.Get(VersionHeader))
+	require.Empty(t, got.header.Get(versionHeader))
 	require.Equal(t, 403, s.request("GET", "", "Host: evil.example").status)
 }

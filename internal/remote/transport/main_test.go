@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ Receiver = (*serve.Client)(nil)
 
-// agent is a receiver. It answers initialize, and records everything else.
-type agent struct {
+// testReceiver is a receiver. It answers initialize, and records everything else.
+type testReceiver struct {
 	out     serve.Outlet
 	options serve.ClientOptions
 	got     chan string
@@ -30,7 +30,7 @@ type agent struct {
 	full    chan struct{} // returned by Receive
 }
 
-func (a *agent) Receive(text []byte) <-chan struct{} {
+func (a *testReceiver) Receive(text []byte) <-chan struct{} {
 	if string(text) == initialize {
 		a.out.Send([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`))
 		return nil
@@ -42,9 +42,9 @@ func (a *agent) Receive(text []byte) <-chan struct{} {
 	return a.full
 }
 
-func (a *agent) Disconnected() { close(a.gone) }
+func (a *testReceiver) Disconnected() { close(a.gone) }
 
-func (a *agent) update(session, text string) {
+func (a *testReceiver) update(session, text string) {
 	a.out.Send([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + session + `","text":"` + text + `"}}`))
 }
 
@@ -56,7 +56,7 @@ type testService struct {
 	host   string
 	dial   func(context.Context) (net.Conn, error)
 	client *http.Client
-	joined chan *agent
+	joined chan *testReceiver
 }
 
 // start serves on a loopback address.
@@ -71,10 +71,10 @@ func start(t *testing.T, change func(*Options)) *testService {
 
 func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (net.Conn, error), change func(*Options)) *testService {
 	t.Helper()
-	s := &testService{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *agent, 8)}
+	s := &testService{t: t, host: listener.Addr().String(), dial: dial, joined: make(chan *testReceiver, 8)}
 	s.url = "http://" + s.host + Path
 	o := Options{Version: "1.2.3", Join: func(out serve.Outlet, options serve.ClientOptions) Receiver {
-		a := &agent{out: out, options: options, got: make(chan string, 100), gone: make(chan struct{})}
+		a := &testReceiver{out: out, options: options, got: make(chan string, 100), gone: make(chan struct{})}
 		s.joined <- a
 		return a
 	}}
@@ -98,15 +98,15 @@ func startOn(t *testing.T, listener net.Listener, dial func(context.Context) (ne
 	return s
 }
 
-// answer is the answer to a request.
-type answer struct {
+// httpAnswer is the answer to a request.
+type httpAnswer struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // request sends a request with headers, each "Name: value".
-func (s *testService) request(method, body string, headers ...string) answer {
+func (s *testService) request(method, body string, headers ...string) httpAnswer {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url, strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -116,7 +116,7 @@ func (s *testService) request(method, body string, headers ...string) answer {
 	defer response.Body.Close()
 	said, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
-	return answer{response.StatusCode, response.Header, strings.TrimSpace(string(said))}
+	return httpAnswer{response.StatusCode, response.Header, strings.TrimSpace(string(said))}
 }
 
 func setAll(r *http.Request, headers []string) {

@@ -48,7 +48,7 @@ func (h *Handler) socket(w http.ResponseWriter, r *http.Request) *httpError {
 		return f
 	}
 	defer h.leave(s)
-	w.Header().Set(ConnectionHeader, s.id)
+	w.Header().Set(connectionHeader, s.id)
 	var err error
 	s.conn, err = websocket.Accept(w, r, &websocket.AcceptOptions{
 		Subprotocols:       []string{subprotocol},

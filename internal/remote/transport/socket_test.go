@@ -29,7 +29,7 @@ func (s *testService) upgrade(protocols []string, headers ...string) (*websocket
 	return websocket.Dial(context.Background(), s.url, &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: protocols, Host: host})
 }
 
-func (s *testService) opened(protocols []string, headers ...string) (*agent, *websocket.Conn, *http.Response) {
+func (s *testService) opened(protocols []string, headers ...string) (*testReceiver, *websocket.Conn, *http.Response) {
 	s.t.Helper()
 	c, response, err := s.upgrade(protocols, headers...)
 	require.NoError(s.t, err)
@@ -55,8 +55,8 @@ func TestWebSocket(t *testing.T) {
 	s := start(t, nil)
 	a, c, response := s.opened(nil)
 	require.Equal(t, 101, response.StatusCode)
-	require.NotEmpty(t, response.Header.Get(ConnectionHeader))
-	require.Equal(t, "1.2.3", response.Header.Get(VersionHeader))
+	require.NotEmpty(t, response.Header.Get(connectionHeader))
+	require.Equal(t, "1.2.3", response.Header.Get(versionHeader))
 	say(t, c, websocket.MessageBinary, initialize)
 	say(t, c, websocket.MessageText, initialize)
 	require.Contains(t, hear(t, c), `"protocolVersion":1`, "the binary one was passed over")
@@ -185,7 +185,7 @@ func TestDial(t *testing.T) {
 
 func TestTooManyConnections(t *testing.T) {
 	s := start(t, nil)
-	s.joined = make(chan *agent, maxConnections)
+	s.joined = make(chan *testReceiver, maxConnections)
 	for range maxConnections {
 		s.opened(nil)
 	}

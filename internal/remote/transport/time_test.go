@@ -106,7 +106,7 @@ func TestPings(t *testing.T) {
 		s := startInBubble(t, nil)
 		var reading sync.WaitGroup
 		ctx, cancel := context.WithCancel(context.Background())
-		connect := func(pong bool) *agent {
+		connect := func(pong bool) *testReceiver {
 			c, _, err := websocket.Dial(ctx, s.url, &websocket.DialOptions{
 				HTTPClient: s.client, OnPingReceived: func(context.Context, []byte) bool { return pong },
 			})

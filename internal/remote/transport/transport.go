@@ -27,13 +27,13 @@ import (
 // Path is the path of the endpoint.
 const Path = "/acp"
 
-// HealthPath answers, without a token, that the server runs, and nothing else.
-const HealthPath = "/healthz"
+// healthPath answers, without a token, that the server runs, and nothing else.
+const healthPath = "/healthz"
 
 // The header of the RFD, and ours for the server's version.
 const (
-	ConnectionHeader = "Acp-Connection-Id"
-	VersionHeader    = "Droid-Acp-Version"
+	connectionHeader = "Acp-Connection-Id"
+	versionHeader    = "Droid-Acp-Version"
 )
 
 // Limits that no option changes.
@@ -100,7 +100,7 @@ func (h *Handler) SetToken(token string) { h.token.Store(&token) }
 
 // ServeHTTP answers one request. For a WebSocket it returns when the client leaves, the receiver ends the connection, or Close does.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == HealthPath && h.isOurs(r.Host) {
+	if r.URL.Path == healthPath && h.isOurs(r.Host) {
 		_, _ = io.WriteString(w, "ok\n") // a client that does not read it has gone
 		return
 	}
@@ -108,7 +108,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.write(w)
 		return
 	}
-	w.Header().Set(VersionHeader, h.o.Version)
+	w.Header().Set(versionHeader, h.o.Version)
 	if f := h.route(w, r); f != nil {
 		f.write(w)
 	}

@@ -39,7 +39,7 @@ const (
 	removeTime = 5 * time.Second  // limits the removal of a failed copy
 )
 
-// errCopyTime is why copying was given up.
+// errCopyTime means that a copy was given up because it took too long.
 var errCopyTime = errors.New("it took more than 10 minutes")
 
 // maxProgram limits the size of the copied file, in bytes.

@@ -49,7 +49,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestCommandThatIsNotHere(t *testing.T) {
+func TestMissingCommand(t *testing.T) {
 	for _, program := range []string{"no-such-program", "/no/such/program"} {
 		r := newRig(t, "/l=/r", program, "host")
 		r.run(t.Context())

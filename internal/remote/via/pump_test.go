@@ -15,7 +15,7 @@ import (
 )
 
 // The end of an editor is noticed behind messages that the far side does not take; the end of the far side waits for a slow editor.
-func TestEndBehindWhatIsNotTaken(t *testing.T) {
+func TestEndBehindBlockedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := strings.Repeat(`{"jsonrpc":"2.0","method":"m","params":{"text":"`+strings.Repeat("x", 1<<10)+`"}}`+"\n", 5<<9)
 		stuck, way := io.Pipe()

@@ -339,7 +339,7 @@ func TestTooLongLines(t *testing.T) {
 }
 
 // An editor that does not read slows the far side down, and its own messages are still passed on.
-func TestEditorThatDoesNotRead(t *testing.T) {
+func TestEditorDoesNotRead(t *testing.T) {
 	r := connected(t, "/l=/r")
 	flood := make(chan error, 1)
 	go func() {

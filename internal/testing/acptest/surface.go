@@ -183,16 +183,16 @@ func (k Known) News(ours, theirs Surface) (lines []string) {
 	return lines
 }
 
-// LookAge is how long a reading of the announcements is valid.
-const LookAge = 30 * 24 * time.Hour
+// readingAge is how long a reading of the announcements is valid.
+const readingAge = 30 * 24 * time.Hour
 
-// CheckLook returns an error if a reading on that day ("2026-11-23") of what of names is too old.
-func CheckLook(of, day string, now time.Time) error {
+// checkReading returns an error if a reading on that day ("2026-11-23") of what of names is too old.
+func checkReading(of, day string, now time.Time) error {
 	looked, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return fmt.Errorf("when somebody last looked at %s cannot be read: %w", of, err)
 	}
-	if age := now.Sub(looked); age > LookAge {
+	if age := now.Sub(looked); age > readingAge {
 		return fmt.Errorf("nobody has looked at %s for %d days: read it, and write what you find and the day", of, age/(24*time.Hour))
 	}
 	return nil

@@ -126,9 +126,9 @@ func TestNews(t *testing.T) {
 
 func TestCheckLook(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, CheckLook("ACP", "2026-10-27", now))
-	require.ErrorContains(t, CheckLook("ACP", "2026-10-25", now), "nobody has looked at ACP for 31 days")
-	require.ErrorContains(t, CheckLook("ACP", "soon", now), "cannot be read")
+	require.NoError(t, checkReading("ACP", "2026-10-27", now))
+	require.ErrorContains(t, checkReading("ACP", "2026-10-25", now), "nobody has looked at ACP for 31 days")
+	require.ErrorContains(t, checkReading("ACP", "soon", now), "cannot be read")
 }
 
 // TestNewestSchema is `make acp-check`: $DROID_ACP_NEWEST_SCHEMA is a directory with the newest schema. Its differences from ours are
@@ -152,5 +152,5 @@ func TestNewestSchema(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(text, &registry))
 	now := time.Now()
-	require.NoError(t, errors.Join(CheckLook("ACP's announcements and RFDs", known.Looked, now), CheckLook("the schema of ACP's registry", registry.Looked, now)))
+	require.NoError(t, errors.Join(checkReading("ACP's announcements and RFDs", known.Looked, now), checkReading("the schema of ACP's registry", registry.Looked, now)))
 }

@@ -1,5 +1,6 @@
-// Package acptest checks messages of an ACP agent against the protocol's JSON
-// schema. It is for tests.
+// Package acptest checks an ACP agent's messages against the protocol's JSON schema. Its main types are Validator, the schema, and
+// Conversation, the messages to one client; tests of the adapter and the e2e tests check every line of the agent with it. Peer plays the
+// other end of a conversation.
 package acptest
 
 import (

@@ -92,8 +92,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// What a client has to ask for is right for one that declares everything, and wrong for
-// one that declares nothing or just not this.
+// A message that requires a capability is valid for a client that declares everything, and invalid for one that declares nothing or
+// everything but this.
 func TestCapabilities(t *testing.T) {
 	v := load(t)
 	option := `"configOptions":[{"id":"a","name":"a","type":"boolean","currentValue":true}]`

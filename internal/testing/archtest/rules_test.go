@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// areas are the folders of internal, and cmd, each with those that it may import besides itself. What is about droid
-// does not depend on ACP, nor what is about ACP on droid. No area imports internal/testing, which is for tests.
+// areas are the directories in internal, and cmd, each with the areas it may import besides itself. Areas about droid do not depend on ACP,
+// nor those about ACP on droid. No area imports internal/testing, which is for tests.
 var areas = map[string]string{
 	"cmd":       "adapter cli remote workspace droid acp jsonrpc sys text",
 	"adapter":   "render quirks workspace droid acp jsonrpc sys text",
@@ -119,8 +119,8 @@ func restrictedUses(m *tree) (wrong []string) {
 
 var makesCommand = regexp.MustCompile(`\bsubprocess\.Command[({]`)
 
-// droidStarts returns the functions that start a droid, and what is wrong with them. Droid runs what its directory
-// contains, so it has to start in an empty one where no session works.
+// droidStarts returns the functions that start a droid, and what is wrong with them. droid runs what its directory contains, so it must
+// start in an empty one unless it is for a session.
 func droidStarts(m *tree) (found []string, wrong []string) {
 	for pkg, files := range m.code {
 		if !isBelow(pkg, []string{"droid"}) || isBelow(pkg, []string{"droid/install"}) { // which starts npm

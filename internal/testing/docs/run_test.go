@@ -19,8 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newcomer is the source and an empty home, as somebody has them who begins to read, without
-// droid and without a way into a network.
+// newcomer is the source and an empty home, as for a new reader, without droid and without a network.
 type newcomer struct {
 	dir     string
 	project string // a directory of the user, in which they run the program

@@ -8,7 +8,7 @@ import (
 	"droid-acp/internal/droid/stream"
 )
 
-// Verdict is what recordings show about a version.
+// Verdict is the result of a check on the recordings of a version.
 type Verdict int
 
 // Verdicts.
@@ -33,10 +33,10 @@ type Check struct {
 	What string
 	// Quirk is the number of a quirk, 0 for a feature.
 	Quirk int
-	// Fact is the feature in version.go that the check concerns; otherwise nil.
-	Fact *stream.Feature
-	in   string // the scenario
-	sees func(t Talk) Verdict
+	// Feature is the feature in version.go that the check concerns; otherwise nil.
+	Feature *stream.Feature
+	in      string // the scenario
+	sees    func(t Talk) Verdict
 }
 
 // Of returns what the recordings of a version show.
@@ -60,8 +60,8 @@ func quirk(number int, what, in string, sees func(t Talk) bool) Check {
 	return Check{What: what, Quirk: number, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
-func fact(of stream.Feature, in string, sees func(t Talk) bool) Check {
-	return Check{What: of.String(), Fact: &of, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
+func feature(of stream.Feature, in string, sees func(t Talk) bool) Check {
+	return Check{What: of.String(), Feature: &of, in: in, sees: func(t Talk) Verdict { return verdict(sees(t)) }}
 }
 
 // answers returns a check that a method is answered and not refused.
@@ -71,7 +71,7 @@ func answers(method string) func(t Talk) bool {
 
 // Checks returns all of them, in the order of the page's rows.
 func Checks() []Check {
-	return append(quirkChecks(), factChecks()...)
+	return append(quirkChecks(), featureChecks()...)
 }
 
 func quirkChecks() []Check {
@@ -194,8 +194,8 @@ func quirkChecks() []Check {
 	}
 }
 
-// Unseen says why no recording shows a quirk, by number, for quirks without a check.
-func Unseen() map[int]string {
+// unseen says why no recording shows a quirk, by number, for quirks without a check.
+func unseen() map[int]string {
 	const (
 		race  = "a race, which comes on a busy machine"
 		size  = "lines of several MB are not recorded"
@@ -229,33 +229,33 @@ func startsServer(t Talk) bool {
 	return slices.ContainsFunc(t.of("answer to list_mcp_tools"), func(s Said) bool { return strings.Contains(fmt.Sprint(s.Body), "tiny") })
 }
 
-func factChecks() []Check {
+func featureChecks() []Check {
 	return []Check{
-		fact(stream.TakesAutonomyMode, "settings", func(t Talk) bool {
+		feature(stream.TakesAutonomyMode, "settings", func(t Talk) bool {
 			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool { return strings.Contains(fmt.Sprint(s.Body), "auto-high") })
 		}),
-		fact(stream.StreamsMessages, "plain", func(t Talk) bool {
+		feature(stream.StreamsMessages, "plain", func(t Talk) bool {
 			deltas := t.of("assistant_text_delta")
 			return len(deltas) == 2 && deltas[0].Body["textDelta"] == "Hello to you. "
 		}),
-		fact(stream.RenamesSessions, "methods", answers("rename_session")),
-		fact(stream.CompactsWithoutLogin, "compacted", answers("compact_session")),
-		fact(stream.TellsContextUse, "methods", answers("get_context_stats")),
-		fact(stream.ExpandsCommands, "methods", answers("list_commands")),
-		fact(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
-		fact(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
-		fact(stream.TakesSchema, "structured", func(t Talk) bool { return len(t.of("structured_output")) > 0 }),
-		fact(stream.WithdrawsMessages, "dequeued", answers("resolve_queued_user_message")),
-		fact(stream.StartsServersOfSession, "mcp_of_session", startsServer),
-		fact(stream.StaysAfterFork, "forked", func(t Talk) bool { return len(t.of("answer to load_session")) > 0 && !goesOnInCopy(t) }),
-		fact(stream.ClosesSessions, "closed", answers("close_session")),
-		fact(stream.SwitchesAutoCompaction, "settings", func(t Talk) bool {
+		feature(stream.RenamesSessions, "methods", answers("rename_session")),
+		feature(stream.CompactsWithoutLogin, "compacted", answers("compact_session")),
+		feature(stream.TellsContextUse, "methods", answers("get_context_stats")),
+		feature(stream.ExpandsCommands, "methods", answers("list_commands")),
+		feature(stream.NamesRequestOfErrors, "errors", func(t Talk) bool { return t.at(0, "refusal of no_such_method") > 0 }),
+		feature(stream.TellsTurnEnd, "plain", func(t Talk) bool { return t.at(0, "agent_turn_completed") > 0 }),
+		feature(stream.TakesSchema, "structured", func(t Talk) bool { return len(t.of("structured_output")) > 0 }),
+		feature(stream.WithdrawsMessages, "dequeued", answers("resolve_queued_user_message")),
+		feature(stream.StartsServersOfSession, "mcp_of_session", startsServer),
+		feature(stream.StaysAfterFork, "forked", func(t Talk) bool { return len(t.of("answer to load_session")) > 0 && !goesOnInCopy(t) }),
+		feature(stream.ClosesSessions, "closed", answers("close_session")),
+		feature(stream.SwitchesAutoCompaction, "settings", func(t Talk) bool {
 			return slices.ContainsFunc(t.of("settings_updated"), func(s Said) bool {
 				settings, _ := s.Body["settings"].(map[string]any)
 				return settings["compactionThresholdCheckEnabled"] == false
 			})
 		}),
-		fact(stream.CountsLinesFromOne, "files", func(t Talk) bool {
+		feature(stream.CountsLinesFromOne, "files", func(t Talk) bool {
 			results := t.of("tool_result")
 			return len(results) > 0 && strings.Contains(fmt.Sprint(results[len(results)-1].Body["content"]), "first-line")
 		}),

@@ -27,7 +27,7 @@ const (
 
 func recorded(t *testing.T) []*Recorded {
 	t.Helper()
-	all, err := LoadAll(data)
+	all, err := loadAll(data)
 	require.NoError(t, err)
 	require.Greater(t, len(all), 1)
 	return all
@@ -48,27 +48,27 @@ func generated(t *testing.T, path, text string) {
 // TestGenerated: the page, the README's row of versions and the lists of changes are those of the data.
 func TestGenerated(t *testing.T) {
 	all := recorded(t)
-	tried, err := LoadTried(data)
+	tried, err := loadTried(data)
 	require.NoError(t, err)
 	page := filepath.Join(root, "docs", "dev", "droids.md")
 	was, err := os.ReadFile(page)
 	require.NoError(t, err)
 	at := strings.Index(string(was), "\n|")
 	require.Positive(t, at, "%s has a table", page)
-	generated(t, page, string(was[:at+1])+Tables(all, tried))
+	generated(t, page, string(was[:at+1])+tables(all, tried))
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	const row = "\n| versions of droid | "
 	before, after, found := strings.Cut(string(readme), row)
 	require.True(t, found)
 	_, after, _ = strings.Cut(after, "\n")
-	generated(t, filepath.Join(root, "README.md"), before+row+InShort(all, tried)+" |\n"+after)
-	generated(t, filepath.Join(data, "changes.txt"), Changes(all))
-	vocabularies, err := LoadVocabularies(data)
+	generated(t, filepath.Join(root, "README.md"), before+row+inShort(all, tried)+" |\n"+after)
+	generated(t, filepath.Join(data, "changes.txt"), changesOf(all))
+	vocabularies, err := loadVocabularies(data)
 	require.NoError(t, err)
-	sdks, err := LoadSDKs(data)
+	sdks, err := loadSDKs(data)
 	require.NoError(t, err)
-	generated(t, filepath.Join(data, "vocabulary", "changes.txt"), VocabularyChanges(vocabularies, sdks))
+	generated(t, filepath.Join(data, "vocabulary", "changes.txt"), vocabularyChanges(vocabularies, sdks))
 	for version := range tried {
 		_, err := Load(data, version)
 		require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestEachQuirkIsSeenOrNot(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| `).FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(rows), 40)
 	said := map[string]int{}
-	for number := range Unseen() {
+	for number := range unseen() {
 		said[fmt.Sprint(number)]++
 	}
 	for _, c := range Checks() {
@@ -98,26 +98,26 @@ func TestEachQuirkIsSeenOrNot(t *testing.T) {
 	require.Equal(t, want, said)
 }
 
-// A table that is stale is noticed: one cell more, and one fact the other way.
+// A table that is stale is noticed: one cell more, and one feature the other way.
 func TestStaleTable(t *testing.T) {
 	all := recorded(t)
-	before := Tables(all, nil)
+	before := tables(all, nil)
 	delete(all[0].Talks, "errors")
-	require.NotEqual(t, before, Tables(all, nil))
+	require.NotEqual(t, before, tables(all, nil))
 }
 
-// TestFacts checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
+// TestFeatures checks version.go against the recordings. Versions between two releases with features of their own count as the older one, so
 // they may have more features than assumed, but none fewer.
-func TestFacts(t *testing.T) {
+func TestFeatures(t *testing.T) {
 	held := map[string]bool{"0.99.0": true, "0.215.0": true, "0.225.2": true}
 	checked := 0
 	for _, r := range recorded(t) {
 		for _, c := range Checks() {
-			if c.Fact == nil || c.Of(r) == Unknown {
+			if c.Feature == nil || c.Of(r) == Unknown {
 				continue
 			}
 			checked++
-			says, does := r.Protocol.Has(*c.Fact), c.Of(r) == Yes
+			says, does := r.Protocol.Has(*c.Feature), c.Of(r) == Yes
 			if says != does && (says || held[r.Version]) {
 				t.Errorf("droid %s (protocol %s): version.go says that it can %s: %t; its recording says %t", r.Version, r.Protocol, c.What, says, does)
 			}
@@ -158,7 +158,7 @@ func TestNothingIsStrange(t *testing.T) {
 // The program's tables contain what is in the programs of droids: the fields of the decoded events, the kinds of permission except that of
 // a question, which is a separate request, the keys of settings, and the files of a project.
 func TestVocabularyIsKnown(t *testing.T) {
-	all, err := LoadVocabularies(data)
+	all, err := loadVocabularies(data)
 	require.NoError(t, err)
 	require.Len(t, all, 6)
 	keys, err := os.ReadFile(root + "/internal/droid/projectconfig/vocabulary.go")
@@ -197,10 +197,10 @@ func TestVocabularyIsKnown(t *testing.T) {
 // is overlooked, but for a field of every block of a message, and one that droids have no more since 0.215.
 // What else only one of the two has stands in changes.txt.
 func TestSDKs(t *testing.T) {
-	all, err := LoadVocabularies(data)
+	all, err := loadVocabularies(data)
 	require.NoError(t, err)
 	newest := all[slices.MaxFunc(slices.Collect(maps.Keys(all)), CompareVersions)]
-	sdks, err := LoadSDKs(data)
+	sdks, err := loadSDKs(data)
 	require.NoError(t, err)
 	lacking := map[string][]string{}
 	for section, names := range sdks {

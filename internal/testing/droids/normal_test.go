@@ -26,7 +26,7 @@ func TestNormal(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What depends on how fast a machine was is not in a recording.
+// What depends on a machine's speed is not in a recording.
 func TestFold(t *testing.T) {
 	line := func(text string) Line {
 		return Line{Dir: '<', Message: true, Text: []byte(`{"params":{"notification":` + text + `}}`)}

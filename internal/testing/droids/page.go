@@ -16,8 +16,8 @@ type Tried struct {
 	EndToEnd string
 }
 
-// LoadTried reads the results of each version.
-func LoadTried(dir string) (map[string]Tried, error) {
+// loadTried reads the results of each version.
+func loadTried(dir string) (map[string]Tried, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "tried.json"))
 	if err != nil {
 		return nil, err
@@ -26,9 +26,9 @@ func LoadTried(dir string) (map[string]Tried, error) {
 	return tried, json.Unmarshal(text, &tried)
 }
 
-// Tables returns the tables of the page about droids, in Markdown: each version, and its properties. Cells are not aligned, since nobody
+// tables returns the tables of the page about droids, in Markdown: each version, and its properties. Cells are not aligned, since nobody
 // reads the source.
-func Tables(all []*Recorded, tried map[string]Tried) string {
+func tables(all []*Recorded, tried map[string]Tried) string {
 	var b strings.Builder
 	row := func(cells ...string) { fmt.Fprintf(&b, "|%s|\n", strings.Join(cells, "|")) }
 	head := []string{""}
@@ -62,15 +62,15 @@ func Tables(all []*Recorded, tried map[string]Tried) string {
 	b.WriteString("\nNo recording shows these quirks:\n\n")
 	row("quirk", "why")
 	row("-", "-")
-	unseen := Unseen()
+	unseen := unseen()
 	for _, number := range slices.Sorted(maps.Keys(unseen)) {
 		row(fmt.Sprint(number), unseen[number])
 	}
 	return b.String()
 }
 
-// InShort returns the README's cell about versions: those with which all end-to-end tests pass, and the other recorded ones.
-func InShort(all []*Recorded, tried map[string]Tried) string {
+// inShort returns the README's cell about versions: those with which all end-to-end tests pass, and the other recorded ones.
+func inShort(all []*Recorded, tried map[string]Tried) string {
 	var pass, others []string
 	for _, r := range all {
 		if tried[r.Version].EndToEnd == "pass" {
@@ -90,8 +90,8 @@ func listed(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Changes describes how each version differs from the previous one.
-func Changes(all []*Recorded) string {
+// changesOf describes how each version differs from the previous one.
+func changesOf(all []*Recorded) string {
 	var b strings.Builder
 	for i := 1; i < len(all); i++ {
 		fmt.Fprintf(&b, "== %s, compared with %s\n", all[i].Version, all[i-1].Version)

@@ -61,8 +61,8 @@ func Load(dir, version string) (*Recorded, error) {
 	return r, nil
 }
 
-// LoadAll reads the recordings of all versions, the oldest first.
-func LoadAll(dir string) ([]*Recorded, error) {
+// loadAll reads the recordings of all versions, the oldest first.
+func loadAll(dir string) ([]*Recorded, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "recordings", "*.txtar"))
 	if err != nil {
 		return nil, err

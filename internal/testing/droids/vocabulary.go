@@ -210,8 +210,8 @@ func (v Vocabulary) Write(dir, version string) error {
 	return os.WriteFile(vocabularyPath(dir, version), []byte(b.String()), 0o644)
 }
 
-// LoadVocabularies reads all stored vocabularies, by version of droid.
-func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
+// loadVocabularies reads all stored vocabularies, by version of droid.
+func loadVocabularies(dir string) (map[string]Vocabulary, error) {
 	paths, err := filepath.Glob(vocabularyPath(dir, "[0-9]*"))
 	if err != nil {
 		return nil, err
@@ -235,9 +235,9 @@ func LoadVocabularies(dir string) (map[string]Vocabulary, error) {
 	return all, nil
 }
 
-// LoadSDKs reads the names in Factory's SDKs, in the sections of a vocabulary: extracted from their sources by a person; the file says
+// loadSDKs reads the names in Factory's SDKs, in the sections of a vocabulary: extracted from their sources by a person; the file says
 // which.
-func LoadSDKs(dir string) (Vocabulary, error) {
+func loadSDKs(dir string) (Vocabulary, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "vocabulary", "sdks.json"))
 	if err != nil {
 		return nil, err
@@ -256,9 +256,9 @@ func LoadSDKs(dir string) (Vocabulary, error) {
 	return v, nil
 }
 
-// VocabularyChanges lists the names that each version added and removed, then those that only the newest has, and those that only Factory's
+// vocabularyChanges lists the names that each version added and removed, then those that only the newest has, and those that only Factory's
 // SDKs have.
-func VocabularyChanges(all map[string]Vocabulary, sdks Vocabulary) string {
+func vocabularyChanges(all map[string]Vocabulary, sdks Vocabulary) string {
 	var b strings.Builder
 	versions := slices.SortedFunc(maps.Keys(all), CompareVersions)
 	for i := 1; i < len(versions); i++ {

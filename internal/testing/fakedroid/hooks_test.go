@@ -163,7 +163,7 @@ func TestHookOfTheShell(t *testing.T) {
 }
 
 // A tool that cannot do its work says why, and no hook comes behind it.
-func TestWorkThatFails(t *testing.T) {
+func TestFailingWork(t *testing.T) {
 	dir := t.TempDir()
 	d := &Droid{version: V0225}
 	for name, in := range map[string]Fields{

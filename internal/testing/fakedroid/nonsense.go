@@ -9,8 +9,8 @@ import (
 // NonsenseText is the assistant's text in every turn of Nonsense that ends: a client that survives shows it once, and nothing else.
 const NonsenseText = "Sense in all the nonsense."
 
-// HugeLine is the length in bytes of the line that Nonsense writes on "huge".
-const HugeLine = 20 << 20
+// hugeLine is the length in bytes of the line that Nonsense writes on "huge".
+const hugeLine = 20 << 20
 
 // Nonsense plays a droid that misbehaves. The first word of the prompt chooses:
 //
@@ -46,7 +46,7 @@ func Nonsense() Script {
 func (d *Droid) nonsenseTurn(word string) error {
 	switch word {
 	case "huge":
-		if err := d.Notify("huge_event", Fields{"blob": strings.Repeat("x", HugeLine)}); err != nil {
+		if err := d.Notify("huge_event", Fields{"blob": strings.Repeat("x", hugeLine)}); err != nil {
 			return err
 		}
 		return d.Say("", NonsenseText)

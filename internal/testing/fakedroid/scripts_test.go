@@ -222,7 +222,7 @@ func TestNonsenseKeepsItsText(t *testing.T) {
 			require.Equal(t, NonsenseText, text)
 			require.True(t, idle)
 			if prompt == "huge line" {
-				require.Greater(t, longest, HugeLine)
+				require.Greater(t, longest, hugeLine)
 			}
 			require.NoError(t, c.finish())
 		})

@@ -30,12 +30,12 @@ type Conversation struct {
 	mu      sync.Mutex // guards out, next and waiting
 	out     io.Writer
 	next    int
-	waiting map[string]chan message
+	waiting map[string]chan rpcMessage
 	ended   chan struct{} // closed when the input has ended
 	died    chan int
 }
 
-type message struct {
+type rpcMessage struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
 	Params json.RawMessage `json:"params,omitempty"`
@@ -63,7 +63,7 @@ func (c *Conversation) Ask(method, params string) (result, failure json.RawMessa
 	c.mu.Lock()
 	c.next++
 	id := strconv.Itoa(c.next)
-	answered := make(chan message, 1)
+	answered := make(chan rpcMessage, 1)
 	c.waiting[id] = answered
 	c.mu.Unlock()
 	c.Line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
@@ -105,14 +105,14 @@ const initialized = `{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"n
 
 // Run plays the droid and returns its exit code, at the end of the input or when the script ends it. open opens a browser.
 func Run(in io.Reader, out io.Writer, open func(address string), script Script) int {
-	c := &Conversation{open: open, out: out, next: 100, waiting: make(map[string]chan message), ended: make(chan struct{}), died: make(chan int, 1)}
+	c := &Conversation{open: open, out: out, next: 100, waiting: make(map[string]chan rpcMessage), ended: make(chan struct{}), died: make(chan int, 1)}
 	var playing sync.WaitGroup
 	go func() { // ends with the input, which may be after Run
 		defer close(c.ended)
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			var m message
+			var m rpcMessage
 			if json.Unmarshal(lines.Bytes(), &m) == nil {
 				c.take(m, script, &playing)
 			}
@@ -127,7 +127,7 @@ func Run(in io.Reader, out io.Writer, open func(address string), script Script) 
 	}
 }
 
-func (c *Conversation) take(m message, script Script, playing *sync.WaitGroup) {
+func (c *Conversation) take(m rpcMessage, script Script, playing *sync.WaitGroup) {
 	switch m.Method {
 	case "":
 		c.mu.Lock()

@@ -19,7 +19,7 @@ func Scripts() map[string]Script {
 		"tells":   tells,
 		"hostile": func(c *Conversation) { hostile(c); c.Succeed() },
 		"hostile refusal": func(c *Conversation) {
-			c.Line(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"No` + Signs + `","data":{"why":"none` + Signs + `"}}}`)
+			c.Line(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"No` + signs + `","data":{"why":"none` + signs + `"}}}`)
 		},
 		"hostile death": func(c *Conversation) {
 			fmt.Fprintln(os.Stderr, "the end\x1b[2K\x1b]0;title\a\u202e\xff")
@@ -57,17 +57,17 @@ func tells(c *Conversation) {
 	c.Succeed()
 }
 
-// Signs are characters that must not reach a screen: they control a terminal, change the direction of writing, or are invalid UTF-8 or half
+// signs are characters that must not reach a screen: they control a terminal, change the direction of writing, or are invalid UTF-8 or half
 // a character. They are written for a JSON string.
-const Signs = `\u001b[2K\u001b]0;title\u0007\r` + "\u202e\u009b1A\xff" + `\ud83d`
+const signs = `\u001b[2K\u001b]0;title\u0007\r` + "\u202e\u009b1A\xff" + `\ud83d`
 
 // hostile sends such characters in each place of notifications and requests.
 func hostile(c *Conversation) {
-	c.Tell("_factory/device_code", `{"userCode":"ABCD`+Signs+`","and`+Signs+`":["more`+Signs+`"]}`)
+	c.Tell("_factory/device_code", `{"userCode":"ABCD`+signs+`","and`+signs+`":["more`+signs+`"]}`)
 	for _, params := range []string{
-		fmt.Sprintf(`{"requestId":1,"mode":"url","elicitationId":"e1","url":%q,"message":"Log in`, Address) + Signs + `"}`,
+		fmt.Sprintf(`{"requestId":1,"mode":"url","elicitationId":"e1","url":%q,"message":"Log in`, Address) + signs + `"}`,
 		`{"requestId":1,"mode":"url","elicitationId":"e2","url":"javascript:alert(1)","message":"Go there."}`,
-		`{"requestId":1,"mode":"form","message":"Who` + Signs + `","requestedSchema":{"type":"object","properties":{"a` + Signs + `":{"type":"string","title":"Name` + Signs + `"}}}}`,
+		`{"requestId":1,"mode":"form","message":"Who` + signs + `","requestedSchema":{"type":"object","properties":{"a` + signs + `":{"type":"string","title":"Name` + signs + `"}}}}`,
 	} {
 		c.Ask("elicitation/create", params)
 	}

@@ -20,8 +20,8 @@ func user(text string) entry      { return entry{"user", text} }
 func assistant(text string) entry { return entry{"assistant", text} }
 func result(text string) entry    { return entry{"tool", text} }
 
-// answer is the decoded answer of a client of an API.
-type answer struct {
+// decodedAnswer is the decoded answer of a client of an API.
+type decodedAnswer struct {
 	Thinking, Text, Name, Args, Finish string
 	Freeform                           bool // the tool got text, not JSON
 	Pieces                             int  // of text, thinking and arguments
@@ -35,10 +35,10 @@ type dialect struct {
 	path     string
 	request  func(conversation []entry) object // without tools
 	tools    []object
-	read     func(t *testing.T, a *answer, name string, data []byte) // one event
-	whole    string                                                  // of the title, in a call that does not stream
-	failure  string                                                  // for 401
-	finish   [2]string                                               // of an answer in words, and of one that calls a tool
+	read     func(t *testing.T, a *decodedAnswer, name string, data []byte) // one event
+	whole    string                                                         // of the title, in a call that does not stream
+	failure  string                                                         // for 401
+	finish   [2]string                                                      // of an answer in words, and of one that calls a tool
 }
 
 var dialects = []dialect{
@@ -97,16 +97,16 @@ func (c client) post(t *testing.T, stream bool, tools []object, conversation ...
 }
 
 // ask has the model answer a conversation in a stream.
-func (c client) ask(t *testing.T, conversation ...entry) (answer, error) {
+func (c client) ask(t *testing.T, conversation ...entry) (decodedAnswer, error) {
 	t.Helper()
 	resp := c.post(t, true, c.tools, conversation...)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
-		return answer{}, fmt.Errorf("%d %s", resp.StatusCode, text)
+		return decodedAnswer{}, fmt.Errorf("%d %s", resp.StatusCode, text)
 	}
-	var a answer
+	var a decodedAnswer
 	name := ""
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -135,7 +135,7 @@ func chatRequest(conversation []entry) object {
 	return object{"messages": messages}
 }
 
-func readChat(t *testing.T, a *answer, _ string, data []byte) {
+func readChat(t *testing.T, a *decodedAnswer, _ string, data []byte) {
 	if string(data) == "[DONE]" {
 		a.Done = true
 		return
@@ -183,7 +183,7 @@ func responsesRequest(conversation []entry) object {
 	return object{"instructions": "You are droid.", "input": input}
 }
 
-func readResponses(t *testing.T, a *answer, name string, data []byte) {
+func readResponses(t *testing.T, a *decodedAnswer, name string, data []byte) {
 	e := decode[struct {
 		Type     string
 		Number   int `json:"sequence_number"`
@@ -233,7 +233,7 @@ func messagesRequest(conversation []entry) object {
 	return object{"system": []object{{"type": "text", "text": "You are droid."}}, "messages": list, "max_tokens": 10}
 }
 
-func readMessages(t *testing.T, a *answer, name string, data []byte) {
+func readMessages(t *testing.T, a *decodedAnswer, name string, data []byte) {
 	e := decode[struct {
 		Type    string
 		Content struct{ Name string } `json:"content_block"`

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// author is who made an edit.
+// author is the author of an edit.
 type author int
 
 const (

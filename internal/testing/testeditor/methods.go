@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// answer is the answer to a request.
-type answer struct {
+// reply is the answer to a request.
+type reply struct {
 	text string
 	err  error
 }
@@ -77,10 +77,10 @@ func (e *Editor) checkTime(b *buffer) error {
 
 // request executes a request in a goroutine, so that it continues without the caller.
 func (e *Editor) request(ctx context.Context, method, path string, work func() (string, error)) (string, error) {
-	done := make(chan answer, 1)
+	done := make(chan reply, 1)
 	if !e.spawn(func() {
 		text, err := e.carryOut(method, path, work)
-		done <- answer{text, err}
+		done <- reply{text, err}
 	}) {
 		return "", ErrClosed
 	}

@@ -75,7 +75,7 @@ func delays() map[string]func() time.Duration {
 	return all
 }
 
-// TestOrders: the test editor tells the wrong order from the right one.
+// The test editor distinguishes the wrong order from the right one.
 func TestOrders(t *testing.T) {
 	right, doubled := outcome{reviewable: true, rejected: oldText}, outcome{twice: true, rejected: newText}
 	seen := make(map[outcome]bool) // of the naive order

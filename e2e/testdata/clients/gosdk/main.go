@@ -30,8 +30,8 @@ type event struct {
 // command is one line on stdin.
 type command struct{ Do, ID, Text, Permit string }
 
-// client embeds the interface: the agent is told of no files and no terminal, so that
-// it calls none of their methods.
+// client embeds the interface: it declares no files and no terminal, so the agent
+// calls none of their methods.
 type client struct {
 	acp.Client
 	connection *acp.ClientSideConnection
